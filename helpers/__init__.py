@@ -1,0 +1,1 @@
+"""The small package behind the notebooks of Strides to Streams."""
