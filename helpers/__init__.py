@@ -1,1 +1,17 @@
 """The small package behind the notebooks of Strides to Streams."""
+
+from . import draw
+from .backend import describe_machine, size, start
+from .errors import show_error
+from .timing import bench, ceiling, compare
+
+__all__ = [
+    "bench",
+    "ceiling",
+    "compare",
+    "describe_machine",
+    "draw",
+    "show_error",
+    "size",
+    "start",
+]

@@ -1,0 +1,304 @@
+"""For authors and CI: exercises from solutions, recordings, notebook form, published address.
+
+    python -m helpers.authoring exercises [--check]
+    python -m helpers.authoring record NOTEBOOK ...
+    python -m helpers.authoring bench
+    python -m helpers.authoring publish owner/name
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+
+ROOT = Path(__file__).resolve().parent.parent
+METADATA = {
+    "accelerator": "GPU",
+    "colab": {"gpuType": "T4", "provenance": [], "toc_visible": True},
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+# Why the output of a cell is not compared with the recorded one.
+REASONS = frozenset({
+    "time", "device", "address", "path", "compiler text", "random stream", "optional package",
+    "race", "device printf", "recorded tool",
+})
+IGNORE_TAG = "nbval-ignore-output"
+SOLUTION_TAG = "solution-only"
+
+# nbgrader's delimiters: `### BEGIN SOLUTION`, in CUDA `// ### BEGIN SOLUTION`.
+DELIMITER = re.compile(r"^(\s*)(//\s*)?###\s*(BEGIN|END) SOLUTION\s*$")
+PYTHON_STUB = ("# YOUR CODE HERE", "raise NotImplementedError()")
+CUDA_STUB = ("// YOUR CODE HERE",)
+
+# The address under which the course is published, as it stands in badges and setup cells.
+ADDRESS = re.compile(
+    r"(?P<before>colab\.research\.google\.com/github/|mybinder\.org/v2/gh/"
+    r"|kaggle\.com/kernels/welcome\?src=https://github\.com/|https://github\.com/)"
+    r"(?P<repo>[\w.-]+/[\w.-]+?)(?P<after>/blob/|/HEAD|/main|\.git|\b(?=[)\"'\s]))")
+
+
+class AuthoringError(ValueError):
+    """A notebook that cannot be processed; the message names file and cell."""
+
+
+def notebooks(folder: str) -> list[Path]:
+    """The notebooks of one of the course's folders, in order."""
+    return sorted((ROOT / folder).glob("*.ipynb"))
+
+
+def dumps(notebook: nbformat.NotebookNode) -> str:
+    """A notebook as the repository stores it: one byte sequence for one content."""
+    return nbformat.writes(notebook, version=4, indent=1) + "\n"
+
+
+def strip_solution(source: str, place: str) -> str:
+    """Replace each solution region of a cell by its stub.
+
+    Parameters
+    ----------
+    source : str
+        The cell's text with `### BEGIN SOLUTION` and `### END SOLUTION` lines around each
+        solution, or the same behind `//` inside a CUDA string.
+    place : str
+        "file, cell n (id)" for messages.
+
+    Raises
+    ------
+    AuthoringError
+        For nested, unmatched or empty regions, and for delimiters of two kinds in one pair.
+    """
+    kept: list[str] = []
+    opened: tuple[int, str] | None = None  # line number and kind of the open delimiter
+    inside = 0
+    for number, line in enumerate(source.split("\n"), 1):
+        match = DELIMITER.match(line)
+        if match is None:
+            if re.search(r"(BEGIN|END) SOLUTION", line):
+                raise AuthoringError(f"{place}, line {number}: a solution delimiter must stand"
+                                     " alone on its line, as `### BEGIN SOLUTION`.")
+            if opened is None:
+                kept.append(line)
+            else:
+                inside += bool(line.strip())
+            continue
+        indent, cuda, word = match.groups()
+        kind = "CUDA" if cuda else "Python"
+        if word == "BEGIN":
+            if opened is not None:
+                raise AuthoringError(f"{place}, line {number}: BEGIN SOLUTION inside the region"
+                                     f" that line {opened[0]} opened.")
+            opened, inside = (number, kind), 0
+            kept += [indent + stub for stub in (CUDA_STUB if cuda else PYTHON_STUB)]
+            continue
+        if opened is None:
+            raise AuthoringError(f"{place}, line {number}: END SOLUTION without a BEGIN.")
+        if opened[1] != kind:
+            raise AuthoringError(f"{place}, line {number}: a {opened[1]} BEGIN (line {opened[0]})"
+                                 f" ends with a {kind} END.")
+        if not inside:
+            raise AuthoringError(f"{place}, line {number}: the solution is empty.")
+        opened = None
+    if opened is not None:
+        raise AuthoringError(f"{place}, line {opened[0]}: BEGIN SOLUTION is never ended.")
+    return "\n".join(kept)
+
+
+def exercise_from(solution: nbformat.NotebookNode, name: str) -> nbformat.NotebookNode:
+    """The learner's notebook: solutions replaced by stubs, outputs and counts cleared."""
+    exercise = copy.deepcopy(solution)
+    exercise.cells = []
+    for number, cell in enumerate(copy.deepcopy(solution.cells), 1):
+        if SOLUTION_TAG in cell.metadata.get("tags", []):
+            continue
+        place = f"{name}, cell {number} ({cell.id})"
+        stripped = strip_solution(cell.source, place)
+        if stripped != cell.source and not cell.metadata.get("nbgrader", {}).get("solution"):
+            raise AuthoringError(f"{place}: a solution in a cell whose nbgrader metadata does not"
+                                 " say `solution: true`.")
+        cell.source = stripped
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+            # Nothing is compared in an exercise, so the reasons for not comparing go too.
+            tags = [tag for tag in cell.metadata.get("tags", []) if tag != IGNORE_TAG]
+            cell.metadata.pop("course", None)
+            cell.metadata.pop("tags", None)
+            if tags:
+                cell.metadata.tags = tags
+        exercise.cells.append(cell)
+    return exercise
+
+
+def write_exercises(check: bool = False) -> list[str]:
+    """Write `exercises/` from `solutions/`, or with `check` only name what is not up to date.
+
+    Returns
+    -------
+    list of str
+        The files written, or with `check` the files that are missing, stale or left over.
+    """
+    changed = []
+    wanted = {path.name for path in notebooks("solutions")}
+    for path in notebooks("solutions"):
+        notebook = nbformat.read(path, as_version=4)
+        text = dumps(exercise_from(notebook, f"solutions/{path.name}"))
+        target = ROOT / "exercises" / path.name
+        if not target.exists() or target.read_text(encoding="utf-8") != text:
+            changed.append(f"exercises/{path.name}")
+            if not check:
+                target.parent.mkdir(exist_ok=True)
+                target.write_text(text, encoding="utf-8")
+    for path in notebooks("exercises"):
+        if path.name not in wanted:
+            changed.append(f"exercises/{path.name}")
+            if not check:
+                path.unlink()
+    return changed
+
+
+def execute(notebook: nbformat.NotebookNode, folder: Path, timeout: int = 600) -> None:
+    """Run a notebook's cells in a fresh kernel started in `folder`; outputs are stored in it."""
+    from nbclient import NotebookClient
+
+    NotebookClient(notebook, timeout=timeout, kernel_name="python3", record_timing=False,
+                   resources={"metadata": {"path": str(folder)}}).execute()
+
+
+def record(path: Path) -> None:
+    """Run a notebook in place and store what its cells print.
+
+    Raises
+    ------
+    nbclient.exceptions.CellExecutionError
+        When a cell fails; the file is then left as it was.
+    """
+    notebook = nbformat.read(path, as_version=4)
+    execute(notebook, path.resolve().parent)
+    notebook.metadata = nbformat.from_dict(METADATA)
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)
+        if cell.cell_type == "code":
+            cell.outputs = [_without_kernel_traces(output) for output in _merged(cell.outputs)]
+    path.write_text(dumps(notebook), encoding="utf-8")
+
+
+def _merged(outputs: list) -> Iterator[nbformat.NotebookNode]:
+    """Join neighbouring pieces of one stream: where they were split depends on timing."""
+    last = None
+    for output in outputs:
+        if (last is not None and output.output_type == last.output_type == "stream"
+                and output.name == last.name):
+            last.text += output.text
+            continue
+        if last is not None:
+            yield last
+        last = output
+    if last is not None:
+        yield last
+
+
+def _without_kernel_traces(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    if "metadata" in output:
+        output.metadata = nbformat.from_dict({})
+    return output
+
+
+def bench() -> Path:
+    """Run every notebook that compares times and write this machine's runs to a data file.
+
+    The comparisons are the lessons' own cells: `compare(..., key=...)` appends to the file that
+    COURSE_RECORD_RUNS names.
+    """
+    from . import backend, timing
+
+    gpu = backend.find_gpu()
+    label = gpu.name if gpu else backend.cpu_name()
+    path = timing.RECORDED / (re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-") + ".json")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".json.part")
+    partial.unlink(missing_ok=True)
+    os.environ["COURSE_RECORD_RUNS"] = str(partial)
+    for folder in ("notebooks", "solutions"):
+        for source in notebooks(folder):
+            notebook = nbformat.read(source, as_version=4)
+            if any("key=" in cell.source for cell in notebook.cells if cell.cell_type == "code"):
+                print(f"{folder}/{source.name} ...", flush=True)
+                execute(notebook, source.parent)
+    if not partial.exists():
+        raise AuthoringError("no notebook recorded a comparison")
+    partial.replace(path)
+    return path
+
+
+def published_files() -> list[Path]:
+    """The files that carry the course's address."""
+    return [ROOT / "README.md", *(path for folder in ("notebooks", "exercises", "solutions")
+                                  for path in notebooks(folder))]
+
+
+def addresses(text: str) -> set[str]:
+    """Every `owner/name` that badges and setup cells in `text` point to."""
+    return {match["repo"] for match in ADDRESS.finditer(text)}
+
+
+def publish(repository: str) -> list[str]:
+    """Write `owner/name` into every badge and setup cell.
+
+    Raises
+    ------
+    AuthoringError
+        When `repository` is not of the form owner/name.
+    """
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", repository):
+        raise AuthoringError(f"{repository!r} is not of the form owner/name")
+    changed = []
+    for path in published_files():
+        text = path.read_text(encoding="utf-8")
+        new = ADDRESS.sub(lambda m: m["before"] + repository + m["after"], text)
+        if new != text:
+            path.write_text(new, encoding="utf-8")
+            changed.append(str(path.relative_to(ROOT)))
+    return changed
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; see the module's text."""
+    parser = argparse.ArgumentParser(prog="python -m helpers.authoring")
+    commands = parser.add_subparsers(dest="command", required=True)
+    sub = commands.add_parser("exercises", help="write exercises/ from solutions/")
+    sub.add_argument("--check", action="store_true", help="only name what is not up to date")
+    sub = commands.add_parser("record", help="run notebooks in place and store their outputs")
+    sub.add_argument("notebook", nargs="+", type=Path)
+    commands.add_parser("bench", help="write this machine's times to helpers/data/recorded")
+    sub = commands.add_parser("publish", help="write owner/name into badges and setup cells")
+    sub.add_argument("repository")
+    options = parser.parse_args(arguments)
+    try:
+        if options.command == "exercises":
+            changed = write_exercises(options.check)
+            for name in changed:
+                print(f"{name}: {'not up to date, run make exercises' if options.check else 'ok'}")
+            return int(options.check and bool(changed))
+        if options.command == "record":
+            for path in options.notebook:
+                record(path)
+                print(f"{path}: recorded")
+        elif options.command == "bench":
+            print(bench().relative_to(ROOT))
+        else:
+            print("\n".join(publish(options.repository)) or "nothing to change")
+    except AuthoringError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,210 @@
+"""Finds out what this machine can run kernels on, and says so in one line."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import platform
+import shutil
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import TypeVar
+
+CHOICES = ("auto", "cuda", "simulator")
+INSTALL_CUPY = 'python -m pip install "cupy-cuda12x[ctk]"'
+INSTALL_PYCUDA = "python -m pip install pycuda"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A CUDA device as its driver describes it; `memory` in bytes."""
+
+    name: str
+    compute_capability: tuple[int, int]
+    memory: int
+    driver_cuda: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Backend:
+    """What `start` found: `name` is "cuda" or "none"; `line` is the sentence it printed."""
+
+    name: str
+    gpu: Gpu | None
+    line: str
+
+
+_started: Backend | None = None
+
+
+def find_gpu() -> Gpu | None:
+    """Ask the CUDA driver for its first device, without importing any GPU library.
+
+    Returns
+    -------
+    Gpu or None
+        None where there is no driver or no device that answers.
+    """
+    for library in ("libcuda.so.1", "nvcuda.dll"):
+        try:
+            cuda = ctypes.CDLL(library)
+            break
+        except OSError:
+            continue
+    else:
+        return None
+    count, device, number = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
+    if cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count)) or count.value == 0:
+        return None
+    if cuda.cuDeviceGet(ctypes.byref(device), 0):
+        return None
+    name, memory = ctypes.create_string_buffer(256), ctypes.c_size_t()
+    cuda.cuDeviceGetName(name, len(name), device)
+    cuda.cuDeviceTotalMem_v2(ctypes.byref(memory), device)
+    capability = []
+    for attribute in (75, 76):  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR
+        cuda.cuDeviceGetAttribute(ctypes.byref(number), attribute, device)
+        capability.append(number.value)
+    cuda.cuDriverGetVersion(ctypes.byref(number))
+    driver = (number.value // 1000, number.value % 1000 // 10)
+    return Gpu(name.value.decode(), tuple(capability), memory.value, driver)
+
+
+def installed(*packages: str) -> str | None:
+    """Name and version of the first of these distributions that is installed, or None."""
+    for package in packages:
+        try:
+            return f"{package} {version(package)}"
+        except PackageNotFoundError:
+            continue
+    return None
+
+
+def _requested() -> str:
+    choice = os.environ.get("COURSE_BACKEND", "auto").strip().lower() or "auto"
+    if choice not in CHOICES:
+        raise ValueError(f"COURSE_BACKEND is {choice!r}; it must be one of {', '.join(CHOICES)}.")
+    return choice
+
+
+def _cuda_line(gpu: Gpu, needs: str | None) -> str:
+    major, minor = gpu.compute_capability
+    driver = ".".join(map(str, gpu.driver_cuda))
+    line = f"Backend: CUDA on {gpu.name} (compute capability {major}.{minor}, driver for CUDA"
+    line += f" {driver}), NumPy {version('numpy')}"
+    if gpu.driver_cuda < (12, 0):
+        return line + ". The driver is too old for CuPy 14: it must support CUDA 12 or newer."
+    cupy = installed("cupy-cuda12x", "cupy-cuda13x", "cupy")
+    if cupy is None:
+        return line + f". CuPy is missing: {INSTALL_CUPY}"
+    line += f", {cupy}"
+    try:
+        import cupy
+
+        cupy.cuda.nvrtc.getVersion()
+    except Exception as error:  # CuPy fails in many ways where a CUDA library is missing
+        return line + f", which cannot compile here ({type(error).__name__}): {INSTALL_CUPY}"
+    if needs == "pycuda":
+        if importlib.util.find_spec("pycuda") is None:
+            return line + f". PyCUDA is missing, building it takes minutes: {INSTALL_PYCUDA}"
+        line += f", {installed('pycuda')}"
+        if shutil.which("nvcc") is None:
+            return line + ". PyCUDA needs nvcc on the PATH: install the CUDA toolkit"
+    return line + "."
+
+
+def start(needs: str | None = None) -> Backend:
+    """Find the backend for the kernels' lessons and print one line about it.
+
+    Parameters
+    ----------
+    needs : {None, "pycuda"}
+        A library beyond CuPy that the notebook uses; the line says how to get it where it lacks.
+
+    Returns
+    -------
+    Backend
+        Calling again is harmless and prints the same line.
+
+    Raises
+    ------
+    ValueError
+        For an unknown `needs` or an unknown value of the environment variable COURSE_BACKEND.
+    RuntimeError
+        Where COURSE_BACKEND asks for a backend that is not here.
+    """
+    global _started
+    if needs not in (None, "pycuda"):
+        raise ValueError(f'needs={needs!r} is unknown; it must be None or "pycuda".')
+    choice = _requested()
+    gpu = find_gpu()
+    if choice == "cuda" and gpu is None:
+        raise RuntimeError("COURSE_BACKEND=cuda, but no CUDA device answers on this machine.")
+    if choice == "simulator":
+        raise RuntimeError("COURSE_BACKEND=simulator: the course does not have its simulator yet.")
+    if gpu is not None:
+        _started = Backend("cuda", gpu, _cuda_line(gpu, needs))
+    else:
+        _started = Backend(
+            "none",
+            None,
+            f"Backend: no CUDA GPU here, NumPy {version('numpy')}. The NumPy lessons run in full;"
+            " the kernels' lessons need the simulator, which comes next.",
+        )
+    print(_started.line)
+    return _started
+
+
+def size(gpu: T, simulator: T) -> T:
+    """Pick a problem size: `gpu` where a real GPU runs the kernels, else `simulator`."""
+    if _started is None:
+        raise RuntimeError("Call helpers.start() first: size() depends on the backend.")
+    return gpu if _started.name == "cuda" else simulator
+
+
+def cores() -> int:
+    """Processor cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS and Windows
+        return os.cpu_count() or 1
+
+
+def cpu_name() -> str:
+    """The processor's name as the operating system gives it."""
+    try:
+        with open("/proc/cpuinfo") as lines:
+            for line in lines:
+                if line.startswith("model name"):
+                    return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def blas() -> str:
+    """Name and version of the BLAS library that this NumPy was built with."""
+    import numpy as np
+
+    build = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+    return f"{build.get('name', 'unknown')} {build.get('version', '')}".strip()
+
+
+def describe_machine() -> dict[str, str]:
+    """What the course can use on this machine, one entry a line for lesson 00."""
+    gpu = find_gpu()
+    compiler = next((c for c in ("c++", "g++", "clang++") if shutil.which(c)), None)
+    return {
+        "Python": platform.python_version(),
+        "CPU": f"{cpu_name()}, {cores()} cores for this process",
+        "NumPy": f"{version('numpy')} with {blas()}",
+        "GPU": f"{gpu.name}, {gpu.memory / 2**30:.0f} GiB" if gpu else "none that answers",
+        "CuPy": installed("cupy-cuda12x", "cupy-cuda13x", "cupy") or "not installed",
+        "PyCUDA": installed("pycuda") or "not installed",
+        "nvcc": "found" if shutil.which("nvcc") else "not found",
+        "C++ compiler": compiler or "none found",
+        "System": f"{platform.system()} on {platform.machine()}",
+    }

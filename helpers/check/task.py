@@ -1,0 +1,371 @@
+"""How a task judges an answer: against a specification, with the mistakes that it knows.
+
+A check never lets a traceback of its own out. Whatever it is given, it prints one line:
+`[ok]`, `[todo]` (not attempted yet) or `[no]` with what is wrong and which mistake it looks like.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import os
+import sys
+import traceback
+import tracemalloc
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import message
+
+Case = tuple  # the positional arguments of one call
+STUB_MARKS = ("YOUR CODE HERE",)
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A plausible wrong answer: `function` reproduces it, `looks_like` names it for the learner.
+
+    The sentence completes "This looks like ...". The tests hand every mistake to its task and
+    demand that it is refused with its own sentence.
+    """
+
+    looks_like: str
+    function: Callable
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`state` is "ok", "todo" or "no"; `text` says why."""
+
+    state: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a call gave: a value, or the error that it raised."""
+
+    value: object = None
+    error: Exception | None = None
+
+    @classmethod
+    def of(cls, function: Callable, case: Case) -> Outcome:
+        try:
+            return cls(value=function(*case))
+        except SystemExit:
+            return cls(error=RuntimeError("the function asked Python to exit"))
+        except Exception as error:
+            return cls(error=error)
+
+
+class Refusal(Exception):
+    """Raised by `read` and by rules: what is wrong with an answer, as a sentence."""
+
+
+Rule = Callable[[Callable, "Sequence[Case]", "Sequence[Outcome]"], "str | None"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One exercise.
+
+    Attributes
+    ----------
+    name : str
+        The function that the learner writes.
+    spec : callable
+        The NumPy specification; where it raises, the answer must raise an error of the same type.
+    cases : callable
+        Returns the argument tuples; seeded, so that every run asks the same questions.
+    read : callable, optional
+        `read(value, case)` turns what the answer returned into the value that is compared, or
+        raises `Refusal`. For answers that are a description (strides, say) and not the result.
+    mistakes : sequence of Mistake
+    rules : sequence of callables
+        `rule(answer, cases, outcomes)` returns a sentence when the way to the answer is wrong (a
+        copy, a loop, too much memory), else None. Asked after all cases are right.
+    rtol : float
+        Relative tolerance of floating-point results, of the largest magnitude expected.
+    """
+
+    name: str
+    spec: Callable
+    cases: Callable[[], Iterable[Case]]
+    read: Callable[[object, Case], object] | None = None
+    mistakes: Sequence[Mistake] = ()
+    rules: Sequence[Rule] = ()
+    rtol: float = 1e-6
+
+    def __call__(self, answer: object) -> None:
+        """Check `answer` and print the verdict in one line.
+
+        Raises
+        ------
+        AssertionError
+            When the answer is not right and nbgrader is grading (NBGRADER_EXECUTION is set), since
+            it scores by exceptions.
+        """
+        verdict = self.judge(answer)
+        print(f"[{verdict.state}] {self.name}: {verdict.text}")
+        if verdict.state != "ok" and os.environ.get("NBGRADER_EXECUTION"):
+            raise AssertionError(f"{self.name}: {verdict.text}")
+
+    def judge(self, answer: object) -> Verdict:
+        """The verdict on `answer`, without printing."""
+        if isinstance(answer, str) and any(mark in answer for mark in STUB_MARKS):
+            return Verdict("todo", "not attempted yet")
+        if not callable(answer):
+            return Verdict("no", f"expected the function {self.name}, got {a(answer)}. Pass the"
+                                 " function itself, without calling it.")
+        cases = list(self.cases())
+        if sentence := wrong_signature(answer, self.spec, self.name):
+            return Verdict("no", sentence)
+        outcomes: list[Outcome] = []
+        for case in cases:
+            before = _snapshot(case)
+            outcome = Outcome.of(answer, case)
+            if isinstance(outcome.error, NotImplementedError):
+                return Verdict("todo", "not attempted yet")
+            outcomes.append(self._read(outcome, case))
+            if _snapshot(case) != before:
+                return Verdict("no", f"for {describe(case, self.spec)}: your function changed its"
+                                     " argument in place. Leave the caller's arrays as they are.")
+        for case, outcome in zip(cases, outcomes):
+            expected = self._expected(case)
+            if sentence := self._difference(expected, outcome, answer):
+                sentence = f"for {describe(case, self.spec)}: {sentence}"
+                if known := self._recognise(cases, outcomes):
+                    sentence += f" This looks like {known.looks_like}."
+                return Verdict("no", sentence)
+        for rule in self.rules:
+            if sentence := rule(answer, cases, outcomes):
+                return Verdict("no", f"the values are right, but {sentence}")
+        return Verdict("ok", f"right in all {len(cases)} cases")
+
+    def _read(self, outcome: Outcome, case: Case) -> Outcome:
+        if self.read is None or outcome.error is not None:
+            return outcome
+        try:
+            return Outcome(value=self.read(outcome.value, case))
+        except Refusal as refusal:
+            return Outcome(error=refusal)
+
+    def _expected(self, case: Case) -> Outcome:
+        return Outcome.of(self.spec, case)
+
+    def _difference(self, expected: Outcome, got: Outcome, answer: Callable) -> str | None:
+        if isinstance(got.error, Refusal):
+            if expected.error is not None:
+                return f"it should raise {type(expected.error).__name__} ({expected.error})."
+            return str(got.error)
+        if expected.error is not None:
+            wanted = type(expected.error)
+            if isinstance(got.error, wanted):
+                return None
+            if got.error is None:
+                return f"it should raise {wanted.__name__} ({expected.error}), but it returned."
+            return f"it should raise {wanted.__name__}, but it raised {where(got.error, answer)}"
+        if got.error is not None:
+            return f"it raised {where(got.error, answer)}"
+        return difference(expected.value, got.value, self.rtol)
+
+    def _recognise(self, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> Mistake | None:
+        """The known mistake that gives what the answer gave, in every case."""
+        for mistake in self.mistakes:
+            for case, got in zip(cases, outcomes):
+                theirs = self._read(Outcome.of(mistake.function, case), case)
+                if (theirs.error is None) != (got.error is None):
+                    break
+                if theirs.error is not None:
+                    if type(theirs.error) is not type(got.error):
+                        break
+                elif difference(theirs.value, got.value, self.rtol):
+                    break
+            else:
+                return mistake
+        return None
+
+
+def a(value: object) -> str:
+    """`value`'s type with its article and, for an array, its dtype and shape."""
+    if value is None:
+        return "None"
+    if isinstance(value, np.ndarray):
+        return f"a {value.dtype} array of shape {value.shape}"
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+def describe(case: Case, function: Callable) -> str:
+    """The arguments of a case by the specification's names: `x: float32 (5, 7), k=3`."""
+    names = list(inspect.signature(function).parameters)
+    parts = []
+    for name, value in zip(names, case):
+        if isinstance(value, np.ndarray):
+            part = f"{name}: {value.dtype} {value.shape}"
+            if not value.flags.c_contiguous:
+                part += f" with strides {value.strides}"
+        else:
+            part = f"{name}={value!r}"
+        parts.append(part)
+    return ", ".join(parts)
+
+
+def wrong_signature(answer: Callable, spec: Callable, name: str) -> str | None:
+    """A sentence when `answer` cannot be called with the arguments that `spec` takes."""
+    wanted = list(inspect.signature(spec).parameters)
+    try:
+        own = inspect.signature(answer)
+    except (TypeError, ValueError):  # some built-in functions have no signature
+        return None
+    try:
+        own.bind(*wanted)
+    except TypeError:
+        return (f"it must take {len(wanted)} arguments, {name}({', '.join(wanted)}); yours is"
+                f" {name}{own}.")
+    return None
+
+
+def where(error: Exception, answer: Callable) -> str:
+    """An error as `Type: text`, with the line of the learner's own function that led to it."""
+    text = message(error)
+    code = getattr(answer, "__code__", None)
+    if code is not None:
+        for frame in reversed(traceback.extract_tb(error.__traceback__)):
+            if frame.filename == code.co_filename and frame.lineno is not None:
+                line = f" in the line `{frame.line}`" if frame.line else ""
+                return f"{text}{'' if text.endswith('.') else ','}{line}." if line else f"{text}."
+    return text if text.endswith(".") else f"{text}."
+
+
+def difference(expected: object, got: object, rtol: float) -> str | None:
+    """What distinguishes `got` from `expected` as a sentence, or None when they agree.
+
+    Arrays must agree in shape and dtype; floating-point values to `rtol` of the largest magnitude
+    expected, others exactly.
+    """
+    if isinstance(expected, tuple):
+        if not isinstance(got, tuple) or len(got) != len(expected):
+            return f"expected a tuple of {len(expected)} values, got {a(got)}."
+        for k, (one, other) in enumerate(zip(expected, got)):
+            if sentence := difference(one, other, rtol):
+                return f"value {k} of the tuple: {sentence}"
+        return None
+    if got is None:
+        return "it returned None. Is a `return` missing?"
+    if isinstance(expected, np.ndarray):
+        if not isinstance(got, np.ndarray):
+            return f"expected {a(expected)}, got {a(got)}."
+        if got.shape != expected.shape:
+            return f"expected shape {expected.shape}, got {got.shape}."
+        if got.dtype != expected.dtype:
+            return f"expected dtype {expected.dtype}, got {got.dtype}."
+    elif isinstance(expected, (bool, str)):
+        if type(got) not in (type(expected), np.bool_) or got != expected:
+            return f"expected {expected!r}, got {got!r}."
+        return None
+    elif not isinstance(got, (int, float, np.number)) or isinstance(got, bool):
+        return f"expected a number, got {a(got)}."
+    wanted, given = np.asarray(expected), np.asarray(got)
+    if wanted.dtype.kind in "fc":
+        close = np.isclose(given, wanted, rtol=0, equal_nan=True,
+                           atol=rtol * max(np.abs(wanted[np.isfinite(wanted)]).max(initial=0),
+                                           np.finfo(wanted.dtype).tiny))
+    else:
+        close = given == wanted
+    if np.all(close):
+        return None
+    if wanted.ndim == 0:
+        return f"expected {wanted[()]}, got {given[()]}."
+    first = tuple(int(i) for i in np.argwhere(~close)[0])
+    wrong = int(np.size(close) - np.count_nonzero(close))
+    return (f"{wrong} of {wanted.size} values are wrong, the first at {list(first)}: expected"
+            f" {wanted[first]}, got {given[first]}.")
+
+
+# Rules: how an answer was reached.
+
+
+def is_view(of: int = 0) -> Rule:
+    """The result must share memory with argument number `of`."""
+
+    def rule(answer: Callable, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
+        for case, outcome in zip(cases, outcomes):
+            if np.size(outcome.value) and not np.may_share_memory(outcome.value, case[of]):
+                return "the result is a copy; it must be a view of the input."
+        return None
+
+    return rule
+
+
+def no_python_loop(*sizes: Case) -> Rule:
+    """Work done by Python itself must not grow from the first of two cases to the second.
+
+    Counted in bytecode instructions of every Python function that runs, so that comprehensions,
+    generators and `np.vectorize` count too.
+    """
+    small, large = sizes
+
+    def rule(answer: Callable, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
+        few, many = (instructions(answer, copy.deepcopy(size)) for size in (small, large))
+        if many > 1.5 * few + 50:
+            return ("it loops in Python: the interpreter's work grows with the size of the input."
+                    " Let NumPy do the loop.")
+        return None
+
+    return rule
+
+
+def instructions(function: Callable, case: Case) -> int:
+    """Bytecode instructions that the interpreter executes in `function(*case)`."""
+    count = 0
+
+    def trace(frame: object, event: str, argument: object) -> object:
+        nonlocal count
+        frame.f_trace_opcodes = True
+        frame.f_trace_lines = False
+        if event in ("opcode", "call"):
+            count += 1
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        function(*case)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def peak_memory(case: Case, limit: float, advice: str) -> Rule:
+    """In `case` the call may hold at most `limit` bytes of new memory at once."""
+
+    def rule(answer: Callable, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
+        peak = peak_bytes(answer, copy.deepcopy(case))
+        if peak > limit:
+            return (f"it needs {peak:,} bytes of new memory at once, where {limit:,.0f} suffice:"
+                    f" {advice}")
+        return None
+
+    return rule
+
+
+def peak_bytes(function: Callable, case: Case) -> int:
+    """Most bytes that `function(*case)` held at once, NumPy's buffers included."""
+    running = tracemalloc.is_tracing()
+    if not running:
+        tracemalloc.start()
+    try:
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        function(*case)
+        return tracemalloc.get_traced_memory()[1] - before
+    finally:
+        if not running:
+            tracemalloc.stop()
+
+
+def _snapshot(case: Case) -> list[bytes]:
+    return [x.tobytes() for x in case if isinstance(x, np.ndarray)]

@@ -1,0 +1,6 @@
+"""Pictures drawn from the learner's own arrays, each with the same facts as text."""
+
+from .charts import bars, roof
+from .layout import memory
+
+__all__ = ["bars", "memory", "roof"]

@@ -1,0 +1,114 @@
+"""Charts of measured times: bars against the least time, points under the machine's roof."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from ..timing import Comparison, Timing, with_unit
+from .style import COLOURS, FAINT, INK, style
+
+MARKERS = "osD^vPX*"
+HATCHES = ("", "//", "..", "xx")
+
+
+def _needs_comparison(given: object, function: str) -> None:
+    if not isinstance(given, Comparison):
+        raise TypeError(f"draw.{function}() draws what compare() returned,"
+                        f" not {type(given).__name__}.")
+
+
+def bars(comparison: Comparison) -> None:
+    """Draw the median times of a comparison as bars from zero, each labelled with its time.
+
+    The line at a bar's end spans the middle half of the samples; a thick tick marks the least time
+    that the counted work allows. Runs recorded on other machines get bars of their own beside the
+    machine at hand. The comparison's table, `print(comparison)`, has the same facts.
+    """
+    _needs_comparison(comparison, "bars")
+    runs = (comparison, *comparison.recorded)
+    names = [row.name for row in comparison.rows]
+    thick = 0.8 / len(runs)
+    with style():
+        figure, axes = plt.subplots(figsize=(8.5, 1.0 + 0.5 * len(names) * len(runs) ** 0.6),
+                                    layout="constrained")
+        for k, run in enumerate(runs):
+            for row in run.rows:
+                if row.name not in names:
+                    continue
+                y = names.index(row.name) + (k + 0.5) * thick - 0.4
+                axes.barh(y, row.median, thick * 0.9, color=COLOURS[k % len(COLOURS)],
+                          edgecolor=INK, hatch=HATCHES[k % len(HATCHES)],
+                          label=run.machine if row is run.rows[0] else None,
+                          xerr=[[row.median - row.low], [row.high - row.median]],
+                          error_kw={"ecolor": INK, "capsize": 3})
+                axes.annotate(with_unit(row.median, "s"), (max(row.median, row.high), y),
+                              xytext=(6, 0), textcoords="offset points", va="center", fontsize=8)
+                least = run.ceiling.least(row.nbytes, row.flops)
+                if least:
+                    span = [y - 0.45 * thick, y + 0.45 * thick]
+                    axes.plot([least] * 2, span, color="white", linewidth=6)
+                    axes.plot([least] * 2, span, color=INK, linewidth=3)
+        axes.set_yticks(range(len(names)), names)
+        axes.invert_yaxis()
+        axes.set_xlim(right=axes.get_xlim()[1] * 1.12)
+        axes.set_xlabel("seconds a call; thick tick: at least")
+        axes.set_title(comparison.title)
+        figure.legend(loc="outside lower center", fontsize=8, frameon=False)
+        plt.show()
+
+
+def roof(comparison: Comparison) -> None:
+    """Draw a comparison's functions under the machine's roof, and print the same facts.
+
+    The roof is the least of what the memory and what the arithmetic unit allow at an intensity of
+    so many operations a byte (the roofline model: Williams, Waterman and Patterson, CACM 52(4),
+    2009). Each point needs both its bytes and its operations counted.
+
+    Raises
+    ------
+    ValueError
+        Where no function has both counts.
+    """
+    _needs_comparison(comparison, "roof")
+    limit = comparison.ceiling
+    rows = [row for row in comparison.rows if row.nbytes and row.flops]
+    if not rows:
+        raise ValueError("draw.roof() needs functions with both nbytes and flops counted.")
+    intensity = np.array([row.flops / row.nbytes for row in rows])
+    rate = np.array([row.flops / row.median for row in rows]) / 1e9
+    allowed = np.minimum(intensity * limit.bandwidth, limit.flops) / 1e9
+    ridge = limit.flops / limit.bandwidth
+    with style():
+        figure, axes = plt.subplots(figsize=(8, 4.2), layout="constrained")
+        left, right = min(intensity.min(), ridge) / 4, max(intensity.max(), ridge) * 6
+        x = np.geomspace(left, right, 200)
+        axes.plot(x, np.minimum(x * limit.bandwidth, limit.flops) / 1e9, color=INK, linewidth=2)
+        axes.annotate("memory's slope", (left * 1.3, left * 1.3 * limit.bandwidth / 1e9),
+                      xytext=(0, 22), textcoords="offset points", ha="center", fontsize=8)
+        axes.annotate("arithmetic's roof", (right, limit.flops / 1e9), xytext=(0, 5),
+                      textcoords="offset points", ha="right", fontsize=8)
+        for k, row in enumerate(rows):
+            axes.plot([intensity[k]] * 2, [rate[k], allowed[k]], color=FAINT, linestyle=":")
+            axes.plot(intensity[k], rate[k], MARKERS[k % len(MARKERS)], markersize=9,
+                      color=COLOURS[k % len(COLOURS)], markeredgecolor=INK, label=row.name)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_ylim(bottom=min(rate.min(), allowed.min()) / 3)
+        axes.set_xlabel("operations a byte (logarithmic)")
+        axes.set_ylabel("Gflop/s (logarithmic)")
+        axes.set_title(f"{comparison.title} on {limit.name}")
+        axes.legend(fontsize=8, frameon=False, loc="lower right")
+        plt.show()
+    print(_roof_text(rows, intensity, rate, allowed))
+
+
+def _roof_text(rows: list[Timing], intensity: np.ndarray, rate: np.ndarray,
+               allowed: np.ndarray) -> str:
+    width = max(len(row.name) for row in rows)
+    lines = [f"{'':{width}}  operations/byte  Gflop/s  roof there  share"]
+    for row, *values in zip(rows, intensity, rate, allowed):
+        at, reached, most = values
+        lines.append(f"{row.name:{width}}  {at:15.3g}  {reached:7.3g}  {most:10.3g}"
+                     f"  {reached / most:5.0%}")
+    return "\n".join(lines)

@@ -1,0 +1,324 @@
+"""Measurement that is right by construction, set against what the machine can do."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import sys
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from datetime import date
+from functools import cache
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from . import backend
+
+RECORDED = Path(__file__).parent / "data" / "recorded"
+MIN_SAMPLE = 1e-3  # seconds: shorter samples measure the clock as much as the work
+MIN_SAMPLES, MAX_SAMPLES = 5, 200
+
+
+def with_unit(value: float, unit: str) -> str:
+    """Three significant digits and a decimal prefix: `with_unit(2.5e-5, "s")` is "25.0 us"."""
+    if value == 0:
+        return f"0 {unit}"
+    for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""), (1e-3, "m"),
+                           (1e-6, "u"), (1e-9, "n")):
+        if abs(value) >= factor * 0.9995 or factor == 1e-9:
+            scaled = value / factor
+            digits = 2 if abs(scaled) < 9.995 else 1 if abs(scaled) < 99.95 else 0
+            return f"{scaled:.{digits}f} {prefix}{unit}"
+    raise AssertionError("unreachable: the last factor takes every value")
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """What this machine was measured to reach.
+
+    Attributes
+    ----------
+    name : str
+        The device.
+    bandwidth : float
+        Bytes read plus bytes written a second by a large copy, all cores working.
+    bandwidth_one_core : float
+        The same by one core, which is what a NumPy expression uses. On a GPU equal to `bandwidth`.
+    flops : float
+        Floating-point operations a second of a large float64 matrix product.
+    """
+
+    name: str
+    bandwidth: float
+    bandwidth_one_core: float
+    flops: float
+
+    def least(self, nbytes: float, flops: float) -> float:
+        """Least seconds for this much work: the roofline model, Williams et al., CACM 2009."""
+        return max(nbytes / self.bandwidth, flops / self.flops)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One measured function: seconds a call, and the work that one call does.
+
+    `low` and `high` are the quartiles of the samples; `nbytes` and `flops` are what the caller
+    counted for one call.
+    """
+
+    name: str
+    median: float
+    low: float
+    high: float
+    samples: int
+    nbytes: float = 0
+    flops: float = 0
+
+    def __repr__(self) -> str:
+        text = f"{self.name}: {with_unit(self.median, 's')} (middle half of {self.samples} samples:"
+        text += f" {with_unit(self.low, 's')} to {with_unit(self.high, 's')})"
+        if self.nbytes:
+            text += f", {with_unit(self.nbytes / self.median, 'B/s')}"
+        if self.flops:
+            text += f", {with_unit(self.flops / self.median, 'flop/s')}"
+        return text
+
+
+def _synchronize() -> None:
+    """Wait for the GPU where the real CuPy is in use; a no-op elsewhere."""
+    cupy = sys.modules.get("cupy")
+    if cupy is not None and cupy.cuda.is_available():
+        cupy.cuda.get_current_stream().synchronize()
+
+
+def bench(
+    function: Callable,
+    *args: object,
+    nbytes: float = 0,
+    flops: float = 0,
+    name: str | None = None,
+    seconds: float = 0.3,
+) -> Timing:
+    """Measure `function(*args)`: the median of synchronised samples after a warm-up.
+
+    Parameters
+    ----------
+    function, args
+        The call to measure. Its result is dropped.
+    nbytes, flops : float
+        Bytes moved and floating-point operations done by one call, counted by you.
+    name : str, optional
+        Shown in tables; the function's own name otherwise.
+    seconds : float
+        Time to spend on samples after the warm-up, at least five samples whatever they take.
+
+    Returns
+    -------
+    Timing
+        Short calls are repeated inside a sample until a sample takes a millisecond.
+    """
+    if not callable(function):
+        raise TypeError(f"bench() needs a function to call, not {type(function).__name__}."
+                        " Write bench(f, x), not bench(f(x)).")
+    label = name or getattr(function, "__name__", "call")
+
+    def sample(calls: int) -> float:
+        begin = perf_counter()
+        for _ in range(calls):
+            function(*args)
+        _synchronize()
+        return (perf_counter() - begin) / calls
+
+    function(*args)  # warm-up: first touches of memory, caches, compilation
+    _synchronize()
+    calls = 1
+    while (once := sample(calls)) * calls < MIN_SAMPLE:
+        calls = max(2 * calls, int(MIN_SAMPLE / max(once, 1e-9)))
+    taken = [once]
+    deadline = perf_counter() + seconds
+    while len(taken) < MIN_SAMPLES or (perf_counter() < deadline and len(taken) < MAX_SAMPLES):
+        taken.append(sample(calls))
+    low, median, high = statistics.quantiles(taken, n=4)
+    return Timing(label, median, low, high, len(taken), nbytes, flops)
+
+
+def _copy_with(workers: int, target: np.ndarray, source: np.ndarray) -> Callable[[], object]:
+    if workers == 1:
+        return lambda: np.copyto(target, source)
+    pieces = list(zip(np.array_split(target, workers), np.array_split(source, workers)))
+    pool = ThreadPoolExecutor(workers)  # NumPy releases the interpreter's lock while it copies
+    return lambda: list(pool.map(lambda piece: np.copyto(*piece), pieces))
+
+
+@cache
+def ceiling(device: str = "cpu") -> Ceiling:
+    """Measure once what `device` ("cpu" or "gpu") can do, in about a second.
+
+    The bandwidth is a copy's, bytes read plus bytes written, of arrays larger than the caches; the
+    arithmetic is a large float64 matrix product through the library that NumPy or CuPy calls.
+
+    Raises
+    ------
+    ValueError
+        For another device name.
+    RuntimeError
+        For "gpu" where CuPy finds none.
+    """
+    if device == "cpu":
+        source, target = np.ones((2, 2**24))  # 128 MiB each
+        one = bench(_copy_with(1, target, source), seconds=0.2).median
+        everyone = min(one, bench(_copy_with(backend.cores(), target, source), seconds=0.2).median)
+        x = np.random.default_rng(0).random((1024, 1024))
+        product = bench(np.matmul, x, x.copy(), seconds=0.2).median
+        moved = 2 * source.nbytes
+        name = f"{backend.cpu_name()}, {backend.cores()} cores"
+        return Ceiling(name, moved / everyone, moved / one, 2 * 1024**3 / product)
+    if device == "gpu":
+        try:
+            import cupy
+        except ImportError:
+            cupy = None
+        if cupy is None or not cupy.cuda.is_available():
+            raise RuntimeError("ceiling('gpu') needs CuPy and a CUDA GPU; this machine lacks one.")
+        source = cupy.ones(2**27)
+        copied = bench(cupy.copyto, cupy.empty_like(source), source).median
+        x = cupy.random.default_rng(0).random((4096, 4096))
+        product = bench(cupy.matmul, x, x).median
+        bandwidth = 2 * source.nbytes / copied
+        name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
+        return Ceiling(name, bandwidth, bandwidth, 2 * 4096**3 / product)
+    raise ValueError(f'ceiling({device!r}): the device must be "cpu" or "gpu".')
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several measured functions on one machine, shown as a table; `recorded` holds other
+    machines' runs of the same comparison."""
+
+    title: str
+    machine: str
+    ceiling: Ceiling
+    rows: tuple[Timing, ...]
+    recorded: tuple[Comparison, ...] = ()
+
+    def __getitem__(self, name: str) -> Timing:
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise KeyError(f"no row {name!r}; there are {', '.join(row.name for row in self.rows)}")
+
+    def _table(self) -> str:
+        head = ("", "bytes", "operations", "at least", "measured", "middle half", "share")
+        cells = [head]
+        for row in self.rows:
+            least = self.ceiling.least(row.nbytes, row.flops)
+            cells.append((
+                row.name,
+                with_unit(row.nbytes, "B") if row.nbytes else "-",
+                with_unit(row.flops, "flop") if row.flops else "-",
+                with_unit(least, "s") if least else "-",
+                with_unit(row.median, "s"),
+                f"{with_unit(row.low, 's')} to {with_unit(row.high, 's')}",
+                f"{least / row.median:.0%}" if least else "-",
+            ))
+        widths = [max(map(len, column)) for column in zip(*cells)]
+        lines = [self.machine]
+        for line in cells:
+            lines.append("  ".join([line[0].ljust(widths[0])] + [
+                cell.rjust(width) for cell, width in zip(line[1:], widths[1:])]))
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        tables = [run._table() for run in (self, *self.recorded)]
+        return self.title + "\n\n" + "\n\n".join(tables)
+
+
+def compare(
+    functions: Mapping[str, Callable],
+    *args: object,
+    nbytes: Mapping[str, float] | None = None,
+    flops: Mapping[str, float] | None = None,
+    title: str = "",
+    key: str | None = None,
+    device: str = "cpu",
+    seconds: float = 0.3,
+) -> Comparison:
+    """Measure several functions on the same arguments and set them against the machine.
+
+    Parameters
+    ----------
+    functions : mapping of str to callable
+        What to measure, by the name that the table shows.
+    args
+        Passed to each function.
+    nbytes, flops : mapping of str to float, optional
+        Work that one call of each function does, counted by you, from which the table derives the
+        least time that this machine needs for it.
+    title : str
+        The table's heading.
+    key : str, optional
+        Name under which runs of this comparison were recorded on other machines (`make bench`);
+        they are shown below this machine's.
+    device : {"cpu", "gpu"}
+        Whose ceiling the shares refer to.
+    seconds : float
+        Time to spend on each function.
+    """
+    work = {"nbytes": nbytes or {}, "flops": flops or {}}
+    for what, given in work.items():
+        if unknown := set(given) - set(functions):
+            raise ValueError(f"{what} names {sorted(unknown)}, but the functions are"
+                             f" {sorted(functions)}.")
+    limit = ceiling(device)
+    rows = tuple(
+        bench(function, *args, name=name, seconds=seconds,
+              nbytes=work["nbytes"].get(name, 0), flops=work["flops"].get(name, 0))
+        for name, function in functions.items()
+    )
+    result = Comparison(title, f"This machine: {limit.name}", limit, rows)
+    if key is None:
+        return result
+    if path := os.environ.get("COURSE_RECORD_RUNS"):
+        _record(Path(path), key, result)
+    return Comparison(title, result.machine, limit, rows, recorded_runs(key))
+
+
+def _record(path: Path, key: str, run: Comparison) -> None:
+    if path.exists():
+        content = json.loads(path.read_text())
+    else:
+        gpu = backend.find_gpu()
+        content = {
+            "machine": f"{backend.cpu_name()}, {backend.cores()} cores"
+            + (f", host of an {gpu.name}" if gpu else ""),
+            "gpu": gpu.name if gpu else None,
+            "date": date.today().isoformat(),
+            "numpy": np.__version__,
+            "blas": backend.blas(),
+            "runs": {},
+        }
+    content["runs"][key] = {
+        "title": run.title,
+        "ceiling": asdict(run.ceiling),
+        "rows": [asdict(row) for row in run.rows],
+    }
+    path.write_text(json.dumps(content, indent=1) + "\n")
+
+
+def recorded_runs(key: str) -> tuple[Comparison, ...]:
+    """Runs of the comparison `key` on other machines, from the files that `make bench` wrote."""
+    found = []
+    for path in sorted(RECORDED.glob("*.json")):
+        content = json.loads(path.read_text())
+        run = content["runs"].get(key)
+        if run is None:
+            continue
+        machine = content["gpu"] if "gpu" in key.split("/") else content["machine"]
+        label = f"Recorded on {machine} ({content['date']}, NumPy {content['numpy']})"
+        rows = tuple(Timing(**row) for row in run["rows"])
+        found.append(Comparison(run["title"], label, Ceiling(**run["ceiling"]), rows))
+    return tuple(found)
