@@ -3,7 +3,7 @@
 from . import draw
 from .backend import describe_machine, size, start
 from .errors import show_error
-from .timing import bench, ceiling, compare
+from .timing import bench, ceiling, compare, peak_bytes
 
 __all__ = [
     "bench",
@@ -11,6 +11,7 @@ __all__ = [
     "compare",
     "describe_machine",
     "draw",
+    "peak_bytes",
     "show_error",
     "size",
     "start",

@@ -38,11 +38,8 @@ DELIMITER = re.compile(r"^(\s*)(//\s*)?###\s*(BEGIN|END) SOLUTION\s*$")
 PYTHON_STUB = ("# YOUR CODE HERE", "raise NotImplementedError()")
 CUDA_STUB = ("// YOUR CODE HERE",)
 
-# The address under which the course is published, as it stands in badges and setup cells.
-ADDRESS = re.compile(
-    r"(?P<before>colab\.research\.google\.com/github/|mybinder\.org/v2/gh/"
-    r"|kaggle\.com/kernels/welcome\?src=https://github\.com/|https://github\.com/)"
-    r"(?P<repo>[\w.-]+/[\w.-]+?)(?P<after>/blob/|/HEAD|/main|\.git|\b(?=[)\"'\s]))")
+# What stands for the course's address until `publish` writes the real one.
+REPOSITORY = re.compile(r'Repository = "https://github\.com/([\w.-]+/[\w.-]+)"')
 
 
 class AuthoringError(ValueError):
@@ -237,33 +234,38 @@ def bench() -> Path:
     return path
 
 
+def repository() -> str:
+    """The `owner/name` under which the course is published, as pyproject.toml states it."""
+    match = REPOSITORY.search((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    if match is None:
+        raise AuthoringError("pyproject.toml has no Repository in [project.urls]")
+    return match[1]
+
+
 def published_files() -> list[Path]:
-    """The files that carry the course's address."""
-    return [ROOT / "README.md", *(path for folder in ("notebooks", "exercises", "solutions")
-                                  for path in notebooks(folder))]
+    """The files that carry the course's address in badges and setup cells."""
+    return [ROOT / "README.md", ROOT / "pyproject.toml",
+            *(path for folder in ("notebooks", "exercises", "solutions")
+              for path in notebooks(folder))]
 
 
-def addresses(text: str) -> set[str]:
-    """Every `owner/name` that badges and setup cells in `text` point to."""
-    return {match["repo"] for match in ADDRESS.finditer(text)}
-
-
-def publish(repository: str) -> list[str]:
-    """Write `owner/name` into every badge and setup cell.
+def publish(new: str) -> list[str]:
+    """Write `owner/name` into every badge and setup cell, and return the files changed.
 
     Raises
     ------
     AuthoringError
-        When `repository` is not of the form owner/name.
+        When `new` is not of the form owner/name.
     """
-    if not re.fullmatch(r"[\w.-]+/[\w.-]+", repository):
-        raise AuthoringError(f"{repository!r} is not of the form owner/name")
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", new):
+        raise AuthoringError(f"{new!r} is not of the form owner/name")
+    old = re.compile(rf"(?<![\w.-]){re.escape(repository())}(?![\w-])")
     changed = []
     for path in published_files():
         text = path.read_text(encoding="utf-8")
-        new = ADDRESS.sub(lambda m: m["before"] + repository + m["after"], text)
-        if new != text:
-            path.write_text(new, encoding="utf-8")
+        replaced = old.sub(new, text)
+        if replaced != text:
+            path.write_text(replaced, encoding="utf-8")
             changed.append(str(path.relative_to(ROOT)))
     return changed
 

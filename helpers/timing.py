@@ -6,6 +6,7 @@ import json
 import os
 import statistics
 import sys
+import tracemalloc
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -144,6 +145,21 @@ def bench(
         taken.append(sample(calls))
     low, median, high = statistics.quantiles(taken, n=4)
     return Timing(label, median, low, high, len(taken), nbytes, flops)
+
+
+def peak_bytes(function: Callable, *args: object) -> int:
+    """Most bytes of new memory that `function(*args)` held at once, NumPy's buffers included."""
+    running = tracemalloc.is_tracing()
+    if not running:
+        tracemalloc.start()
+    try:
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        function(*args)
+        return tracemalloc.get_traced_memory()[1] - before
+    finally:
+        if not running:
+            tracemalloc.stop()
 
 
 def _copy_with(workers: int, target: np.ndarray, source: np.ndarray) -> Callable[[], object]:

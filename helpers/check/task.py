@@ -11,13 +11,13 @@ import inspect
 import os
 import sys
 import traceback
-import tracemalloc
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..errors import message
+from ..timing import peak_bytes
 
 Case = tuple  # the positional arguments of one call
 STUB_MARKS = ("YOUR CODE HERE",)
@@ -293,7 +293,9 @@ def is_view(of: int = 0) -> Rule:
 
     def rule(answer: Callable, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
         for case, outcome in zip(cases, outcomes):
-            if np.size(outcome.value) and not np.may_share_memory(outcome.value, case[of]):
+            if outcome.error is not None or not np.size(outcome.value):
+                continue
+            if not np.may_share_memory(outcome.value, case[of]):
                 return "the result is a copy; it must be a view of the input."
         return None
 
@@ -343,28 +345,13 @@ def peak_memory(case: Case, limit: float, advice: str) -> Rule:
     """In `case` the call may hold at most `limit` bytes of new memory at once."""
 
     def rule(answer: Callable, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
-        peak = peak_bytes(answer, copy.deepcopy(case))
+        peak = peak_bytes(answer, *copy.deepcopy(case))
         if peak > limit:
             return (f"it needs {peak:,} bytes of new memory at once, where {limit:,.0f} suffice:"
                     f" {advice}")
         return None
 
     return rule
-
-
-def peak_bytes(function: Callable, case: Case) -> int:
-    """Most bytes that `function(*case)` held at once, NumPy's buffers included."""
-    running = tracemalloc.is_tracing()
-    if not running:
-        tracemalloc.start()
-    try:
-        tracemalloc.reset_peak()
-        before = tracemalloc.get_traced_memory()[0]
-        function(*case)
-        return tracemalloc.get_traced_memory()[1] - before
-    finally:
-        if not running:
-            tracemalloc.stop()
 
 
 def _snapshot(case: Case) -> list[bytes]:

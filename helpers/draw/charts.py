@@ -30,8 +30,8 @@ def bars(comparison: Comparison) -> None:
     names = [row.name for row in comparison.rows]
     thick = 0.8 / len(runs)
     with style():
-        figure, axes = plt.subplots(figsize=(8.5, 1.0 + 0.5 * len(names) * len(runs) ** 0.6),
-                                    layout="constrained")
+        height = round(1.0 + 0.5 * len(names) * len(runs) ** 0.6, 1)
+        figure, axes = plt.subplots(figsize=(8.5, height), layout="constrained")
         for k, run in enumerate(runs):
             for row in run.rows:
                 if row.name not in names:

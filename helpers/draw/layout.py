@@ -183,8 +183,8 @@ def _figure(layout: _Layout, title: str) -> None:
     height = top + 0.55 + row_height * buffer_rows + 0.62 * len(steps)
     columns = max(per_row, seen.shape[1] if show_array else 0, MIN_COLUMNS)
     heading = 0.5 if title else 0.3  # inches
-    inches = 0.42 * (height + 0.5) + heading
-    figure = plt.figure(figsize=(0.6 * columns + 0.3, inches))
+    inches = round(0.42 * (height + 0.5) + heading, 1)
+    figure = plt.figure(figsize=(round(0.6 * columns + 0.3, 1), inches))
     axes = figure.add_axes((0, 0, 1, 1 - heading / inches))
     if show_array:
         axes.text(0, -0.2, "the array, as indexed", fontsize=9)
