@@ -28,6 +28,10 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYPROJECT = ROOT / "pyproject.toml"
 
+# Where CUDA's installer puts a toolkit, and WSL the driver's programs, often not on PATH.
+USUAL_TOOLKIT = "/usr/local/cuda"
+WSL_PROGRAMS = "/usr/lib/wsl/lib"
+
 # JupyterLab reads this file from its own environment, so no other Jupyter of the learner's
 # changes: the README opens rendered, and no news or update notices come up over the lessons.
 LAB_SETTINGS = {
@@ -151,7 +155,7 @@ def usable_state() -> dict | None:
         state = {}
     if unfinished().exists():
         why = "The last installation was broken off"
-    elif not state:
+    elif "place" not in state:
         why = "This .venv is not one that the course has finished"
     elif state["place"] != str(VENV.resolve()):
         why = "The course's folder was moved or copied"
@@ -414,6 +418,11 @@ def cause(name: str, lines: list[str]) -> str:
             "The compiler finds no Python.h: install it (Debian, Ubuntu, WSL: "
             f"sudo apt install python{python_version()}-dev)."
         )
+    if re.search(r"command '\S*(gcc|g\+\+|cc|c\+\+)' failed: No such file", output):
+        return (
+            "There is no C++ compiler: install one (Debian, Ubuntu, WSL: "
+            "sudo apt install build-essential)."
+        )
     errors = [line.strip() for line in lines if re.match(r"\s*(ERROR|error|Error):", line)]
     last = (errors or [line for line in lines if line.strip()] or ["it said nothing"])[-1]
     log = save_log(lines)
@@ -487,7 +496,7 @@ def find_gpu() -> str | None:
     """The first GPU as nvidia-smi names it; None where there is none or it is not wanted."""
     if os.environ.get("COURSE_BACKEND") == "simulator":
         return None
-    smi = shutil.which("nvidia-smi") or shutil.which("nvidia-smi", path="/usr/lib/wsl/lib")
+    smi = shutil.which("nvidia-smi") or shutil.which("nvidia-smi", path=WSL_PROGRAMS)
     if not smi:
         return None
     try:
@@ -504,7 +513,7 @@ def cuda_folders() -> list[Path]:
     nvcc = shutil.which("nvcc")
     if nvcc:
         named.append(os.path.dirname(os.path.dirname(os.path.realpath(nvcc))))
-    return [Path(folder) for folder in [*named, "/usr/local/cuda"] if folder]
+    return [Path(folder) for folder in [*named, USUAL_TOOLKIT] if folder]
 
 
 def find_toolkit() -> Path | None:
