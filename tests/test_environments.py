@@ -1,0 +1,92 @@
+"""conda's files name what pyproject.toml names.
+
+No test here solves them: that takes conda and its servers.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+yaml = pytest.importorskip("yaml", reason="PyYAML, of the dev extra, is not installed")
+try:
+    import tomllib
+except ImportError:  # Python 3.10, where pytest brings tomli
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parent.parent
+FULL = ROOT / "environment.yml"
+BINDER = ROOT / ".binder" / "environment.yml"
+
+# What conda calls otherwise than pip does.
+PIP_NAMES = {"cupy": "cupy-cuda12x"}
+# What is Python itself or comes from outside Python, and so has no place in pyproject.toml.
+CONDA_ONLY = {
+    FULL: {"python": ">=3.10", "cuda-version": "=12.9", "cuda-nvcc": ""},
+    BINDER: {"python": "=3.13", "cxx-compiler": ""},
+}
+
+
+def split(line):
+    """Name, extras left out, and bounds of a requirement: cupy-cuda12x[ctk]>=14 -> ..., >=14."""
+    name, bounds = re.fullmatch(r"([A-Za-z0-9_-]+)(?:\[[^]]*\])?\s*([<>=!~].*)?", line).groups()
+    return name.lower(), (bounds or "").replace(" ", "")
+
+
+def pip_bounds(*extras):
+    """Bounds by package name, as pyproject.toml has them for pip."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lines = list(project["dependencies"])
+    for extra in extras:
+        lines += project["optional-dependencies"][extra]
+    return dict(split(line) for line in lines)
+
+
+def conda_bounds(path):
+    """Bounds by package name, as a conda file has them; each name once, and no pip section."""
+    lines = yaml.safe_load(path.read_text(encoding="utf-8"))["dependencies"]
+    assert all(isinstance(line, str) for line in lines), "a pip section: see the file's comments"
+    bounds = dict(split(line) for line in lines)
+    assert len(bounds) == len(lines), "a package is named twice"
+    return bounds
+
+
+def without_conda_only(path):
+    """What pip has to have too, under pip's names."""
+    bounds = conda_bounds(path)
+    return {PIP_NAMES.get(k, k): v for k, v in bounds.items() if k not in CONDA_ONLY[path]}
+
+
+def test_environment_holds_what_pyproject_names_with_the_same_bounds():
+    assert without_conda_only(FULL) == pip_bounds("gpu", "dev")
+
+
+def test_binder_holds_the_dependencies_with_the_same_bounds():
+    assert without_conda_only(BINDER) == pip_bounds()
+
+
+@pytest.mark.parametrize("path", [FULL, BINDER], ids=["environment", "binder"])
+def test_what_only_conda_has_is_as_decided(path):
+    bounds = conda_bounds(path)
+    assert {name: bounds.get(name) for name in CONDA_ONLY[path]} == CONDA_ONLY[path]
+    assert yaml.safe_load(path.read_text(encoding="utf-8"))["channels"][0] == "conda-forge"
+
+
+def test_bounds_leave_room_for_colab_and_for_new_versions():
+    """Colab's versions of August 2026 fit, so that it need not install its own packages anew."""
+    colab = {"numpy": "2.1.3", "cupy-cuda12x": "14.0.1", "matplotlib": "3.10.0", "pytest": "8.4.2"}
+    bounds = pip_bounds("gpu", "dev")
+    for name, version in colab.items():
+        assert numbers(bounds[name].removeprefix(">=")) <= numbers(version), name
+    assert all(bound.startswith(">=") and "," not in bound for bound in bounds.values())
+
+
+def test_no_upper_bound_on_python():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["requires-python"] == ">=3.10"
+    assert conda_bounds(FULL)["python"] == project["requires-python"]
+
+
+def numbers(version):
+    """2.1.3 as (2, 1, 3), to compare versions."""
+    return tuple(int(part) for part in version.split("."))
