@@ -1,6 +1,8 @@
 """Pictures drawn from the learner's own arrays, each with the same facts as text."""
 
+from .broadcasting import broadcast
 from .charts import bars, roof
+from .indexing import indexing
 from .layout import memory
 
-__all__ = ["bars", "memory", "roof"]
+__all__ = ["bars", "broadcast", "indexing", "memory", "roof"]

@@ -90,10 +90,14 @@ def _buffer(owner: np.ndarray, start: int, size: int) -> object:
 
 
 def _text(raw: bytes, dtype: np.dtype) -> str:
-    value = np.frombuffer(raw, dtype)[0]
-    if dtype.kind == "f":
+    return element_text(np.frombuffer(raw, dtype)[0])
+
+
+def element_text(value: np.generic) -> str:
+    """One element as it stands in a cell: floats with four significant digits."""
+    if value.dtype.kind == "f":
         return f"{value:.4g}"
-    if dtype.kind == "c":
+    if value.dtype.kind == "c":
         return f"{value:.3g}"
     return str(value)
 
