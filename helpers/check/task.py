@@ -11,6 +11,7 @@ import inspect
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -349,6 +350,21 @@ def peak_memory(case: Case, limit: float, advice: str) -> Rule:
         if peak > limit:
             return (f"it needs {peak:,} bytes of new memory at once, where {limit:,.0f} suffice:"
                     f" {advice}")
+        return None
+
+    return rule
+
+
+def no_warnings() -> Rule:
+    """No case may raise a warning, such as NumPy's for 0 / 0 or an overflow."""
+
+    def rule(answer: Callable, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
+        for case in cases:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                Outcome.of(answer, copy.deepcopy(case))
+            if caught:
+                return f"it warns: {caught[0].message}. Compute nothing that is not a number."
         return None
 
     return rule
