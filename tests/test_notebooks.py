@@ -193,7 +193,8 @@ def test_readme_lists_every_lesson():
     for path in LESSONS:
         assert f"(notebooks/{path.name})" in text
         minutes = re.search(r"\*\*(\d+) minutes", read(path).cells[0].source)[1]
-        row = next(line for line in text.splitlines() if f"(notebooks/{path.name})" in line)
+        (row,) = [line for line in text.splitlines()
+                  if line.startswith(f"| {path.stem[:2]} | ") and f"(notebooks/{path.name})" in line]
         assert f"| {minutes} |" in row
     for target in re.findall(r"\]\(([^)#]+)\)", text):
         if not target.startswith("http"):
