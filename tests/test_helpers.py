@@ -31,8 +31,9 @@ def test_start_without_a_gpu_says_what_comes_next(monkeypatch, capsys):
     monkeypatch.delenv("COURSE_BACKEND", raising=False)
     first, second = helpers.start(), helpers.start()
     assert first == second and first.name == "none"
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2 and "no CUDA GPU" in lines[0] and "simulator" in lines[0]
+    printed = capsys.readouterr().out
+    assert printed == 2 * (first.line + "\n")
+    assert "no CUDA GPU" in printed and "simulator" in printed
     assert helpers.size(gpu=10, simulator=3) == 3
 
 
@@ -131,6 +132,8 @@ def test_recorded_runs_come_back_beside_the_machines_own(monkeypatch, tmp_path):
     stored = json.loads((tmp_path / "toy.json").read_text())
     assert stored["runs"]["99/f"]["rows"][0]["name"] == "f"
     monkeypatch.delenv("COURSE_RECORD_RUNS")
+    assert helpers.compare({"f": lambda: 0}, key="99/f", seconds=0.01).recorded == ()
+    monkeypatch.setattr(timing, "_machine", lambda: "another machine")
     again = helpers.compare({"f": lambda: 0}, key="99/f", title="F", seconds=0.01)
     assert len(again.recorded) == 1
     assert f"Recorded on {stored['machine']} ({stored['date']}" in repr(again)
