@@ -10,6 +10,7 @@ import copy
 import inspect
 import os
 import sys
+import textwrap
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -21,6 +22,7 @@ from ..errors import message
 from ..timing import peak_bytes
 
 Case = tuple  # the positional arguments of one call
+WIDTH = 92  # characters that a notebook shows without breaking a line inside a word
 STUB_MARKS = ("YOUR CODE HERE",)
 
 
@@ -100,7 +102,7 @@ class Task:
     rtol: float = 1e-6
 
     def __call__(self, answer: object) -> None:
-        """Check `answer` and print the verdict in one line.
+        """Check `answer` and print the verdict in a sentence or two.
 
         Raises
         ------
@@ -109,7 +111,8 @@ class Task:
             it scores by exceptions.
         """
         verdict = self.judge(answer)
-        print(f"[{verdict.state}] {self.name}: {verdict.text}")
+        line = f"[{verdict.state}] {self.name}: {verdict.text}"
+        print(textwrap.fill(line, WIDTH, subsequent_indent="     ", break_long_words=False))
         if verdict.state != "ok" and os.environ.get("NBGRADER_EXECUTION"):
             raise AssertionError(f"{self.name}: {verdict.text}")
 
