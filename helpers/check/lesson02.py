@@ -227,7 +227,7 @@ def _exact_enough(value: object, case: Case) -> object:
     error = np.abs(value - expected)
     size = (x**2).sum(axis=1)[:, None] + (y**2).sum(axis=1)
     wrong = ~(error <= 1e-4 * expected + np.finfo(value.dtype).tiny)
-    if wrong.any() and np.all(error <= 8 * np.finfo(np.float32).eps * size):
+    if wrong.any() and np.all(error <= 8 * np.finfo(np.float32).eps * size.max()):
         i, j = (int(k) for k in np.argwhere(wrong)[0])
         raise Refusal(f"the value at [{i}, {j}] should be {expected[i, j]:.6g} and is"
                       f" {value[i, j]:.6g}: rounding has eaten it, since |x|**2 + |y|**2 is"
