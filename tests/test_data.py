@@ -1,6 +1,7 @@
 """The data files are what was published, and what is made from them can be made again."""
 
 import hashlib
+import json
 import tracemalloc
 
 import numpy as np
@@ -61,6 +62,136 @@ def test_nearest_neighbour_is_the_documented_mark_and_a_random_split_flatters():
     shuffled = np.random.default_rng(0).permutation(1797)
     hits, same_form = nearest_neighbour_hits(shuffled[: data.N_TRAIN], shuffled[data.N_TRAIN :])
     assert hits >= 496 and same_form > 0.3
+
+
+LAYOUT = {
+    "position": (16, 32),
+    "conv1.weight": (32, 1, 3, 3),
+    "conv1.bias": (32,),
+    "conv2.weight": (32, 32, 3, 3),
+    "conv2.bias": (32,),
+    "norm1.weight": (32,),
+    "norm1.bias": (32,),
+    "query.weight": (32, 32),
+    "query.bias": (32,),
+    "key.weight": (32, 32),
+    "key.bias": (32,),
+    "value.weight": (32, 32),
+    "value.bias": (32,),
+    "out.weight": (32, 32),
+    "out.bias": (32,),
+    "norm2.weight": (32,),
+    "norm2.bias": (32,),
+    "mlp1.weight": (32, 64),
+    "mlp1.bias": (64,),
+    "mlp2.weight": (64, 32),
+    "mlp2.bias": (32,),
+    "norm3.weight": (32,),
+    "norm3.bias": (32,),
+    "head.weight": (32, 10),
+    "head.bias": (10,),
+}
+
+
+@pytest.fixture(scope="module")
+def weights():
+    return data.load_network()
+
+
+@pytest.fixture(scope="module")
+def record():
+    return json.loads((data.FOLDER / "network.json").read_text())
+
+
+def test_the_network_has_the_documented_layout(weights):
+    assert {name: w.shape for name, w in weights.items()} == LAYOUT
+    assert all(w.dtype == np.float32 and w.flags.c_contiguous for w in weights.values())
+    assert sum(w.nbytes for w in weights.values()) < 200_000
+    readme = (data.FOLDER / "README.md").read_text()
+    for name, shape in LAYOUT.items():
+        assert f"| `{name}` | {shape} |" in readme
+
+
+def test_half_of_the_second_convolution_is_exactly_zero(weights):
+    zeros = {name: (w == 0).mean() for name, w in weights.items()}
+    assert 0.5 <= zeros.pop("conv2.weight") < 0.51
+    assert max(zeros.values()) == 0
+
+
+def forward(w, images):
+    """Compute the network with NumPy alone: images (n, 8, 8) to (n, 10)."""
+
+    def gelu(x):
+        return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi).astype(x.dtype) * (x + 0.044715 * x**3)))
+
+    def conv(x, name):
+        padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+        windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
+        y = np.tensordot(windows, w[name + ".weight"], ((1, 4, 5), (1, 2, 3)))
+        return np.moveaxis(y + w[name + ".bias"], -1, 1)
+
+    def norm(x, name):
+        x = x - x.mean(-1, keepdims=True)
+        x = x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5)
+        return x * w[name + ".weight"] + w[name + ".bias"]
+
+    def linear(x, name):
+        return x @ w[name + ".weight"] + w[name + ".bias"]
+
+    def heads(x):
+        return x.reshape(len(x), 16, 2, 16).swapaxes(1, 2)
+
+    def attention(x):
+        q, k, v = (heads(linear(x, name)) for name in ("query", "key", "value"))
+        scores = q @ k.swapaxes(2, 3) / 4
+        p = np.exp(scores - scores.max(-1, keepdims=True))
+        p /= p.sum(-1, keepdims=True)
+        return linear((p @ v).swapaxes(1, 2).reshape(x.shape), "out")
+
+    n = len(images)
+    x = gelu(conv(images[:, None], "conv1"))
+    x = gelu(conv(x, "conv2")).reshape(n, 32, 4, 2, 4, 2).max((3, 5))
+    x = x.reshape(n, 32, 16).swapaxes(1, 2) + w["position"]
+    x = x + attention(norm(x, "norm1"))
+    x = x + linear(gelu(linear(norm(x, "norm2"), "mlp1")), "mlp2")
+    return linear(norm(x.mean(1), "norm3"), "head")
+
+
+def test_numpy_computes_what_pytorch_recorded(weights, record):
+    _, _, test_images, _ = data.load_split()
+    expected = np.array(record["logits_of_first_test_images"])
+    found = forward(weights, test_images[: len(expected)])
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_the_network_reads_the_test_part_as_documented(weights, record):
+    _, _, test_images, test_labels = data.load_split()
+    wrong = np.flatnonzero(forward(weights, test_images).argmax(1) != test_labels)
+    assert wrong.tolist() == record["test_wrong"]
+    assert len(wrong) < 20  # nearest neighbour misreads 20
+    assert f"{len(wrong)} of 510" in (data.FOLDER / "README.md").read_text()
+
+
+def quantised(w, bits):
+    """Round every matrix and kernel to `bits` bits with one scale per array."""
+    top = 2 ** (bits - 1) - 1
+    scales = {name: np.abs(a).max() / top for name, a in w.items()}
+    return {
+        name: np.round(a / scales[name]) * scales[name] if "weight" in name and a.ndim > 1 else a
+        for name, a in w.items()
+    }
+
+
+def test_fewer_bits_cost_more_digits(weights):
+    _, _, test_images, test_labels = data.load_split()
+    wrong = {
+        bits: (forward(quantised(weights, bits), test_images).argmax(1) != test_labels).sum()
+        for bits in (8, 4, 2)
+    }
+    exact = (forward(weights, test_images).argmax(1) != test_labels).sum()
+    assert abs(wrong[8] - exact) <= 3
+    assert exact < wrong[4] < wrong[2] > 100
 
 
 @pytest.mark.parametrize("content", [None, b"", "cut", "flipped"])

@@ -32,6 +32,7 @@ FOLDER = Path(__file__).parent
 # SHA-256 of each file. `train_digits.py` prints the line to put here when it writes a file.
 DIGESTS = {
     "digits.npz": "b2dab7b501728c22e9119ad76740b2e17c77a231e42d1e592380d90886f1a05e",
+    "network.npz": "5d5ebbe43ad7f4f73a4d0d94fda475d840b01e412a7a199678c26f7af35cbfeb",
 }
 
 # The digits of one filled-in form stand together in the file. A form begins where the printed
