@@ -204,10 +204,12 @@ def install_course(state: dict, extras: set[str]) -> None:
     else:
         say("Bringing .venv up to date: some seconds.")
     with discarding_what_is_unfinished():
-        pip("--editable", f".[{','.join(wanted)}]" if wanted else ".")
-        # The build leaves a folder that nothing reads and that learners would see among theirs.
-        for left in ROOT.glob("*.egg-info"):
-            shutil.rmtree(left)
+        try:
+            pip("--editable", f".[{','.join(wanted)}]" if wanted else ".")
+        finally:
+            # A folder that nothing reads later and that learners would see among theirs.
+            for left in ROOT.glob("*.egg-info"):
+                shutil.rmtree(left)
         build_font_cache()
         finish(state, pyproject=pyproject, extras=wanted, cupy=None)
 
@@ -367,6 +369,8 @@ def run(command: list[str], name: str, follow=lambda line: None) -> None:
     """Run `command` without its chatter; a failure is a `Problem` that names the cause."""
     lines = []
     variables = dict(inner_environment(), PIP_USER="0", PYTHONUNBUFFERED="1")
+    # pip's own five take most of a minute until it says that there is no network.
+    variables.setdefault("PIP_RETRIES", "2")
     process = subprocess.Popen(
         command,
         cwd=ROOT,
