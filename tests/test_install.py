@@ -591,8 +591,9 @@ def bare(course):
     """A machine with make and no Python but the ones that a test adds."""
     for name in TOOLS:
         (course.tools / name).symlink_to(shutil.which(name, path="/usr/bin:/bin:/usr/local/bin"))
-    course.monkeypatch.delenv("PYTHON", raising=False)
-    course.monkeypatch.delenv("MAKEFLAGS", raising=False)
+    # These tests may themselves be run by make, which tells the makes below it.
+    for name in ("PYTHON", "MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
+        course.monkeypatch.delenv(name, raising=False)
     return course
 
 
