@@ -592,7 +592,7 @@ def bare(course):
     for name in TOOLS:
         (course.tools / name).symlink_to(shutil.which(name, path="/usr/bin:/bin:/usr/local/bin"))
     # These tests may themselves be run by make, which tells the makes below it.
-    for name in ("PYTHON", "MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
+    for name in ("PYTHON", "ARGS", "NOTEBOOKS", "REPO", "MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
         course.monkeypatch.delenv(name, raising=False)
     return course
 
