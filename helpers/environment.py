@@ -241,11 +241,13 @@ def install_cupy(state: dict, gpu: str) -> None:
 def install_pycuda(state: dict) -> None:
     """Build PyCUDA where there is an nvcc; whatever comes of it, the rest stays as it is."""
     nvcc = find_nvcc()
+    if nvcc and not answers([nvcc, "--version"]):
+        nvcc = None  # A link or a wrapper whose toolkit has gone.
     before = state.get("pycuda")
     if before == "installed" or (before and before == (nvcc or "no nvcc")):
         return
     if not nvcc:
-        say("PyCUDA is left out: it needs nvcc, which is not here (install the CUDA 12 toolkit).")
+        say("PyCUDA is left out: no working nvcc is here (it comes with the CUDA 12 toolkit).")
         finish(state, pycuda="no nvcc")
         return
     say("Building PyCUDA, for which there is no ready package: two to three minutes.")
@@ -421,8 +423,11 @@ def cause(name: str, lines: list[str]) -> str:
             "There is no C++ compiler: install one (Debian, Ubuntu, WSL: "
             "sudo apt install build-essential)."
         )
+    # A compiler's own word says more than what pip makes of it.
+    fatal = [line.strip() for line in lines if "fatal error:" in line]
     errors = [line.strip() for line in lines if re.match(r"\s*(ERROR|error|Error):", line)]
-    last = (errors or [line for line in lines if line.strip()] or ["it said nothing"])[-1]
+    said = [line.strip() for line in lines if line.strip()]
+    last = (fatal or errors or said or ["it said nothing"])[-1]
     log = save_log(lines)
     return f"{name} failed: {last[:200]} (all of its output: {log})"
 

@@ -317,6 +317,7 @@ FAILURES = [
     ("ERROR: [Errno 30] Read-only file system: 'x'", "cannot be written to", "folder of your own"),
     *[(line, "pip cannot reach the package index", "HTTPS_PROXY") for line in UNREACHABLE],
     ("error: command 'x86_64-linux-gnu-g++' failed: No such file", "C++ compiler", "apt install"),
+    ("src/a.hpp:1: fatal error: cuda.h: None\nERROR: Failed", "error: cuda.h: None", "its output"),
     ("ERROR: something new\n", "pip failed: ERROR: something new", "all of its output"),
 ]
 
@@ -490,6 +491,14 @@ def test_a_toolkit_is_found_through_nvcc_on_the_path(course):
     (course.tools / "nvcc").symlink_to(elsewhere / "bin" / "nvcc")
     course.make("lab")
     assert course.asked == ["--editable .", CUPY_ALONE, PYCUDA]
+
+
+def test_an_nvcc_that_does_not_run_is_none(course, capfd):
+    course.gpu()
+    course.tool("nvcc", "exec /no/such/nvcc")
+    assert course.make("lab") == 0
+    assert course.asked == ["--editable .", CUPY]
+    assert "no working nvcc" in capfd.readouterr().out
 
 
 def test_a_gpu_that_comes_later_adds_to_the_venv(course):
