@@ -200,7 +200,7 @@ def install_course(state: dict, extras: set[str]) -> None:
     if state.get("pyproject") == pyproject and state["extras"] == wanted:
         return
     if "pyproject" not in state:
-        say("Installing JupyterLab, NumPy, Matplotlib and more, 310 MB: about a minute.")
+        say("Installing JupyterLab, NumPy, Matplotlib and more, 440 MB: about a minute.")
     else:
         say("Bringing .venv up to date: some seconds.")
     with discarding_what_is_unfinished():
@@ -231,7 +231,7 @@ def install_cupy(state: dict, gpu: str) -> None:
     if toolkit:
         say(f"Installing CuPy for the CUDA 12 toolkit in {toolkit}: about a minute.")
     else:
-        say("Installing CuPy and, as there is no CUDA 12 toolkit, CUDA's libraries, 2.5 GB:")
+        say("Installing CuPy and, as there is no CUDA 12 toolkit, CUDA's libraries, 2.8 GB:")
         say("some minutes.")
     with discarding_what_is_unfinished():
         pip(wanted)
