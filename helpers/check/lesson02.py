@@ -13,6 +13,7 @@ from .task import (
     Outcome,
     Refusal,
     Task,
+    instructions,
     no_python_loop,
     no_warnings,
     peak_memory,
@@ -249,6 +250,16 @@ def _all_at_once(x, y):
     return ((x[:, None] - y) ** 2).sum(axis=-1)
 
 
+def _few_rounds(answer: Callable, cases: Sequence[Case],
+                outcomes: Sequence[Outcome]) -> str | None:
+    """A loop over blocks takes a few thousand instructions, one over 600 rows tens of thousands."""
+    steps = instructions(answer, (_points((600, 64), seed=9), _points((20, 64), seed=10)))
+    if steps > 10_000:
+        return ("its Python loop takes small steps: the interpreter executes"
+                f" {steps:,} instructions for 600 x 20 points. Take blocks of rows.")
+    return None
+
+
 squared_distances = Task(
     name="squared_distances",
     spec=_squared_distances,
@@ -274,7 +285,8 @@ squared_distances = Task(
     ],
     rules=[
         peak_memory((_points((600, 64), seed=9), _points((500, 64), seed=10)), 8 * MB,
-                    "work on a few rows of x at a time, or on one coordinate at a time."),
+                    "work on a block of rows of x at a time, or on one coordinate at a time."),
+        _few_rounds,
     ],
     rtol=1e-4,
 )

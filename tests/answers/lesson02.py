@@ -80,6 +80,18 @@ def distances_by_row(x, y):
     return np.stack([((row - y) ** 2).sum(axis=1) for row in x])
 
 
+def distances_by_pieces(x, y):
+    pieces = np.array_split(x, min(len(x), 40))
+    return np.concatenate([np.square(piece[:, None] - y).sum(axis=-1) for piece in pieces])
+
+
+def distances_by_pair(x, y):
+    result = np.empty((len(x), len(y)), x.dtype)
+    for i, j in np.ndindex(result.shape):
+        result[i, j] = np.square(x[i] - y[j]).sum()
+    return result
+
+
 def distances_at_once(x, y):
     return ((x[:, None] - y) ** 2).sum(axis=-1)
 
@@ -210,7 +222,7 @@ def nearest_floats(train, labels, images):
 RIGHT = {
     "overlap_add": [overlap_add_at, overlap_bincount],
     "masked_softmax": [softmax_where],
-    "squared_distances": [distances_by_coordinate, distances_by_row],
+    "squared_distances": [distances_by_coordinate, distances_by_pieces],
     "one_hot": [one_hot_eye, one_hot_scatter],
     "top_k": [top_k_ranks, top_k_grid],
     "scatter_add": [scatter_bincount, scatter_columns],
@@ -231,6 +243,8 @@ WRONG = {
     ],
     "squared_distances": [
         (distances_at_once, "bytes of new memory at once"),
+        (distances_by_row, "its Python loop takes small steps"),
+        (distances_by_pair, "its Python loop takes small steps"),
         (distances_with_self, "expected shape (5, 7), got (5, 5)"),
         (lambda x, y: None, "Is a `return` missing?"),
     ],
