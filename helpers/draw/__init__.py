@@ -1,6 +1,7 @@
 """Pictures drawn from the learner's own arrays, each with the same facts as text."""
 
 from .charts import bars, roof
+from .contraction import einsum
 from .layout import memory
 
-__all__ = ["bars", "memory", "roof"]
+__all__ = ["bars", "einsum", "memory", "roof"]
