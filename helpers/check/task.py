@@ -88,6 +88,10 @@ class Task:
         copy, a loop, too much memory), else None. Asked after all cases are right.
     rtol : float
         Relative tolerance of floating-point results, of the largest magnitude expected.
+    part : callable, optional
+        `part(case)` names the part of the task that a case belongs to, for answers with several
+        independent parts: a mistake is then recognised by the cases of the failing part alone,
+        whatever the state of the others.
     """
 
     name: str
@@ -97,6 +101,7 @@ class Task:
     mistakes: Sequence[Mistake] = ()
     rules: Sequence[Rule] = ()
     rtol: float = 1e-6
+    part: Callable[[Case], object] = lambda case: None
 
     def __call__(self, answer: object) -> None:
         """Check `answer` and print the verdict in one line.
@@ -136,7 +141,9 @@ class Task:
             expected = self._expected(case)
             if sentence := self._difference(expected, outcome, answer):
                 sentence = f"for {describe(case, self.spec)}: {sentence}"
-                if known := self._recognise(cases, outcomes):
+                same = [pair for pair in zip(cases, outcomes)
+                        if self.part(pair[0]) == self.part(case)]
+                if known := self._recognise(*zip(*same)):
                     sentence += f" This looks like {known.looks_like}."
                 return Verdict("no", sentence)
         for rule in self.rules:
@@ -200,7 +207,12 @@ def a(value: object) -> str:
 
 def describe(case: Case, function: Callable) -> str:
     """The arguments of a case by the specification's names: `x: float32 (5, 7), k=3`."""
-    names = list(inspect.signature(function).parameters)
+    names = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            names += [f"{name}[{k}]" for k in range(len(case) - len(names))]
+        else:
+            names.append(name)
     parts = []
     for name, value in zip(names, case):
         if isinstance(value, np.ndarray):
@@ -215,7 +227,8 @@ def describe(case: Case, function: Callable) -> str:
 
 def wrong_signature(answer: Callable, spec: Callable, name: str) -> str | None:
     """A sentence when `answer` cannot be called with the arguments that `spec` takes."""
-    wanted = list(inspect.signature(spec).parameters)
+    parameters = inspect.signature(spec).parameters.values()
+    wanted = [("*" if p.kind is p.VAR_POSITIONAL else "") + p.name for p in parameters]
     try:
         own = inspect.signature(answer)
     except (TypeError, ValueError):  # some built-in functions have no signature
