@@ -94,7 +94,7 @@ def _cuda_line(gpu: Gpu, needs: str | None) -> str:
     major, minor = gpu.compute_capability
     driver = ".".join(map(str, gpu.driver_cuda))
     line = f"Backend: CUDA on {gpu.name} (compute capability {major}.{minor}, driver for CUDA"
-    line += f" {driver}), NumPy {version('numpy')}"
+    line += f" {driver}),\nNumPy {version('numpy')}"
     if gpu.driver_cuda < (12, 0):
         return line + ". The driver is too old for CuPy 14: it must support CUDA 12 or newer."
     cupy = installed("cupy-cuda12x", "cupy-cuda13x", "cupy")
@@ -117,7 +117,7 @@ def _cuda_line(gpu: Gpu, needs: str | None) -> str:
 
 
 def start(needs: str | None = None) -> Backend:
-    """Find the backend for the kernels' lessons and print one line about it.
+    """Find the backend for the kernels' lessons and say in a sentence which it is.
 
     Parameters
     ----------
@@ -151,8 +151,8 @@ def start(needs: str | None = None) -> Backend:
         _started = Backend(
             "none",
             None,
-            f"Backend: no CUDA GPU here, NumPy {version('numpy')}. The NumPy lessons run in full;"
-            " the kernels' lessons need the simulator, which comes next.",
+            f"Backend: no CUDA GPU here. NumPy {version('numpy')} runs lessons 00 to 04 in full;\n"
+            "the kernels' lessons need the simulator, which comes next.",
         )
     print(_started.line)
     return _started

@@ -323,19 +323,15 @@ def discard() -> None:
         signal.signal(signal.SIGINT, former)
 
 
-lock_file = None
-
-
 @contextmanager
 def one_at_a_time() -> Iterator[None]:
     """Wait while another `make` installs in this folder."""
-    global lock_file
-    with open(PYPROJECT, "rb") as lock_file:
+    with open(PYPROJECT, "rb") as lock:
         try:
-            fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             say("Another make is installing here: waiting until it is done.")
-            fcntl.flock(lock_file, fcntl.LOCK_EX)
+            fcntl.flock(lock, fcntl.LOCK_EX)
         except OSError:
             pass  # Some network disks know no locks; one make at a time is then up to the learner.
         yield
@@ -381,8 +377,6 @@ def run(command: list[str], name: str, follow=lambda line: None) -> None:
         text=True,
         encoding="utf-8",
         errors="replace",
-        # Should this program be killed, what it runs keeps the lock until it has ended too.
-        pass_fds=[lock_file.fileno()] if lock_file else [],
     )
     try:
         for line in process.stdout:

@@ -10,6 +10,7 @@ import copy
 import inspect
 import os
 import sys
+import textwrap
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from ..errors import message
 from ..timing import peak_bytes
 
 Case = tuple  # the positional arguments of one call
+WIDTH = 92  # characters that a notebook shows without breaking a line inside a word
 STUB_MARKS = ("YOUR CODE HERE",)
 
 
@@ -104,7 +106,7 @@ class Task:
     part: Callable[[Case], object] = lambda case: None
 
     def __call__(self, answer: object) -> None:
-        """Check `answer` and print the verdict in one line.
+        """Check `answer` and print the verdict in a sentence or two.
 
         Raises
         ------
@@ -113,7 +115,8 @@ class Task:
             it scores by exceptions.
         """
         verdict = self.judge(answer)
-        print(f"[{verdict.state}] {self.name}: {verdict.text}")
+        line = f"[{verdict.state}] {self.name}: {verdict.text}"
+        print(textwrap.fill(line, WIDTH, subsequent_indent="     ", break_long_words=False))
         if verdict.state != "ok" and os.environ.get("NBGRADER_EXECUTION"):
             raise AssertionError(f"{self.name}: {verdict.text}")
 

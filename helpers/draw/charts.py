@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import LogLocator
 
 from ..timing import Comparison, Timing, with_unit
 from .style import COLOURS, FAINT, INK, style
@@ -84,16 +85,20 @@ def roof(comparison: Comparison) -> None:
         left, right = min(intensity.min(), ridge) / 4, max(intensity.max(), ridge) * 6
         x = np.geomspace(left, right, 200)
         axes.plot(x, np.minimum(x * limit.bandwidth, limit.flops) / 1e9, color=INK, linewidth=2)
-        axes.annotate("memory's slope", (left * 1.3, left * 1.3 * limit.bandwidth / 1e9),
-                      xytext=(0, 22), textcoords="offset points", ha="center", fontsize=8)
+        middle = np.sqrt(left * ridge)
+        axes.annotate("memory's slope", (middle, middle * limit.bandwidth / 1e9), xytext=(8, -4),
+                      textcoords="offset points", va="top", fontsize=8)
         axes.annotate("arithmetic's roof", (right, limit.flops / 1e9), xytext=(0, 5),
                       textcoords="offset points", ha="right", fontsize=8)
         for k, row in enumerate(rows):
             axes.plot([intensity[k]] * 2, [rate[k], allowed[k]], color=FAINT, linestyle=":")
             axes.plot(intensity[k], rate[k], MARKERS[k % len(MARKERS)], markersize=9,
                       color=COLOURS[k % len(COLOURS)], markeredgecolor=INK, label=row.name)
-        axes.set_xscale("log")
-        axes.set_yscale("log")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axis.set_major_formatter("{x:g}")
+            axis.set_minor_formatter("")
         axes.set_ylim(bottom=min(rate.min(), allowed.min()) / 3)
         axes.set_xlabel("operations a byte (logarithmic)")
         axes.set_ylabel("Gflop/s (logarithmic)")

@@ -1,0 +1,156 @@
+"""Other right answers, and wrong ones that are no known mistake, for lesson 01."""
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+from numpy.lib.stride_tricks import as_strided
+
+
+def recipe_by_numpy(kind, rows, columns, itemsize):
+    """Let NumPy work the recipe out on an array of bytes, and read it off."""
+    buffer = np.zeros(2 * rows * columns + rows + columns, np.dtype(f"V{itemsize}"))
+    if kind in ("transpose", "reverse"):
+        table = buffer[:rows * columns].reshape(rows, columns)
+        view = table.T if kind == "transpose" else table[::-1, ::-1]
+    else:
+        begin = columns - 1 if kind == "toeplitz" else rows
+        view = as_strided(buffer[begin:], (rows, columns), (itemsize, -itemsize))
+    offset = view.__array_interface__["data"][0] - buffer.__array_interface__["data"][0]
+    return np.int64(offset), view.shape, view.strides
+
+
+def safe_by_trying_corners(x, shape, strides):
+    """Visit the corners of the index box instead of adding up signs."""
+    view = as_strided(x, shape, strides, writeable=False)
+    owner = x
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    start, stop = byte_bounds(owner)
+    if view.size:
+        corners = np.array(np.meshgrid(*[[0, n - 1] for n in shape], indexing="ij"))
+        steps = np.array(strides, dtype=np.int64).reshape(-1, *[1] * len(shape))
+        places = (corners * steps).sum(axis=0) + x.__array_interface__["data"][0]
+        if places.min() < start or places.max() + x.itemsize > stop:
+            raise ValueError("outside")
+    return view
+
+
+def antidiagonals_by_skewed_target(x):
+    """Write through a skewed view of the result."""
+    rows, columns = x.shape
+    result = np.zeros((rows, rows + columns - 1), x.dtype)
+    down, right = result.strides
+    as_strided(result, x.shape, (down + right, right))[...] = x
+    return result
+
+
+def antidiagonals_by_scatter(x):
+    """Right, but its tables of indices are larger than the data."""
+    rows, columns = x.shape
+    result = np.zeros((rows, rows + columns - 1), x.dtype)
+    i, j = np.indices(x.shape)
+    result[i, i + j] = x
+    return result
+
+
+def antidiagonals_by_loop(x):
+    return np.stack([np.pad(row, (i, len(x) - 1 - i)) for i, row in enumerate(x)])
+
+
+def antidiagonals_by_outer(x):
+    """Right, without a loop, and with a table of every pair of columns in memory."""
+    rows, columns = x.shape
+    k = np.arange(rows + columns - 1)
+    j = k - np.arange(rows)[:, None]
+    hit = (j[:, :, None] == np.arange(columns))
+    return (hit * x[:, None, :]).sum(axis=2, dtype=x.dtype)
+
+
+def tiles_by_strides(x, height, width):
+    rows, columns = x.shape
+    if rows % height or columns % width:
+        raise ValueError("no whole number of tiles")
+    down, right = x.strides
+    return as_strided(x, (rows // height, columns // width, height, width),
+                      (down * height, right * width, down, right))
+
+
+def tiles_copied(x, height, width):
+    return tiles_by_strides(x, height, width).copy()
+
+
+def tiles_in_place(x, height, width):
+    view = tiles_by_strides(x, height, width)
+    view += 1
+    return view
+
+
+def patches_by_strides(x, height, width, hop):
+    down, right = x.strides
+    shape = ((x.shape[0] - height) // hop + 1, (x.shape[1] - width) // hop + 1, height, width)
+    return as_strided(x, shape, (down * hop, right * hop, down, right), writeable=False)
+
+
+def patches_stacked(x, height, width, hop):
+    return np.array([[x[i:i + height, j:j + width]
+                      for j in range(0, x.shape[1] - width + 1, hop)]
+                     for i in range(0, x.shape[0] - height + 1, hop)])
+
+
+def recover_by_sorting(values, buffer):
+    """Find positions by binary search, strides as differences of whole axes."""
+    order = np.argsort(buffer)
+    places = order[np.minimum(np.searchsorted(buffer, values, sorter=order), len(buffer) - 1)]
+    if not np.array_equal(buffer[places], values):
+        raise ValueError("a value that is not in the buffer")
+    strides = []
+    for axis in range(values.ndim):
+        steps = np.unique(np.diff(places, axis=axis))
+        if len(steps) > 1:
+            raise ValueError("uneven steps")
+        strides.append(int(steps[0]) * buffer.itemsize if len(steps) else 0)
+    return int(places.flat[0]) * buffer.itemsize, tuple(strides)
+
+
+RIGHT = {
+    "recipe": [recipe_by_numpy],
+    "safe_as_strided": [safe_by_trying_corners],
+    "antidiagonals": [antidiagonals_by_skewed_target],
+    "tiles": [tiles_by_strides],
+    "patches": [patches_by_strides],
+    "recover": [recover_by_sorting],
+}
+
+WRONG = {
+    "recipe": [
+        (lambda kind, rows, columns, itemsize: (0, (rows, columns), (10**6, itemsize)),
+         "but the buffer's bytes are 0 to"),
+        (lambda kind, rows, columns, itemsize: [0, (rows, columns), (8, 8)],
+         "expected the tuple (offset, shape, strides), got a list"),
+        (lambda kind, rows, columns, itemsize: (0.0, (rows, columns), (8, 8)),
+         "a whole number of bytes"),
+        (lambda kind, rows, columns, itemsize: (0, (rows, columns), (8,)), "differ in length"),
+        (lambda kind, rows, columns, itemsize: (0, (rows, -columns), (8, 8)), "negative entry"),
+    ],
+    "safe_as_strided": [
+        (lambda x, shape, strides: safe_by_trying_corners(x, shape, strides).copy(), "is a copy"),
+        (lambda x, shape, strides: None, "Is a `return` missing?"),
+        (lambda x, shape, strides: 1 / 0, "it raised ZeroDivisionError"),
+    ],
+    "antidiagonals": [
+        (antidiagonals_by_loop, "it loops in Python"),
+        (antidiagonals_by_scatter, "of new memory at once"),
+        (antidiagonals_by_outer, "of new memory at once"),
+        (lambda x: antidiagonals_by_skewed_target(x).astype(np.float64), "expected dtype float32"),
+    ],
+    "tiles": [
+        (tiles_copied, "the result is a copy"),
+        (tiles_in_place, "changed its argument in place"),
+        (lambda x, height, width: tiles_by_strides(x, height, width).tolist(), "got a list"),
+    ],
+    "patches": [
+        (patches_stacked, "the result is a copy"),
+    ],
+    "recover": [
+        (lambda values, buffer: 0, "expected the tuple (offset, strides)"),
+    ],
+}

@@ -1,0 +1,96 @@
+"""Exercises are generated from solutions, and run from top to bottom unsolved."""
+
+import re
+
+import nbformat
+import pytest
+
+from helpers import authoring
+from helpers.authoring import AuthoringError, exercise_from, strip_solution
+
+EXERCISES = authoring.notebooks("exercises")
+
+
+def test_exercises_are_up_to_date():
+    assert authoring.write_exercises(check=True) == []
+
+
+@pytest.mark.parametrize("path", EXERCISES, ids=[path.stem for path in EXERCISES])
+def test_unsolved_exercise_runs_and_says_so(path):
+    notebook = nbformat.read(path, as_version=4)
+    authoring.execute(notebook, path.parent, timeout=120)
+    checks = [cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade")]
+    assert checks
+    for cell in checks:
+        printed = "".join(output.get("text", "") for output in cell.outputs)
+        assert re.fullmatch(r"\[todo\] \w+: not attempted yet\n", printed), (cell.id, printed)
+
+
+@pytest.mark.parametrize("path", EXERCISES, ids=[path.stem for path in EXERCISES])
+def test_only_solutions_differ(path):
+    solution = nbformat.read(authoring.ROOT / "solutions" / path.name, as_version=4)
+    exercise = nbformat.read(path, as_version=4)
+    assert [cell.id for cell in exercise.cells] == [cell.id for cell in solution.cells]
+    for ours, theirs in zip(solution.cells, exercise.cells):
+        if not ours.metadata.get("nbgrader", {}).get("solution"):
+            assert ours.source == theirs.source
+        else:
+            assert "SOLUTION" not in theirs.source
+            assert "raise NotImplementedError()" in theirs.source or \
+                "// YOUR CODE HERE" in theirs.source
+
+
+def test_python_and_cuda_solutions_become_stubs():
+    source = ("def f(x):\n    ### BEGIN SOLUTION\n    y = x\n    return y\n    ### END SOLUTION\n"
+              "code = '''\n  // ### BEGIN SOLUTION\n  int i = 0;\n  // ### END SOLUTION\n'''")
+    assert strip_solution(source, "here") == (
+        "def f(x):\n    # YOUR CODE HERE\n    raise NotImplementedError()\n"
+        "code = '''\n  // YOUR CODE HERE\n'''")
+
+
+@pytest.mark.parametrize("source, words", [
+    ("### BEGIN SOLUTION\nx = 1", "line 1: BEGIN SOLUTION is never ended"),
+    ("x = 1\n### END SOLUTION", "line 2: END SOLUTION without a BEGIN"),
+    ("### BEGIN SOLUTION\n### BEGIN SOLUTION\n1", "line 2: BEGIN SOLUTION inside"),
+    ("### BEGIN SOLUTION\n\n### END SOLUTION", "line 3: the solution is empty"),
+    ("### BEGIN SOLUTION\n1\n// ### END SOLUTION", "a Python BEGIN (line 1) ends with a CUDA END"),
+    ("x = 1  ### BEGIN SOLUTION\n1\n### END SOLUTION", "must stand alone on its line"),
+    ("# BEGIN SOLUTION\n1\n# END SOLUTION", "must stand alone on its line"),
+])
+def test_malformed_delimiters_name_file_and_cell(source, words):
+    cell = nbformat.v4.new_code_cell(source, id="task-one")
+    cell.metadata.nbgrader = {"solution": True}
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# T"), cell])
+    with pytest.raises(AuthoringError) as caught:
+        exercise_from(notebook, "solutions/99.ipynb")
+    assert str(caught.value).startswith("solutions/99.ipynb, cell 2 (task-one), line ")
+    assert words in str(caught.value)
+
+
+def test_a_solution_outside_a_solution_cell_is_refused():
+    cell = nbformat.v4.new_code_cell("### BEGIN SOLUTION\n1\n### END SOLUTION", id="stray")
+    with pytest.raises(AuthoringError, match=r"cell 1 \(stray\).*solution: true"):
+        exercise_from(nbformat.v4.new_notebook(cells=[cell]), "s.ipynb")
+
+
+def test_cells_for_the_solution_only_are_dropped():
+    cells = [nbformat.v4.new_markdown_cell("why", metadata={"tags": ["solution-only"]}),
+             nbformat.v4.new_code_cell("x = 1", execution_count=3)]
+    exercise = exercise_from(nbformat.v4.new_notebook(cells=cells), "s.ipynb")
+    assert [cell.source for cell in exercise.cells] == ["x = 1"]
+    assert exercise.cells[0].execution_count is None
+
+
+def test_publish_writes_one_address_everywhere(tmp_path, monkeypatch):
+    for folder in ("notebooks", "exercises", "solutions"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "pyproject.toml").write_text('Repository = "https://github.com/OWNER/REPO"\n')
+    badge = "[b](https://mybinder.org/v2/gh/OWNER/REPO/main) MY-OWNER/REPO"
+    (tmp_path / "README.md").write_text(badge)
+    monkeypatch.setattr(authoring, "ROOT", tmp_path)
+    assert authoring.publish("ada/course") == ["README.md", "pyproject.toml"]
+    assert "gh/ada/course/main) MY-OWNER/REPO" in (tmp_path / "README.md").read_text()
+    assert authoring.repository() == "ada/course"
+    assert authoring.publish("OWNER/REPO") == ["README.md", "pyproject.toml"]
+    with pytest.raises(AuthoringError, match="owner/name"):
+        authoring.publish("no slash")

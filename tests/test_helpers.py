@@ -1,0 +1,283 @@
+"""The helpers behind the NumPy lessons: backend, timing, drawing, errors."""
+
+import json
+import time
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from numpy.lib.stride_tricks import as_strided, sliding_window_view
+
+import helpers
+from helpers import backend, draw, errors, timing
+from helpers.backend import Gpu
+
+
+@pytest.fixture(autouse=True)
+def no_windows(monkeypatch):
+    monkeypatch.setattr(plt, "show", lambda: None)
+    yield
+    plt.close("all")
+
+
+H200 = Gpu("NVIDIA H200", (9, 0), 150_000_000_000, (13, 0))
+
+
+# backend
+
+
+def test_start_without_a_gpu_says_what_comes_next(monkeypatch, capsys):
+    monkeypatch.setattr(backend, "find_gpu", lambda: None)
+    monkeypatch.delenv("COURSE_BACKEND", raising=False)
+    first, second = helpers.start(), helpers.start()
+    assert first == second and first.name == "none"
+    printed = capsys.readouterr().out
+    assert printed == 2 * (first.line + "\n")
+    assert "no CUDA GPU" in printed and "simulator" in printed
+    assert helpers.size(gpu=10, simulator=3) == 3
+
+
+@pytest.mark.parametrize("value, error, words", [
+    ("cuda", RuntimeError, "no CUDA device answers"),
+    ("simulator", RuntimeError, "simulator"),
+    ("gpu", ValueError, "must be one of auto, cuda, simulator"),
+])
+def test_forced_backend_that_is_not_there(monkeypatch, value, error, words):
+    monkeypatch.setattr(backend, "find_gpu", lambda: None)
+    monkeypatch.setenv("COURSE_BACKEND", value)
+    with pytest.raises(error, match=words):
+        helpers.start()
+
+
+def test_start_refuses_unknown_needs():
+    with pytest.raises(ValueError, match="torch"):
+        helpers.start(needs="torch")
+
+
+def test_start_on_a_gpu_without_cupy_gives_the_command(monkeypatch, capsys):
+    monkeypatch.setattr(backend, "find_gpu", lambda: H200)
+    monkeypatch.setattr(backend, "installed", lambda *names: None)
+    monkeypatch.delenv("COURSE_BACKEND", raising=False)
+    assert helpers.start().name == "cuda"
+    assert 'CuPy is missing: python -m pip install "cupy-cuda12x[ctk]"' in capsys.readouterr().out
+    assert helpers.size(gpu=10, simulator=3) == 10
+
+
+def test_start_on_an_old_driver_says_so(monkeypatch, capsys):
+    old = Gpu("Tesla K80", (3, 7), 12 * 2**30, (11, 4))
+    monkeypatch.setattr(backend, "find_gpu", lambda: old)
+    monkeypatch.delenv("COURSE_BACKEND", raising=False)
+    helpers.start()
+    assert "driver is too old" in capsys.readouterr().out
+
+
+def test_size_before_start(monkeypatch):
+    monkeypatch.setattr(backend, "_started", None)
+    with pytest.raises(RuntimeError, match=r"helpers.start\(\) first"):
+        helpers.size(1, 2)
+
+
+def test_machine_description_names_numpy_and_blas():
+    described = helpers.describe_machine()
+    assert np.__version__ in described["NumPy"] and " with " in described["NumPy"]
+
+
+# timing
+
+
+def test_bench_measures_what_the_call_takes():
+    measured = helpers.bench(time.sleep, 0.01, name="sleep", seconds=0.05)
+    assert 0.01 <= measured.low <= measured.median <= measured.high < 0.2
+    assert measured.samples >= timing.MIN_SAMPLES
+
+
+def test_bench_does_not_count_the_first_call():
+    calls = []
+
+    def slow_once():
+        time.sleep(0.2 if not calls else 0.002)
+        calls.append(1)
+
+    assert helpers.bench(slow_once, seconds=0.02).high < 0.1
+
+
+def test_bench_refuses_a_result():
+    with pytest.raises(TypeError, match=r"bench\(f, x\)"):
+        helpers.bench(np.zeros(3))
+
+
+def test_compare_shares_are_least_over_measured(monkeypatch):
+    limit = timing.Ceiling("toy", bandwidth=1e9, bandwidth_one_core=1e9, flops=1e9)
+    monkeypatch.setattr(timing, "ceiling", lambda device: limit)
+    table = helpers.compare({"nap": lambda: time.sleep(0.02)}, nbytes={"nap": 1e7},
+                            flops={"nap": 1e6}, seconds=0.02)
+    assert limit.least(1e7, 1e6) == 0.01
+    share = 0.01 / table["nap"].median
+    assert f"{share:.0%}" in repr(table) and "10.0 ms" in repr(table)
+    with pytest.raises(KeyError, match="nap"):
+        table["sleep"]
+
+
+def test_compare_refuses_counts_of_unknown_functions():
+    with pytest.raises(ValueError, match="lop"):
+        helpers.compare({"loop": lambda: 0}, nbytes={"lop": 3})
+
+
+def test_recorded_runs_come_back_beside_the_machines_own(monkeypatch, tmp_path):
+    monkeypatch.setattr(timing, "RECORDED", tmp_path)
+    limit = timing.Ceiling("toy", 1e9, 1e9, 1e9)
+    monkeypatch.setattr(timing, "ceiling", lambda device: limit)
+    monkeypatch.setenv("COURSE_RECORD_RUNS", str(tmp_path / "toy.json"))
+    helpers.compare({"f": lambda: 0}, key="99/f", title="F", seconds=0.01)
+    stored = json.loads((tmp_path / "toy.json").read_text())
+    assert stored["runs"]["99/f"]["rows"][0]["name"] == "f"
+    monkeypatch.delenv("COURSE_RECORD_RUNS")
+    assert helpers.compare({"f": lambda: 0}, key="99/f", seconds=0.01).recorded == ()
+    monkeypatch.setattr(timing, "_machine", lambda: "another machine")
+    again = helpers.compare({"f": lambda: 0}, key="99/f", title="F", seconds=0.01)
+    assert len(again.recorded) == 1
+    assert f"Recorded on {stored['machine']} ({stored['date']}" in repr(again)
+    assert timing.recorded_runs("99/other") == ()
+
+
+@pytest.mark.parametrize("value, text", [
+    (0, "0 s"), (1.5e-9, "1.50 ns"), (2.5e-5, "25.0 us"), (0.9999, "1.00 s"), (999.9e-6, "1.00 ms"),
+    (0.123456, "123 ms"), (9.996, "10.0 s"), (3e9, "3.00 Gs"),
+])
+def test_units(value, text):
+    assert timing.with_unit(value, "s") == text
+
+
+def test_ceiling_of_an_unknown_device():
+    with pytest.raises(ValueError, match='"cpu" or "gpu"'):
+        helpers.ceiling("tpu")
+
+
+def test_peak_bytes_counts_new_arrays():
+    x = np.ones(100_000)
+    assert helpers.peak_bytes(lambda: None) < 10_000
+    assert helpers.peak_bytes(np.copy, x) == pytest.approx(x.nbytes, rel=0.02)
+
+
+# drawing
+
+
+def drawn(capsys, *args, **kwargs):
+    draw.memory(*args, **kwargs)
+    return capsys.readouterr().out
+
+
+def test_memory_says_where_every_element_is(capsys):
+    x = np.arange(6, dtype=np.int64).reshape(2, 3)
+    assert drawn(capsys, x.T) == (
+        "shape (3, 2)   strides (8, 24) bytes   int64   starts at byte 0 of 48\n"
+        "byte     0   8  16  24  32  40\n"
+        "holds    0   1   2   3   4   5\n"
+        "index  0,0 1,0 2,0 0,1 1,1 2,1\n")
+
+
+@pytest.mark.parametrize("x", [
+    np.arange(8.0)[::-2],
+    np.arange(12, dtype=np.int16).reshape(2, 3, 2)[:, 1:, ::2],
+    sliding_window_view(np.arange(7), 3),
+    np.broadcast_to(np.arange(3), (4, 3)),
+    np.asfortranarray(np.arange(6).reshape(2, 3)),
+    np.arange(5)[2:2],
+    np.array(7),
+    np.frombuffer(b"abcdefgh", np.uint8)[2:5],
+    np.array([1 + 2j, 3]),
+    np.array([True, False]),
+])
+def test_text_agrees_with_the_array(capsys, x):
+    lines = drawn(capsys, x).splitlines()
+    owner = draw.layout.owner_of(x)
+    rows = [line[7:].split() for line in lines[1:]]
+    assert lines[0].startswith(f"shape {x.shape}")
+    assert len(rows[0]) * x.itemsize == owner.nbytes
+    shown = sum(len(row) for row in rows[2:])
+    assert shown == (x.size if x.ndim else 1)
+
+
+def test_bytes_are_those_of_the_buffer(capsys):
+    x = np.array([1, 258, -1], dtype="<i2")
+    assert drawn(capsys, x, unit="byte").splitlines()[2].split()[1:] == \
+        ["01", "00", "02", "01", "ff", "ff"]
+
+
+def test_views_that_leave_the_buffer_are_refused_unread():
+    row = np.arange(7)
+    with pytest.raises(ValueError, match=r"Element \[5, 2\] would lie at byte 56"):
+        draw.memory(as_strided(row, (6, 3), (8, 8)))
+    with pytest.raises(ValueError, match=r"Element \[1\] would lie at byte -8"):
+        draw.memory(as_strided(row, (2,), (-8,)))
+
+
+@pytest.mark.parametrize("bad, error, words", [
+    ([1, 2], TypeError, "NumPy arrays, not list"),
+    (np.array([{}, None]), TypeError, "holds pointers"),
+    (np.arange(1000), ValueError, "at most 96"),
+])
+def test_what_memory_cannot_draw(bad, error, words):
+    with pytest.raises(error, match=words):
+        draw.memory(bad)
+    with pytest.raises(ValueError, match="element"):
+        draw.memory(np.arange(3), unit="bit")
+
+
+def toy_comparison():
+    limit = timing.Ceiling("toy", bandwidth=10e9, bandwidth_one_core=5e9, flops=40e9)
+    rows = (timing.Timing("few", 2e-3, 1e-3, 3e-3, 9, nbytes=1e7, flops=1e7),
+            timing.Timing("many", 1e-1, 1e-1, 2e-1, 9, nbytes=1e7, flops=2e9))
+    return timing.Comparison("Toy", "This machine: toy", limit, rows)
+
+
+def test_roof_prints_what_it_draws(capsys):
+    draw.roof(toy_comparison())
+    few, many = capsys.readouterr().out.splitlines()[1:]
+    assert few.split() == ["few", "1", "5", "10", "50%"]  # 10 GB/s at one flop a byte
+    assert many.split() == ["many", "200", "20", "40", "50%"]
+
+
+def test_bars_are_as_long_as_the_times():
+    draw.bars(toy_comparison())
+    widths = sorted(patch.get_width() for patch in plt.gca().patches)
+    assert widths == [2e-3, 1e-1]
+
+
+def test_charts_refuse_other_things():
+    with pytest.raises(TypeError, match=r"compare\(\) returned, not list"):
+        draw.bars([1, 2])
+    with pytest.raises(ValueError, match="nbytes and flops"):
+        draw.roof(timing.Comparison("T", "m", toy_comparison().ceiling,
+                                    (timing.Timing("a", 1, 1, 1, 5),)))
+
+
+# errors
+
+
+def test_show_error_prints_type_and_message(capsys):
+    with helpers.show_error():
+        np.zeros(3) + np.zeros(4)
+    assert capsys.readouterr().out == \
+        "ValueError: operands could not be broadcast together with shapes (3,) (4,)\n"
+
+
+def test_show_error_hides_where_files_are(capsys):
+    with helpers.show_error(FileNotFoundError):
+        open("/nowhere/at/all/data.bin")
+    assert capsys.readouterr().out == \
+        "FileNotFoundError: [Errno 2] No such file or directory: 'data.bin'\n"
+
+
+def test_show_error_passes_other_errors_on():
+    with pytest.raises(KeyError), helpers.show_error(ValueError):
+        {}["key"]
+
+
+def test_show_error_demands_an_error():
+    with pytest.raises(AssertionError, match="expected to raise"), helpers.show_error():
+        pass
+
+
+def test_message_without_text():
+    assert errors.message(NotImplementedError()) == "NotImplementedError"
