@@ -199,7 +199,7 @@ def ceiling(device: str = "cpu") -> Ceiling:
         For "gpu" where CuPy finds none.
     """
     if device == "cpu":
-        source, target = np.ones((2, 2**24))  # 128 MiB each
+        source, target = np.ones((2, 2**25))  # 256 MiB each, more than a processor's caches hold
         one = _fastest(_copy_with(1, target, source))
         everyone = min(one, _fastest(_copy_with(backend.cores(), target, source)))
         x = np.random.default_rng(0).random((1024, 1024))

@@ -567,11 +567,13 @@ def test_the_settings_are_ones_that_jupyterlab_has(course):
             assert isinstance(value, kind), key
 
 
-def test_root_is_told_how_before_anything_is_installed(course, capfd, monkeypatch):
+def test_root_gets_jupyterlab_too_and_is_told(course, capfd, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert course.make("lab") == 1
-    assert 'make lab ARGS="--allow-root"' in capfd.readouterr().err and course.asked == []
-    assert course.make("lab", "--allow-root") == 0
+    course.make("lab", "--no-browser")
+    assert course.ran[-2:] == ["--allow-root", "--no-browser"]
+    assert "You are root" in capfd.readouterr().out
+    course.make("lab", "--allow-root")
+    assert course.ran.count("--allow-root") == 1
 
 
 def test_test_runs_pytest_and_passes_options_on(course):
