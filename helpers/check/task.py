@@ -327,7 +327,7 @@ def no_python_loop(*sizes: Case) -> Rule:
     small, large = sizes
 
     def rule(answer: Callable, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
-        few, many = (instructions(answer, copy.deepcopy(size)) for size in (small, large))
+        few, many = (instructions(answer, size) for size in (small, large))
         if many > 1.5 * few + 50:
             return ("it loops in Python: the interpreter's work grows with the size of the input."
                     " Let NumPy do the loop.")
@@ -337,7 +337,11 @@ def no_python_loop(*sizes: Case) -> Rule:
 
 
 def instructions(function: Callable, case: Case) -> int:
-    """Bytecode instructions that the interpreter executes in `function(*case)`."""
+    """Bytecode instructions that the interpreter executes in `function(*case)`.
+
+    Called twice, and counted the second time: Python 3.12 reports the instructions of a function
+    only from its second traced run on.
+    """
     count = 0
 
     def trace(frame: object, event: str, argument: object) -> object:
@@ -349,11 +353,14 @@ def instructions(function: Callable, case: Case) -> int:
         return trace
 
     before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        function(*case)
-    finally:
-        sys.settrace(before)
+    for _ in range(2):
+        arguments = copy.deepcopy(case)
+        count = 0
+        sys.settrace(trace)
+        try:
+            function(*arguments)
+        finally:
+            sys.settrace(before)
     return count
 
 
