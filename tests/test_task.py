@@ -32,5 +32,6 @@ def test_arguments_of_any_number_are_described():
     case = ("i,j", np.zeros(3), np.zeros(4, np.float32))
     assert describe(case, total) == ("letters='i,j', operands[0]: float64 (3,),"
                                      " operands[1]: float32 (4,)")
-    verdict = Task("total", total, lambda: [case]).judge(lambda letters, one: 0)
+    verdict = Task("total", total, lambda: [case]).judge(
+        lambda letters, one, two: 0)
     assert "total(letters, *operands)" in verdict.text
