@@ -116,7 +116,7 @@ def test_text_says_who_meets_whom(capsys):
     rows = {line[0]: line for line in text.splitlines() if line[1:3] == "  "}
     assert [rows[c].split("axis")[-1][2:].strip() for c in "bhtkd"] == [
         "paired, kept", "paired, kept", "kept", "kept", "paired, summed"]
-    assert "operations   2,520 = 2 x 2 x 3 x 5 x 7 x 6" in text
+    assert "operations   2,520 = 2 x (2 x 3 x 5 x 6 x 7)" in text
     assert "q 840, k 1,008, result 720" in text and "intermediate none" in text
 
 

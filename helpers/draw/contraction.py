@@ -341,8 +341,8 @@ def _cost(found: Contraction, called: Sequence[str], itemsizes: Sequence[int],
     each = found.operations // found.combinations if found.combinations else 0
     work = f"{found.operations:,}"
     if each:
-        letters = " x ".join(str(n) for n in found.sizes.values())
-        work += f" = {each} x {letters}"
+        letters = " x ".join(str(found.sizes[c]) for c in _columns(found))
+        work += f" = {each} x ({letters})"
     elif len(found.terms) == 1:
         work += ": nothing to compute, the result is a view"
     plan = found.in_pairs()
