@@ -23,6 +23,7 @@ def test_mistake_is_recognised_in_its_part_whatever_the_others():
     verdict = task.judge(lambda name: {"one": 1, "two": -2}[name])
     assert verdict.state == "no"
     assert "name='two'" in verdict.text and "a sign turned round" in verdict.text
+    assert verdict.text.endswith("1 of 2 are right.")
 
 
 def test_arguments_of_any_number_are_described():

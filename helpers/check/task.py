@@ -148,11 +148,21 @@ class Task:
                         if self.part(pair[0]) == self.part(case)]
                 if known := self._recognise(*zip(*same)):
                     sentence += f" This looks like {known.looks_like}."
-                return Verdict("no", sentence)
+                return Verdict("no", sentence + self._progress(cases, outcomes, answer))
         for rule in self.rules:
             if sentence := rule(answer, cases, outcomes):
                 return Verdict("no", f"the values are right, but {sentence}")
         return Verdict("ok", f"right in all {len(cases)} cases")
+
+    def _progress(self, cases: Sequence[Case], outcomes: Sequence[Outcome],
+                  answer: Callable) -> str:
+        """How many of several parts are right, as a sentence; nothing for a task in one piece."""
+        parts = {self.part(case) for case in cases}
+        wrong = {self.part(case) for case, outcome in zip(cases, outcomes)
+                 if self._difference(self._expected(case), outcome, answer)}
+        if len(parts) == 1:
+            return ""
+        return f" {len(parts) - len(wrong)} of {len(parts)} are right."
 
     def _read(self, outcome: Outcome, case: Case) -> Outcome:
         if self.read is None or outcome.error is not None:

@@ -341,8 +341,8 @@ def _cost(found: Contraction, called: Sequence[str], itemsizes: Sequence[int],
     each = found.operations // found.combinations if found.combinations else 0
     work = f"{found.operations:,}"
     if each:
-        letters = " x ".join(str(found.sizes[c]) for c in _columns(found))
-        work += f" = {each} x ({letters})"
+        sizes = " x ".join(str(found.sizes[c]) for c in _columns(found))
+        work += f" = {each} x ({sizes})" if len(found.sizes) > 1 else ""
     elif len(found.terms) == 1:
         work += ": nothing to compute, the result is a view"
     plan = found.in_pairs()
