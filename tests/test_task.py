@@ -36,3 +36,19 @@ def test_arguments_of_any_number_are_described():
     verdict = Task("total", total, lambda: [case]).judge(
         lambda letters, one, two: 0)
     assert "total(letters, *operands)" in verdict.text
+
+
+def test_an_error_with_a_rules_own_arguments_is_a_sentence():
+    def double(x):
+        return 2 * x
+
+    def only_small(x):
+        if x > 100:
+            raise ValueError("too large")
+        return 2 * x
+
+    task = Task("double", double, lambda: [(1,), (2,)],
+                rules=[lambda answer, cases, outcomes: str(answer(1000))])
+    verdict = task.judge(only_small)
+    assert verdict.state == "no"
+    assert "with other arguments it raised ValueError: too large" in verdict.text

@@ -70,8 +70,11 @@ def _watched(x: object, log: list) -> object:
     return counted
 
 
-def _einsum_operations(subscripts: str, *operands: np.ndarray, optimize: object) -> int:
+def _einsum_operations(subscripts: object, *operands: object, optimize: object) -> int:
     """Operations of one call of np.einsum, along the path that it takes."""
+    if not isinstance(subscripts, str):
+        raise Refusal("its operations could not be counted: give np.einsum its letters as a"
+                      " string.")
     whole = Contraction.read(subscripts, *operands)
     if len(operands) < 3 or not optimize:
         return whole.operations

@@ -150,7 +150,13 @@ class Task:
                     sentence += f" This looks like {known.looks_like}."
                 return Verdict("no", sentence + self._progress(cases, outcomes, answer))
         for rule in self.rules:
-            if sentence := rule(answer, cases, outcomes):
+            try:
+                sentence = rule(answer, cases, outcomes)
+            except Refusal as refusal:
+                sentence = str(refusal)
+            except Exception as error:  # a rule asks with arguments of its own
+                sentence = f"with other arguments it raised {where(error, answer)}"
+            if sentence:
                 return Verdict("no", f"the values are right, but {sentence}")
         return Verdict("ok", f"right in all {len(cases)} cases")
 
