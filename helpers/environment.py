@@ -199,14 +199,16 @@ def install_course(state: dict, extras: set[str]) -> None:
     if state.get("pyproject") == pyproject and state["extras"] == wanted:
         return
     if "pyproject" not in state:
-        say("Installing JupyterLab, NumPy, Matplotlib and more, 310 MB: about a minute.")
+        say("Installing JupyterLab, NumPy, Matplotlib and more, 440 MB: about a minute.")
     else:
         say("Bringing .venv up to date: some seconds.")
     with discarding_what_is_unfinished():
-        pip("--editable", f".[{','.join(wanted)}]" if wanted else ".")
-        # The build leaves a folder that nothing reads and that learners would see among theirs.
-        for left in ROOT.glob("*.egg-info"):
-            shutil.rmtree(left)
+        try:
+            pip("--editable", f".[{','.join(wanted)}]" if wanted else ".")
+        finally:
+            # A folder that nothing reads later and that learners would see among theirs.
+            for left in ROOT.glob("*.egg-info"):
+                shutil.rmtree(left)
         build_font_cache()
         finish(state, pyproject=pyproject, extras=wanted, cupy=None)
 
@@ -228,7 +230,7 @@ def install_cupy(state: dict, gpu: str) -> None:
     if toolkit:
         say(f"Installing CuPy for the CUDA 12 toolkit in {toolkit}: about a minute.")
     else:
-        say("Installing CuPy and, as there is no CUDA 12 toolkit, CUDA's libraries, 2.5 GB:")
+        say("Installing CuPy and, as there is no CUDA 12 toolkit, CUDA's libraries, 2.8 GB:")
         say("some minutes.")
     with discarding_what_is_unfinished():
         pip(wanted)
@@ -238,11 +240,13 @@ def install_cupy(state: dict, gpu: str) -> None:
 def install_pycuda(state: dict) -> None:
     """Build PyCUDA where there is an nvcc; whatever comes of it, the rest stays as it is."""
     nvcc = find_nvcc()
+    if nvcc and not answers([nvcc, "--version"]):
+        nvcc = None  # A link or a wrapper whose toolkit has gone.
     before = state.get("pycuda")
     if before == "installed" or (before and before == (nvcc or "no nvcc")):
         return
     if not nvcc:
-        say("PyCUDA is left out: it needs nvcc, which is not here (install the CUDA 12 toolkit).")
+        say("PyCUDA is left out: no working nvcc is here (it comes with the CUDA 12 toolkit).")
         finish(state, pycuda="no nvcc")
         return
     say("Building PyCUDA, for which there is no ready package: two to three minutes.")
@@ -366,6 +370,8 @@ def run(command: list[str], name: str, follow=lambda line: None) -> None:
     """Run `command` without its chatter; a failure is a `Problem` that names the cause."""
     lines = []
     variables = dict(inner_environment(), PIP_USER="0", PYTHONUNBUFFERED="1")
+    # pip's own five take most of a minute until it says that there is no network.
+    variables.setdefault("PIP_RETRIES", "2")
     process = subprocess.Popen(
         command,
         cwd=ROOT,
@@ -416,8 +422,11 @@ def cause(name: str, lines: list[str]) -> str:
             "There is no C++ compiler: install one (Debian, Ubuntu, WSL: "
             "sudo apt install build-essential)."
         )
+    # A compiler's own word says more than what pip makes of it.
+    fatal = [line.strip() for line in lines if "fatal error:" in line]
     errors = [line.strip() for line in lines if re.match(r"\s*(ERROR|error|Error):", line)]
-    last = (errors or [line for line in lines if line.strip()] or ["it said nothing"])[-1]
+    said = [line.strip() for line in lines if line.strip()]
+    last = (fatal or errors or said or ["it said nothing"])[-1]
     log = save_log(lines)
     return f"{name} failed: {last[:200]} (all of its output: {log})"
 

@@ -353,10 +353,10 @@ def no_python_loop(*sizes: Case) -> Rule:
 
 
 def instructions(function: Callable, case: Case) -> int:
-    """Bytecode instructions that the interpreter executes in `function(*case)`.
+    """Bytecode instructions that the interpreter executes in `function(*case)`, called twice.
 
-    Called twice, and counted the second time: Python 3.12 reports the instructions of a function
-    only from its second traced run on.
+    The second call counts: Python 3.12 and 3.13 trace the instructions of a function only after
+    the call in which tracing was asked for, and 3.12 only once tracing was set anew.
     """
     count = 0
 
