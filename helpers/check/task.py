@@ -91,6 +91,10 @@ class Task:
         copy, a loop, too much memory), else None. Asked after all cases are right.
     rtol : float
         Relative tolerance of floating-point results, of the largest magnitude expected.
+    part : callable, optional
+        `part(case)` names the part of the task that a case belongs to, for answers with several
+        independent parts: a mistake is then recognised by the cases of the failing part alone,
+        whatever the state of the others.
     """
 
     name: str
@@ -100,6 +104,7 @@ class Task:
     mistakes: Sequence[Mistake] = ()
     rules: Sequence[Rule] = ()
     rtol: float = 1e-6
+    part: Callable[[Case], object] = lambda case: None
 
     def __call__(self, answer: object) -> None:
         """Check `answer` and print the verdict in a sentence or two.
@@ -140,13 +145,31 @@ class Task:
             expected = self._expected(case)
             if sentence := self._difference(expected, outcome, answer):
                 sentence = f"for {describe(case, self.spec)}: {sentence}"
-                if known := self._recognise(cases, outcomes):
+                same = [pair for pair in zip(cases, outcomes)
+                        if self.part(pair[0]) == self.part(case)]
+                if known := self._recognise(*zip(*same)):
                     sentence += f" This looks like {known.looks_like}."
-                return Verdict("no", sentence)
+                return Verdict("no", sentence + self._progress(cases, outcomes, answer))
         for rule in self.rules:
-            if sentence := rule(answer, cases, outcomes):
+            try:
+                sentence = rule(answer, cases, outcomes)
+            except Refusal as refusal:
+                sentence = str(refusal)
+            except Exception as error:  # a rule asks with arguments of its own
+                sentence = f"with other arguments it raised {where(error, answer)}"
+            if sentence:
                 return Verdict("no", f"the values are right, but {sentence}")
         return Verdict("ok", f"right in all {len(cases)} cases")
+
+    def _progress(self, cases: Sequence[Case], outcomes: Sequence[Outcome],
+                  answer: Callable) -> str:
+        """How many of several parts are right, as a sentence; nothing for a task in one piece."""
+        parts = {self.part(case) for case in cases}
+        wrong = {self.part(case) for case, outcome in zip(cases, outcomes)
+                 if self._difference(self._expected(case), outcome, answer)}
+        if len(parts) == 1:
+            return ""
+        return f" {len(parts) - len(wrong)} of {len(parts)} are right."
 
     def _read(self, outcome: Outcome, case: Case) -> Outcome:
         if self.read is None or outcome.error is not None:
@@ -204,7 +227,12 @@ def a(value: object) -> str:
 
 def describe(case: Case, function: Callable) -> str:
     """The arguments of a case by the specification's names: `x: float32 (5, 7), k=3`."""
-    names = list(inspect.signature(function).parameters)
+    names = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            names += [f"{name}[{k}]" for k in range(len(case) - len(names))]
+        else:
+            names.append(name)
     parts = []
     for name, value in zip(names, case):
         if isinstance(value, np.ndarray):
@@ -219,7 +247,8 @@ def describe(case: Case, function: Callable) -> str:
 
 def wrong_signature(answer: Callable, spec: Callable, name: str) -> str | None:
     """A sentence when `answer` cannot be called with the arguments that `spec` takes."""
-    wanted = list(inspect.signature(spec).parameters)
+    parameters = inspect.signature(spec).parameters.values()
+    wanted = [("*" if p.kind is p.VAR_POSITIONAL else "") + p.name for p in parameters]
     try:
         own = inspect.signature(answer)
     except (TypeError, ValueError):  # some built-in functions have no signature
@@ -315,7 +344,7 @@ def no_python_loop(*sizes: Case) -> Rule:
     small, large = sizes
 
     def rule(answer: Callable, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
-        few, many = (instructions(answer, copy.deepcopy(size)) for size in (small, large))
+        few, many = (instructions(answer, size) for size in (small, large))
         if many > 1.5 * few + 50:
             return ("it loops in Python: the interpreter's work grows with the size of the input."
                     " Let NumPy do the loop.")
@@ -327,8 +356,8 @@ def no_python_loop(*sizes: Case) -> Rule:
 def instructions(function: Callable, case: Case) -> int:
     """Bytecode instructions that the interpreter executes in `function(*case)`, called twice.
 
-    The second call counts: Python 3.13 traces the instructions of a function only from the call
-    after the one in which tracing was asked for, and 3.12 only after tracing began once more.
+    The second call counts: Python 3.12 and 3.13 trace the instructions of a function only after
+    the call in which tracing was asked for, and 3.12 only once tracing was set anew.
     """
     count = 0
 
@@ -342,10 +371,11 @@ def instructions(function: Callable, case: Case) -> int:
 
     before = sys.gettrace()
     for _ in range(2):
+        arguments = copy.deepcopy(case)
         count = 0
         sys.settrace(trace)
         try:
-            function(*case)
+            function(*arguments)
         finally:
             sys.settrace(before)
     return count

@@ -2,7 +2,8 @@
 
 from .broadcasting import broadcast
 from .charts import bars, roof
+from .contraction import einsum
 from .indexing import indexing
 from .layout import memory
 
-__all__ = ["bars", "broadcast", "indexing", "memory", "roof"]
+__all__ = ["bars", "broadcast", "einsum", "indexing", "memory", "roof"]

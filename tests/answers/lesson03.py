@@ -1,0 +1,157 @@
+"""Answers to the tasks of lesson 03: other right ones, and wrong ones that no Mistake covers."""
+
+import itertools
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+LETTERS = {
+    "column_sums": "...j->j".replace("...", "k"),
+    "traces": "zaa->z",
+    "row_dots": "nm,nm->n",
+    "outer": "a,b",
+    "gram": "ij,kj",
+    "scaled": "abcd,b->abcd",
+    "pooled": "bs,bsd->bd",
+    "quadratic": "bi,ij,bj->b",
+    "heads": "btm,hmd->bhtd",
+    "mixed": "bhts,bshe->bthe",
+}
+
+
+def letters_missing_one(name):
+    return {key: value for key, value in LETTERS.items() if key != "outer"}[name]
+
+
+def einsum_aligned(subscripts, *operands):
+    """Diagonals, then axes moved into one order and multiplied by broadcasting."""
+    inputs, arrow, output = subscripts.partition("->")
+    terms = inputs.split(",")
+    found = "".join(terms)
+    if not arrow:
+        output = "".join(c for c in sorted(set(found)) if found.count(c) == 1)
+    order = output + "".join(c for c in dict.fromkeys(found) if c not in output)
+    sizes, product = {}, None
+    for term, x in zip(terms, operands, strict=True):
+        for letter, size in zip(term, x.shape, strict=True):
+            if sizes.setdefault(letter, size) != size:
+                raise ValueError(f"{letter} is {sizes[letter]} and {size}")
+        while len(set(term)) < len(term):
+            letter = next(c for c in term if term.count(c) > 1)
+            first, second = (k for k, c in itertools.islice(
+                ((k, c) for k, c in enumerate(term) if c == letter), 2))
+            x = np.diagonal(x, axis1=first, axis2=second)
+            term = "".join(c for k, c in enumerate(term) if k not in (first, second)) + letter
+        present = [c for c in order if c in term]
+        x = x.transpose([term.index(c) for c in present])
+        x = x.reshape([sizes[c] if c in term else 1 for c in order])
+        product = x if product is None else product * x
+    return product.sum(axis=tuple(range(len(output), len(order))), dtype=product.dtype)
+
+
+def einsum_looping(subscripts, *operands):
+    inputs, arrow, output = subscripts.partition("->")
+    terms = inputs.split(",")
+    found = "".join(terms)
+    if not arrow:
+        output = "".join(c for c in sorted(set(found)) if found.count(c) == 1)
+    sizes = {}
+    for term, x in zip(terms, operands, strict=True):
+        for letter, size in zip(term, x.shape, strict=True):
+            if sizes.setdefault(letter, size) != size:
+                raise ValueError(f"{letter} is {sizes[letter]} and {size}")
+    result = np.zeros([sizes[c] for c in output], np.result_type(*operands))
+    for index in np.ndindex(*sizes.values()):
+        at = dict(zip(sizes, index))
+        product = 1
+        for term, x in zip(terms, operands):
+            product = product * x[tuple(at[c] for c in term)]
+        result[tuple(at[c] for c in output)] += product
+    return result
+
+
+def einsum_itself(subscripts, *operands):
+    einsum_aligned(subscripts, *operands)  # raises where it must
+    return np.einsum(subscripts, *operands)
+
+
+def convolution_by_offsets(x, filters):
+    rows, columns = (n - m + 1 for n, m in zip(x.shape[2:], filters.shape[2:]))
+    total = 0
+    for i, j in np.ndindex(filters.shape[2:]):
+        part = x[:, :, i:i + rows, j:j + columns]
+        total = total + np.tensordot(part, filters[:, :, i, j], axes=(1, 1))
+    return total.transpose(0, 3, 1, 2)
+
+
+def convolution_by_product(x, filters):
+    windows = sliding_window_view(x, filters.shape[2:], axis=(2, 3)).transpose(0, 2, 3, 1, 4, 5)
+    rows = windows.reshape(*windows.shape[:3], -1)
+    return (rows @ filters.reshape(len(filters), -1).T).transpose(0, 3, 1, 2)
+
+
+def convolution_looping(x, filters):
+    height, width = filters.shape[2:]
+    return np.stack([np.stack([
+        np.einsum("ncij,ocij->no", x[:, :, r:r + height, s:s + width], filters)
+        for s in range(x.shape[3] - width + 1)], axis=-1)
+        for r in range(x.shape[2] - height + 1)], axis=-2)
+
+
+RIGHT = {
+    "letters": [lambda name: LETTERS[name]],
+    "my_einsum": [einsum_aligned],
+    "convolution": [convolution_by_offsets, convolution_by_product],
+    "low_rank_scores": [
+        lambda x, u, v, y: (x @ u) @ (y @ v).T,
+        lambda x, u, v, y: np.einsum("td,dr,er,ke->tk", x, u, v, y, optimize="optimal"),
+        lambda x, u, v, y: np.inner(np.tensordot(x, u, 1), np.dot(y, v)),
+    ],
+    "fixed": [
+        lambda q, k, v: np.einsum("bthd,bshd,bshe->bthe", q, k, v),
+        lambda q, k, v: np.einsum("bthd,bhde->bthe", q, np.einsum("bshd,bshe->bhde", k, v)),
+    ],
+}
+
+WRONG = {
+    "letters": [
+        (lambda name: None, "Is a `return` missing?"),
+        (lambda name: 3, 'expected letters such as "ij->ji", got an int'),
+        (lambda name: "ij->jz", "letter z stands right of the arrow"),
+        (lambda name: "ijk->k", "which is 2 axes"),
+        (letters_missing_one, "for name='outer': it raised KeyError"),
+    ],
+    "my_einsum": [
+        (einsum_looping, "it loops in Python"),
+        (einsum_itself, "it calls np.einsum"),
+        (lambda subscripts, *operands: einsum_aligned(subscripts, *operands).tolist(),
+         "expected a float64 array of shape (3, 5), got a list"),
+        (lambda subscripts, a, b: a @ b, "my_einsum(subscripts, *operands)"),
+        (lambda subscripts, *operands: operands[0], "expected shape (3, 5), got (3, 4)"),
+    ],
+    "convolution": [
+        (convolution_looping, "it loops in Python"),
+        (lambda x, filters: convolution_by_product(x, filters).astype(np.float64),
+         "expected dtype float32, got float64"),
+        (lambda x, filters: None, "Is a `return` missing?"),
+    ],
+    "low_rank_scores": [
+        (lambda x, u, v, y: ((x @ u) @ v.T) @ y.T, "suffice"),
+        (lambda x, u, v, y: x @ (u @ v.T) @ y.T, "suffice"),
+        (lambda x, u, v, y: np.einsum("td,dr,er,ke->tk", x, u, v, y), "suffice"),
+        (lambda x, u, v, y: (np.asarray(x).view(np.ndarray) @ np.asarray(u))
+         @ (np.asarray(y) @ np.asarray(v)).T, "could be counted"),
+        (lambda x, u, v, y: np.einsum(x, [0, 1], u, [1, 2], v, [3, 2], y, [4, 3], [0, 4]),
+         "its letters as a string"),
+    ],
+    "fixed": [
+        (lambda q, k, v: _fixed_in_place(q, k, v), "changed its argument in place"),
+        (lambda q, k, v: np.einsum("bthd,bshd->bhts", q, k), "expected shape"),
+        (lambda q, k: q, "it must take 3 arguments"),
+    ],
+}
+
+
+def _fixed_in_place(q, k, v):
+    q *= 1.5
+    return np.einsum("bthd,bshd,bshe->bthe", q, k, v)

@@ -1,0 +1,54 @@
+"""The machinery of the checks itself: counted interpreter work, answers in parts, descriptions."""
+
+import numpy as np
+
+from helpers.check.task import Mistake, Task, describe, instructions
+
+
+def test_interpreter_work_is_the_same_in_the_first_run():
+    namespace = {}
+    exec("def fresh(n):\n    return sum(k for k in range(n))", namespace)
+    few, again, many = (instructions(namespace["fresh"], (n,)) for n in (10, 10, 1000))
+    assert few == again > 10
+    assert many > 20 * few
+
+
+def spec(name):
+    return {"one": 1, "two": 2}[name]
+
+
+def test_mistake_is_recognised_in_its_part_whatever_the_others():
+    task = Task("parts", spec, lambda: [("one",), ("two",)], part=lambda case: case[0],
+                mistakes=[Mistake("a sign turned round", lambda name: -spec(name))])
+    verdict = task.judge(lambda name: {"one": 1, "two": -2}[name])
+    assert verdict.state == "no"
+    assert "name='two'" in verdict.text and "a sign turned round" in verdict.text
+    assert verdict.text.endswith("1 of 2 are right.")
+
+
+def test_arguments_of_any_number_are_described():
+    def total(letters, *operands):
+        return 0
+
+    case = ("i,j", np.zeros(3), np.zeros(4, np.float32))
+    assert describe(case, total) == ("letters='i,j', operands[0]: float64 (3,),"
+                                     " operands[1]: float32 (4,)")
+    verdict = Task("total", total, lambda: [case]).judge(
+        lambda letters, one, two: 0)
+    assert "total(letters, *operands)" in verdict.text
+
+
+def test_an_error_with_a_rules_own_arguments_is_a_sentence():
+    def double(x):
+        return 2 * x
+
+    def only_small(x):
+        if x > 100:
+            raise ValueError("too large")
+        return 2 * x
+
+    task = Task("double", double, lambda: [(1,), (2,)],
+                rules=[lambda answer, cases, outcomes: str(answer(1000))])
+    verdict = task.judge(only_small)
+    assert verdict.state == "no"
+    assert "with other arguments it raised ValueError: too large" in verdict.text
