@@ -51,16 +51,24 @@ class Ceiling:
         The same by one core, which is what a NumPy expression uses. On a GPU equal to `bandwidth`.
     flops : float
         Floating-point operations a second of a large float64 matrix product.
+    flops_one_core : float
+        The same of many small products, which one core does. On a GPU equal to `flops`.
     """
 
     name: str
     bandwidth: float
     bandwidth_one_core: float
     flops: float
+    flops_one_core: float
 
     def least(self, nbytes: float, flops: float) -> float:
         """Least seconds for this much work: the roofline model, Williams et al., CACM 2009."""
         return max(nbytes / self.bandwidth, flops / self.flops)
+
+    def one_core(self) -> Ceiling:
+        """The ceiling of a single core."""
+        return Ceiling(f"one core of {self.name}", self.bandwidth_one_core,
+                       self.bandwidth_one_core, self.flops_one_core, self.flops_one_core)
 
 
 @dataclass(frozen=True)
@@ -183,7 +191,6 @@ def _copy_with(workers: int, target: np.ndarray, source: np.ndarray) -> Callable
     return lambda: list(pool.map(lambda piece: np.copyto(*piece), pieces))
 
 
-@cache
 def ceiling(device: str = "cpu") -> Ceiling:
     """Measure once what `device` ("cpu" or "gpu") can do, in one or two seconds.
 
@@ -198,15 +205,23 @@ def ceiling(device: str = "cpu") -> Ceiling:
     RuntimeError
         For "gpu" where CuPy finds none.
     """
+    return _ceiling(device)
+
+
+@cache
+def _ceiling(device: str) -> Ceiling:
     if device == "cpu":
         source, target = np.ones((2, 2**25))  # 256 MiB each, more than a processor's caches hold
         one = _fastest(_copy_with(1, target, source))
         everyone = min(one, _fastest(_copy_with(backend.cores(), target, source)))
         x = np.random.default_rng(0).random((1024, 1024))
-        product = _fastest(np.matmul, x, x.copy())
+        product = 2 * 1024**3 / _fastest(np.matmul, x, x.copy())
+        # Products this small are below the size from which BLAS libraries use several cores.
+        small = np.random.default_rng(0).random((64, 96, 96))
+        one_product = 2 * small.size * 96 / _fastest(np.matmul, small, small.copy())
         moved = 2 * source.nbytes
         name = f"{backend.cpu_name()}, {backend.cores()} cores"
-        return Ceiling(name, moved / everyone, moved / one, 2 * 1024**3 / product)
+        return Ceiling(name, moved / everyone, moved / one, max(product, one_product), one_product)
     if device == "gpu":
         try:
             import cupy
@@ -217,10 +232,10 @@ def ceiling(device: str = "cpu") -> Ceiling:
         source = cupy.ones(2**27)
         copied = _fastest(cupy.copyto, cupy.empty_like(source), source)
         x = cupy.random.default_rng(0).random((4096, 4096))
-        product = _fastest(cupy.matmul, x, x)
+        product = 2 * 4096**3 / _fastest(cupy.matmul, x, x)
         bandwidth = 2 * source.nbytes / copied
         name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-        return Ceiling(name, bandwidth, bandwidth, 2 * 4096**3 / product)
+        return Ceiling(name, bandwidth, bandwidth, product, product)
     raise ValueError(f'ceiling({device!r}): the device must be "cpu" or "gpu".')
 
 
@@ -242,7 +257,9 @@ class Comparison:
         raise KeyError(f"no row {name!r}; there are {', '.join(row.name for row in self.rows)}")
 
     def _table(self) -> str:
-        head = ("", "bytes", "operations", "at least", "measured", "middle half", "share")
+        head = ("", "bytes", "operations", "at least", "measured", "middle half", "share",
+                "of a core")
+        one_core = self.ceiling.one_core()
         cells = [head]
         for row in self.rows:
             least = self.ceiling.least(row.nbytes, row.flops)
@@ -254,7 +271,10 @@ class Comparison:
                 with_unit(row.median, "s"),
                 f"{with_unit(row.low, 's')} to {with_unit(row.high, 's')}",
                 f"{least / row.median:.0%}" if least else "-",
+                f"{one_core.least(row.nbytes, row.flops) / row.median:.0%}" if least else "-",
             ))
+        if one_core.bandwidth == self.ceiling.bandwidth:  # a GPU has one share
+            cells = [line[:-1] for line in cells]
         widths = [max(map(len, column)) for column in zip(*cells)]
         lines = [self.machine]
         for line in cells:

@@ -15,6 +15,7 @@ share_of_peak = Task(
         (3 * 8 * 10**6, 0.0015, 21.5),
         (2**30, 0.25, 4178.0),
         (1, 1.0, 1e-9),
+        (50_000_000, 1e-3, 20.0),  # 2.5: more than the peak, from a cache
     ],
     mistakes=[
         Mistake("a share in percent; 0.6 is wanted, not 60",
@@ -25,6 +26,10 @@ share_of_peak = Task(
                 lambda nbytes, seconds, peak: nbytes / seconds / (peak * 2**30)),
         Mistake("bytes/s divided by GB/s without converting one into the other",
                 lambda nbytes, seconds, peak: nbytes / seconds / peak),
+        Mistake("a GB of 10**6 bytes; it has 10**9",
+                lambda nbytes, seconds, peak: nbytes / seconds / (peak * 1e6)),
+        Mistake("a share cut off at 1; more than 1 says that a count or the peak is wrong, so keep"
+                " it", lambda nbytes, seconds, peak: min(1.0, nbytes / seconds / (peak * 1e9))),
         Mistake("a product of bytes and seconds; a rate is bytes divided by seconds",
                 lambda nbytes, seconds, peak: nbytes * seconds / (peak * 1e9)),
         Mistake("the rate in GB/s, not yet divided by the peak",

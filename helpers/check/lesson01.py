@@ -109,6 +109,15 @@ recipe = Task(
         Mistake("a reverse that turns only one axis round",
                 _recipe_like(lambda m, n, s: {
                     "reverse": ((m - 1) * n * s, (m, n), (-n * s, s))})),
+        Mistake("a reverse that begins at the end and steps forward: its strides must be negative",
+                _recipe_like(lambda m, n, s: {"reverse": ((m * n - 1) * s, (m, n), (n * s, s))})),
+        Mistake("a reverse that begins behind the last element, at rows * columns",
+                _recipe_like(lambda m, n, s: {"reverse": (m * n * s, (m, n), (-n * s, -s))})),
+        Mistake("a reverse of the transpose: its rows are `columns` long",
+                _recipe_like(lambda m, n, s: {
+                    "reverse": ((m * n - 1) * s, (m, n), (-s, -m * s))})),
+        Mistake("a Toeplitz matrix that begins at d[0], from where a negative stride leaves the"
+                " buffer", _recipe_like(lambda m, n, s: {"toeplitz": (0, (m, n), (s, -s))})),
         Mistake("a Toeplitz matrix with d[i - j] where d[j - i] belongs, or the other way round",
                 _recipe_like(lambda m, n, s: {
                     "toeplitz": ((m - 1) * s, (m, n), (-s, s))})),
@@ -182,16 +191,22 @@ def _strided_cases() -> list[Case]:
         (x, (1000, 2), (0, 4)),  # zero strides repeat, they do not reach
         (x, (), ()),
         (x[11:], (2,), (4,)),
+        (x[5:], (2, 2), (-12, -12)),  # off the front by both axes together, by neither alone
+        (x[5:], (2, 2), (-8, -12)),
         (x, (3, 4), (16,)),  # lengths differ
     ]
 
 
+def _farthest(steps) -> int:
+    return max(steps, key=abs, default=0)
+
+
 def _strided_mistake(low=True, high=True, itemsize=True, empty=True, own=False, writeable=False,
-                     signed=True):
+                     signed=True, total=sum):
     def wrong(x, shape, strides):
         steps = [(n - 1) * (s if signed else abs(s)) for n, s in zip(shape, strides)]
-        begin = address(x) + sum(step for step in steps if step < 0)
-        end = address(x) + sum(step for step in steps if step > 0) + x.itemsize * itemsize
+        begin = address(x) + total([step for step in steps if step < 0])
+        end = address(x) + total([step for step in steps if step > 0]) + x.itemsize * itemsize
         start, stop = byte_bounds(x if own else owner_of(x))
         reaches = (low and begin < start) or (high and end > stop)
         if reaches and not (empty and 0 in shape):
@@ -210,6 +225,8 @@ safe_as_strided = Task(
         Mistake("a check of the far end only: negative strides run off the front",
                 _strided_mistake(low=False)),
         Mistake("a check of the front only", _strided_mistake(high=False)),
+        Mistake("the largest distance of one axis where the distances of all axes add up",
+                _strided_mistake(total=_farthest)),
         Mistake("bounds of x itself; a view may use all the memory of the array that owns it",
                 _strided_mistake(own=True)),
         Mistake("an end that stops at the last element's first byte: its other bytes count too",
@@ -391,6 +408,8 @@ patches = Task(
 
 def _recover(values, buffer):
     at = {value: k * buffer.itemsize for k, value in enumerate(buffer.tolist())}
+    if not set(values.ravel().tolist()) <= set(at):
+        raise ValueError("a value that is not in the buffer")
     origin = (0,) * values.ndim
     offset = at[values[origin].item()]
     strides = []
@@ -422,13 +441,17 @@ def _recover_cases() -> list[Case]:
         (wide[5].reshape(1, 1), wide),
         (fancy, shuffled),  # one element out of place
         (shuffled[[3, 5, 9, 10]], shuffled),  # picked by a list
+        (wide[[1, 0, -1]], wide),  # even steps only for one who counts from the end
+        (np.array([[1.5, 2.5], [3.5, 4.5]]), wide),  # values that are not there
     ]
 
 
 def _recover_wrong(offset=lambda k, size: k * size, stride=lambda step, size: step * size,
-                   prove=True):
+                   prove=True, inside=True, absent=True):
     def wrong(values, buffer):
         position = {value: k for k, value in enumerate(buffer.tolist())}
+        if absent and not np.isin(values, buffer).all():
+            raise ValueError
         origin = (0,) * values.ndim
         first = position[values[origin].item()]
         steps = []
@@ -438,6 +461,8 @@ def _recover_wrong(offset=lambda k, size: k * size, stride=lambda step, size: st
             steps.append(position[values[tuple(index)].item()] - first)
         if prove:
             places = first + sum(i * s for i, s in zip(np.indices(values.shape), steps))
+            if inside and (places.min() < 0 or places.max() >= buffer.size):
+                raise ValueError
             if not np.array_equal(buffer[places], values):
                 raise ValueError
         return (offset(first, buffer.itemsize),
@@ -468,6 +493,10 @@ recover = Task(
                 _recover_wrong(stride=lambda step, size: abs(step) * size)),
         Mistake("an answer without its proof: rebuild the view, compare, and raise ValueError when"
                 " it differs", _recover_wrong(prove=False)),
+        Mistake("a proof that lets negative positions count from the end of the buffer",
+                _recover_wrong(inside=False)),
+        Mistake("a value that is not in the buffer taken for a KeyError; raise ValueError",
+                _recover_wrong(absent=False)),
         Mistake("the strides of the copy that was handed in, not of the view that made it",
                 lambda values, buffer: (
                     buffer.tolist().index(values.ravel()[0].item()) * buffer.itemsize,

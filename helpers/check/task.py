@@ -17,7 +17,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
+from ..draw.layout import owner_of
 from ..errors import message
 from ..timing import peak_bytes
 
@@ -172,9 +174,12 @@ class Task:
         return f" {len(parts) - len(wrong)} of {len(parts)} are right."
 
     def _read(self, outcome: Outcome, case: Case) -> Outcome:
-        if self.read is None or outcome.error is not None:
+        if outcome.error is not None:
             return outcome
         try:
+            if self.read is None:
+                stay_in_memory(outcome.value)
+                return outcome
             return Outcome(value=self.read(outcome.value, case))
         except Refusal as refusal:
             return Outcome(error=refusal)
@@ -207,6 +212,8 @@ class Task:
                     break
                 if theirs.error is not None:
                     if type(theirs.error) is not type(got.error):
+                        break
+                    if isinstance(got.error, Refusal) and str(theirs.error) != str(got.error):
                         break
                 elif difference(theirs.value, got.value, self.rtol):
                     break
@@ -273,6 +280,16 @@ def where(error: Exception, answer: Callable) -> str:
     return text if text.endswith(".") else f"{text}."
 
 
+def stay_in_memory(value: object) -> None:
+    """Refuse an array that reaches outside the memory of its owner, before anyone reads it."""
+    if not isinstance(value, np.ndarray) or value.size == 0:
+        return
+    (low, high), (start, stop) = byte_bounds(value), byte_bounds(owner_of(value))
+    if low < start or high > stop:
+        raise Refusal(f"the view of shape {value.shape} with strides {value.strides} reaches"
+                      f" {max(start - low, high - stop)} bytes outside the array's memory.")
+
+
 def difference(expected: object, got: object, rtol: float) -> str | None:
     """What distinguishes `got` from `expected` as a sentence, or None when they agree.
 
@@ -311,11 +328,16 @@ def difference(expected: object, got: object, rtol: float) -> str | None:
     if np.all(close):
         return None
     if wanted.ndim == 0:
-        return f"expected {wanted[()]}, got {given[()]}."
+        return f"expected {digits(wanted[()])}, got {digits(given[()])}."
     first = tuple(int(i) for i in np.argwhere(~close)[0])
     wrong = int(np.size(close) - np.count_nonzero(close))
     return (f"{wrong} of {wanted.size} values are wrong, the first at {list(first)}: expected"
-            f" {wanted[first]}, got {given[first]}.")
+            f" {digits(wanted[first])}, got {digits(given[first])}.")
+
+
+def digits(value: object) -> str:
+    """A number as a sentence shows it, floating-point ones with seven digits."""
+    return f"{value:.7g}" if isinstance(value, (float, np.floating)) else str(value)
 
 
 # Rules: how an answer was reached.
@@ -409,5 +431,6 @@ def no_warnings() -> Rule:
     return rule
 
 
-def _snapshot(case: Case) -> list[bytes]:
-    return [x.tobytes() for x in case if isinstance(x, np.ndarray)]
+def _snapshot(case: Case) -> list[tuple]:
+    return [(x.shape, x.strides, x.dtype, x.flags.writeable, x.tobytes())
+            for x in case if isinstance(x, np.ndarray)]

@@ -63,7 +63,8 @@ def roof(comparison: Comparison) -> None:
     """Draw a comparison's functions under the machine's roof, and print the same facts.
 
     The roof is the least of what the memory and what the arithmetic unit allow at an intensity of
-    so many operations a byte (the roofline model: Williams, Waterman and Patterson, CACM 52(4),
+    so many operations a byte; a dashed one is that of a single core
+    (the roofline model: Williams, Waterman and Patterson, CACM 52(4),
     2009). Each point needs both its bytes and its operations counted.
 
     Raises
@@ -88,6 +89,10 @@ def roof(comparison: Comparison) -> None:
         middle = np.sqrt(left * ridge)
         axes.annotate("memory's slope", (middle, middle * limit.bandwidth / 1e9), xytext=(8, -4),
                       textcoords="offset points", va="top", fontsize=8)
+        one = limit.one_core()
+        if one.flops < limit.flops:
+            axes.plot(x, np.minimum(x * one.bandwidth, one.flops) / 1e9, "--", color=FAINT,
+                      label="roof of one core")
         axes.annotate("arithmetic's roof", (right, limit.flops / 1e9), xytext=(0, 5),
                       textcoords="offset points", ha="right", fontsize=8)
         for k, row in enumerate(rows):
