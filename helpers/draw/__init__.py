@@ -3,7 +3,8 @@
 from .broadcasting import broadcast
 from .charts import bars, roof
 from .contraction import einsum
+from .digits import attention, digits
 from .indexing import indexing
 from .layout import memory
 
-__all__ = ["bars", "broadcast", "einsum", "indexing", "memory", "roof"]
+__all__ = ["attention", "bars", "broadcast", "digits", "einsum", "indexing", "memory", "roof"]

@@ -1,0 +1,102 @@
+"""The digit network's forward pass, as lesson 04 builds it, for NumPy or any library like it.
+
+The lessons after 04 need the whole network again and import it from here. It is written for `xp`,
+NumPy or CuPy, with functions that both have. The weights are those of
+`helpers.data.load_network`, moved to the device first where there is one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+HEADS = 2
+Array = Any  # numpy.ndarray or cupy.ndarray
+
+
+def gelu(x: Array, xp: ModuleType = np) -> Array:
+    """The bend between linear layers (Hendrycks and Gimpel, arXiv 1606.08415, section 2)."""
+    return 0.5 * x * (1 + xp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
+
+
+def convolution(x: Array, weight: Array, bias: Array, xp: ModuleType = np) -> Array:
+    """`x` (n, height, width, channels) to (n, height, width, outputs), zeros around the edge.
+
+    `weight` is (outputs, channels, rows, columns), rows and columns odd. The lesson reads the
+    patches through `sliding_window_view`; CuPy's waits for the GPU at every call, slices do not.
+    """
+    outputs, _, rows, columns = weight.shape
+    n, height, width, _ = x.shape
+    padded = xp.pad(x, ((0, 0), (rows // 2, rows // 2), (columns // 2, columns // 2), (0, 0)))
+    patches = xp.stack([padded[:, i:i + height, j:j + width]
+                        for i in range(rows) for j in range(columns)], axis=-1)
+    return patches.reshape(n, height, width, -1) @ weight.reshape(outputs, -1).T + bias
+
+
+def max_pool(x: Array) -> Array:
+    """The largest of each 2 x 2 tile: (n, height, width, channels) to half the height and width."""
+    n, height, width, channels = x.shape
+    return x.reshape(n, height // 2, 2, width // 2, 2, channels).max(axis=(2, 4))
+
+
+def layer_norm(x: Array, scale: Array, shift: Array, xp: ModuleType = np) -> Array:
+    """Mean 0 and variance 1 along the last axis, then scaled and shifted (arXiv 1607.06450)."""
+    centred = x - x.mean(axis=-1, keepdims=True)
+    variance = (centred * centred).mean(axis=-1, keepdims=True)
+    return centred / xp.sqrt(variance + 1e-5) * scale + shift
+
+
+def softmax(x: Array, xp: ModuleType = np) -> Array:
+    """Positive numbers that sum to 1 along the last axis."""
+    powers = xp.exp(x - x.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def attention(x: Array, w: Mapping[str, Array], xp: ModuleType = np) -> tuple[Array, Array]:
+    """Multi-head self-attention of `x` (n, positions, features), and its weights.
+
+    The weights are (n, heads, queries, keys) and sum to 1 over the keys (arXiv 1706.03762).
+    """
+    n, positions, features = x.shape
+
+    def heads(name: str) -> Array:
+        projected = x @ w[f"{name}.weight"] + w[f"{name}.bias"]
+        return projected.reshape(n, positions, HEADS, -1).swapaxes(1, 2)
+
+    q, k, v = heads("query"), heads("key"), heads("value")
+    weights = softmax(q @ k.swapaxes(-1, -2) / math.sqrt(features // HEADS), xp)
+    merged = (weights @ v).swapaxes(1, 2).reshape(n, positions, features)
+    return merged @ w["out.weight"] + w["out.bias"], weights
+
+
+def forward(images: Array, w: Mapping[str, Array], xp: ModuleType = np) -> Array:
+    """Ten logits for each image: the largest says which digit the network reads.
+
+    Parameters
+    ----------
+    images : array
+        Shape (n, 8, 8), ink from 0 to 1. Give it the dtype of the weights; else NumPy and CuPy
+        compute in the wider of the two.
+    w : mapping of str to array
+        As `helpers.data.load_network` returns them, where `images` are.
+    xp : module
+        The library that made both: `numpy` or `cupy`.
+
+    Returns
+    -------
+    array
+        Shape (n, 10). `logits.argmax(axis=1)` are the digits.
+    """
+    x = gelu(convolution(images[..., None], w["conv1.weight"], w["conv1.bias"], xp), xp)
+    x = max_pool(gelu(convolution(x, w["conv2.weight"], w["conv2.bias"], xp), xp))
+    x = x.reshape(len(x), -1, x.shape[-1]) + w["position"]
+    x = x + attention(layer_norm(x, w["norm1.weight"], w["norm1.bias"], xp), w, xp)[0]
+    y = layer_norm(x, w["norm2.weight"], w["norm2.bias"], xp)
+    y = gelu(y @ w["mlp1.weight"] + w["mlp1.bias"], xp)
+    x = x + y @ w["mlp2.weight"] + w["mlp2.bias"]
+    x = layer_norm(x.mean(axis=1), w["norm3.weight"], w["norm3.bias"], xp)
+    return x @ w["head.weight"] + w["head.bias"]
