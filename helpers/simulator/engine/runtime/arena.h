@@ -1,0 +1,259 @@
+// "Device" memory: one reserved range of addresses, handed out in increasing order so that a
+// freed address comes back late. Shadow memory lies at fixed distances: 8 bytes for each 4-byte
+// word (who wrote it last, who read it last), and 8 bytes for each byte where a word is used
+// byte by byte.
+#pragma once
+#include "common.h"
+
+static uintptr_t arena_base, arena_size;
+static uint32_t* arena_shadow;  // 2 words per 4 bytes
+static uint32_t* arena_fine;    // 2 words per byte
+static uintptr_t small_size;    // the first part serves allocations up to kSmall
+static uintptr_t small_limit, small_cursor, large_cursor;
+static const uintptr_t kSmall = 32 * 1024, kGranule = 512, kHuge = 2 << 20;
+static const uint32_t kUnwritten = 0xFFF5C0DEu;  // a NaN as float and as double
+
+static pthread_rwlock_t table_lock = PTHREAD_RWLOCK_INITIALIZER;
+static std::map<uintptr_t, Allocation*>* live;
+static std::map<uintptr_t, uintptr_t>* freed;  // base -> size, until the address is used again
+static std::atomic<uint32_t> table_generation{1};
+static uint64_t bytes_in_use, bytes_capacity;
+
+static inline uintptr_t round_up(uintptr_t n, uintptr_t to) { return (n + to - 1) / to * to; }
+
+static bool reserve_arena() {
+    for (uintptr_t size = (uintptr_t)64 << 30; size >= ((uintptr_t)256 << 20); size /= 2) {
+        void* all = mmap(nullptr, size * 11 + kHuge, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (all == MAP_FAILED) continue;
+        arena_base = round_up((uintptr_t)all, kHuge);
+        arena_size = size;
+        arena_shadow = (uint32_t*)(arena_base + size);
+        arena_fine = (uint32_t*)(arena_base + 3 * size);
+        small_size = size / 16;
+        small_limit = arena_base + (small_size < (32u << 20) ? small_size : (32u << 20));
+        small_cursor = arena_base + kGranule;
+        large_cursor = arena_base + small_size;
+#ifdef MADV_HUGEPAGE
+        // Large arrays and their shadow in huge pages: fewer page faults at first touch.
+        madvise((void*)(arena_base + small_size), size - small_size, MADV_HUGEPAGE);
+        madvise((char*)arena_shadow + 2 * small_size, 2 * (size - small_size), MADV_HUGEPAGE);
+#endif
+        return true;
+    }
+    return false;
+}
+
+// First gap of `need` bytes at or after `cursor`, with `gap` unused bytes on both sides; 0: none.
+static uintptr_t find_gap(uintptr_t cursor, uintptr_t low, uintptr_t high, uintptr_t need,
+                          uintptr_t gap, uintptr_t alignment) {
+    uintptr_t at = round_up(cursor, alignment);
+    auto next = live->lower_bound(at);
+    if (next != live->begin()) {
+        auto previous = std::prev(next);
+        const uintptr_t end = previous->second->base + previous->second->size + gap;
+        if (previous->second->base >= low && end > at) at = round_up(end, alignment);
+    }
+    while (at + need + gap <= high) {
+        next = live->lower_bound(at);
+        if (next == live->end() || next->second->base >= at + need + gap) return at;
+        at = round_up(next->second->base + next->second->size + gap, alignment);
+    }
+    return 0;
+}
+
+static void clear_shadow(uintptr_t base, uintptr_t size, bool fine_too) {
+    const uintptr_t first = (base - arena_base) / 4, words = (size + 3) / 4;
+    char* low = (char*)(arena_shadow + 2 * first);
+    char* high = low + 8 * words;
+    char* page_low = (char*)round_up((uintptr_t)low, kHuge);
+    char* page_high = (char*)((uintptr_t)high & ~(kHuge - 1));
+    if (page_low < page_high) {
+        madvise(page_low, (size_t)(page_high - page_low), MADV_DONTNEED);
+        memset(low, 0, (size_t)(page_low - low));
+        memset(page_high, 0, (size_t)(high - page_high));
+    } else {
+        memset(low, 0, (size_t)(high - low));
+    }
+    if (!fine_too) return;
+    char* fine_low = (char*)(arena_fine + 2 * (base - arena_base));
+    char* fine_high = fine_low + 8 * size;
+    char* inner_low = (char*)round_up((uintptr_t)fine_low, 4096);
+    char* inner_high = (char*)((uintptr_t)fine_high & ~(uintptr_t)4095);
+    if (inner_low < inner_high) {
+        madvise(inner_low, (size_t)(inner_high - inner_low), MADV_DONTNEED);
+        memset(fine_low, 0, (size_t)(inner_low - fine_low));
+        memset(inner_high, 0, (size_t)(fine_high - inner_high));
+    } else {
+        memset(fine_low, 0, (size_t)(fine_high - fine_low));
+    }
+}
+
+static void fill_words(uintptr_t base, uintptr_t size, uint32_t word) {
+    uint32_t* p = (uint32_t*)base;
+    for (uintptr_t i = 0; i < size / 4; i++) p[i] = word;
+    memcpy((char*)base + size / 4 * 4, &word, size % 4);
+}
+
+// Returns 0 when the device is full. `fill` marks the bytes as never written; without it the
+// caller promises to write them all before anything reads them.
+CUSIM_API uint64_t cs_allocate(uint64_t size, int fill) {
+    const uintptr_t actual = size ? size : 1;
+    if (actual > arena_size) return 0;
+    pthread_rwlock_wrlock(&table_lock);
+    uintptr_t at = 0;
+    if (bytes_in_use + actual <= bytes_capacity) {
+        if (actual <= kSmall) {
+            for (;;) {
+                at = find_gap(small_cursor, arena_base, small_limit, actual, kGranule, kGranule);
+                if (!at)
+                    at = find_gap(arena_base + kGranule, arena_base, small_limit, actual, kGranule,
+                                  kGranule);
+                const uintptr_t end = arena_base + small_size;
+                if (at || small_limit >= end) break;
+                small_cursor = small_limit;
+                small_limit = arena_base + 2 * (small_limit - arena_base);
+                if (small_limit > end) small_limit = end;
+            }
+            if (at) small_cursor = at + actual + kGranule;
+        }
+        if (!at) {
+            const uintptr_t alignment = actual >= kHuge ? kHuge : 4096;
+            const uintptr_t gap = actual >= kHuge ? kHuge : 65536;
+            const uintptr_t low = arena_base + small_size, high = arena_base + arena_size;
+            at = find_gap(large_cursor, low, high, actual, gap, alignment);
+            if (!at) at = find_gap(low, low, high, actual, gap, alignment);
+            if (at) large_cursor = at + actual + gap;
+        }
+    }
+    if (at) {
+        for (auto it = freed->lower_bound(at); it != freed->end() && it->first < at + actual;)
+            it = freed->erase(it);
+        auto it = freed->lower_bound(at);
+        if (it != freed->begin()) {
+            --it;
+            if (it->first + it->second > at) freed->erase(it);
+        }
+        (*live)[at] = new Allocation{at, actual, !fill, false};
+        bytes_in_use += actual;
+    }
+    table_generation++;
+    pthread_rwlock_unlock(&table_lock);
+    if (at && fill) fill_words(at, actual, kUnwritten);
+    return at;
+}
+
+CUSIM_API int cs_free(uint64_t address) {
+    pthread_rwlock_wrlock(&table_lock);
+    auto it = live->find(address);
+    if (it == live->end()) {
+        pthread_rwlock_unlock(&table_lock);
+        return -1;
+    }
+    Allocation* a = it->second;
+    if (freed->size() > 100000) freed->erase(freed->begin());
+    (*freed)[a->base] = a->size;
+    bytes_in_use -= a->size;
+    live->erase(it);
+    table_generation++;
+    if (a->touched) clear_shadow(a->base, a->size, true);
+    const uintptr_t page_low = round_up(a->base, 4096);
+    const uintptr_t page_high = (a->base + a->size) & ~(uintptr_t)4095;
+    if (a->size > kSmall && page_low < page_high)
+        madvise((void*)page_low, page_high - page_low, MADV_DONTNEED);
+    delete a;
+    pthread_rwlock_unlock(&table_lock);
+    return 0;
+}
+
+// state: 1 live, 2 freed, 0 neither. For 0, base and size describe the live neighbour that is
+// nearest below, or else above, so that a report can name the array that was overrun.
+CUSIM_API int cs_lookup(uint64_t address, uint64_t* base, uint64_t* size) {
+    int state = 0;
+    *base = *size = 0;
+    pthread_rwlock_rdlock(&table_lock);
+    auto next = live->upper_bound(address);
+    Allocation* below = nullptr;
+    if (next != live->begin()) {
+        below = std::prev(next)->second;
+        if (address - below->base < below->size) {
+            *base = below->base;
+            *size = below->size;
+            state = 1;
+        }
+    }
+    if (!state) {
+        auto f = freed->upper_bound(address);
+        if (f != freed->begin()) {
+            --f;
+            if (address - f->first < f->second) {
+                *base = f->first;
+                *size = f->second;
+                state = 2;
+            }
+        }
+    }
+    if (!state && address - arena_base < arena_size) {
+        Allocation* above = next == live->end() ? nullptr : next->second;
+        Allocation* nearest = below;
+        if (!below || (above && above->base - address < address - (below->base + below->size)))
+            nearest = above;
+        if (nearest) {
+            *base = nearest->base;
+            *size = nearest->size;
+        }
+    }
+    pthread_rwlock_unlock(&table_lock);
+    return state;
+}
+
+// The live allocation that holds [address, address + bytes), or null. Cached per worker: a
+// kernel goes back and forth between few arrays.
+static Allocation* find_live(uintptr_t address, uintptr_t bytes) {
+    const uint32_t generation = table_generation.load(std::memory_order_acquire);
+    if (hot.cache_generation == generation) {
+        for (int i = 0; i < 2; i++) {
+            const uintptr_t offset = address - hot.cached_low[i];
+            if (offset < hot.cached_size[i] && bytes <= hot.cached_size[i] - offset)
+                return hot.cached[i];
+        }
+    } else {
+        hot.cached_size[0] = hot.cached_size[1] = 0;
+        hot.cache_generation = generation;
+    }
+    Locked guard;
+    pthread_rwlock_rdlock(&table_lock);
+    Allocation* found = nullptr;
+    auto next = live->upper_bound(address);
+    if (next != live->begin()) {
+        Allocation* a = std::prev(next)->second;
+        if (address - a->base < a->size && bytes <= a->size - (address - a->base)) {
+            found = a;
+            a->touched = true;
+            const uint32_t slot = hot.cache_next++ & 1;
+            hot.cached_low[slot] = a->base;
+            hot.cached_size[slot] = a->size;
+            hot.cached[slot] = a;
+        }
+    }
+    pthread_rwlock_unlock(&table_lock);
+    return found;
+}
+
+// The host wrote [address, address + bytes): remembered when it covers the whole allocation, so
+// that a value equal to the pattern of unwritten memory is believed.
+CUSIM_API void cs_mark_written(uint64_t address, uint64_t bytes) {
+    pthread_rwlock_wrlock(&table_lock);
+    auto it = live->find(address);
+    if (it != live->end() && bytes >= it->second->size) it->second->host_written = true;
+    pthread_rwlock_unlock(&table_lock);
+}
+
+CUSIM_API void cs_memory(uint64_t* used, uint64_t* capacity, uint64_t* low, uint64_t* bytes) {
+    pthread_rwlock_rdlock(&table_lock);
+    *used = bytes_in_use;
+    *capacity = bytes_capacity;
+    *low = arena_base;
+    *bytes = arena_size;
+    pthread_rwlock_unlock(&table_lock);
+}
