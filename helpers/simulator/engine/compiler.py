@@ -45,7 +45,6 @@ _CHECKED = {
     "clang": [
         "-O1", "-fno-vectorize", "-fno-slp-vectorize",
         "-fsanitize=thread", "-fsanitize=array-bounds,integer-divide-by-zero",
-        "-fno-sanitize-recover=none",
         "-mllvm", "-tsan-instrument-func-entry-exit=0",
         "-mllvm", "-tsan-distinguish-volatile=1",
         "-mllvm", "-tsan-instrument-read-before-write=1",

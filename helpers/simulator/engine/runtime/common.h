@@ -203,6 +203,7 @@ struct Hot {
     uint32_t stamp;         // who I am: segment and thread
     uint32_t first;         // smallest stamp of this launch
     uint32_t block_first;   // smallest stamp of this block
+    uint32_t interval_first;  // smallest stamp since this block's last barrier
     uint32_t checks;
     uintptr_t shared_low, shared_size;
     uint32_t* shared_shadow;

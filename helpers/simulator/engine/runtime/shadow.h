@@ -81,7 +81,7 @@ static uint32_t take_segment(Worker* w) {
         const uint32_t start = next_segment.fetch_add(chunk);
         if (start + chunk >= kLastSegment) {
             // Out of numbers within one block: no more race detection for this launch.
-            hot.first = hot.block_first = UINT32_MAX;
+            hot.first = UINT32_MAX;
             w->segment_next = w->segment_end = kLastSegment;
             return kLastSegment;
         }
@@ -102,6 +102,7 @@ static inline void set_stamp(uint32_t linear) {
 static void start_interval(Worker* w) {
     const uint32_t s = take_segment(w);
     w->segment_first_of_interval = s;
+    hot.interval_first = hot.first == UINT32_MAX ? UINT32_MAX : s << 12;
     const uint32_t warps = (cusim_context.total_threads + 31) / 32;
     for (uint32_t i = 0; i < warps; i++) w->warp_segment[i] = s;
 }
@@ -110,8 +111,9 @@ static void start_block_segments(Worker* w) {
     w->block_segment_count = 0;
     w->acquired = w->fenced = 0;
     start_interval(w);
-    if (hot.block_first != UINT32_MAX || w->segment_next != kLastSegment)
-        hot.block_first = w->segment_first_of_interval << 12;
+    // Without numbers there is no telling what this block has written to shared memory.
+    const uint32_t s = w->segment_first_of_interval;
+    hot.block_first = s == kLastSegment ? 0 : s << 12;
 }
 
 // Is the access with this stamp ordered before what the current thread does now?
@@ -218,7 +220,7 @@ static void check_unit(uint32_t* s, const Region& r, uintptr_t address, uint32_t
         }
         if (r.kind != kShared) s[0] = written = kValid;
     }
-    if (!(hot.checks & kCheckRace)) {
+    if (hot.first == UINT32_MAX) {  // no race detection
         if (a.kind != kRead || r.kind == kShared) s[0] = hot.stamp;
         return;
     }
@@ -361,8 +363,10 @@ static inline void check_access(const void* p, void* pc) {
             return;
         }
         shadow = hot.shared_shadow;
-        // What an earlier block left in shared memory does not count as written.
-        first = lowest = hot.block_first;
+        // What an earlier block left in shared memory does not count as written, and what lies
+        // before the last barrier is ordered.
+        lowest = hot.block_first;
+        first = hot.interval_first;
     }
     if (N > 1 && UNLIKELY(address % N)) {
         const Access a{address, N, K, false, pc};
