@@ -53,8 +53,9 @@ _CHECKED = {
 _FAMILY = {
     # Without unique symbols: a template's __shared__ array must not be merged with the one of
     # the same name in another module. A loop that waits for memory to change is not finite.
-    "gcc": ["-g1", "-fno-gnu-unique", "-fno-extern-tls-init", "-fno-finite-loops"],
-    "clang": ["-gline-tables-only", "-fno-finite-loops"],
+    "gcc": ["-g1", "-fno-gnu-unique", "-fno-extern-tls-init", "-fno-finite-loops",
+            "-fno-aggressive-loop-optimizations", "-fno-ipa-icf", "-fno-delete-null-pointer-checks"],
+    "clang": ["-gline-tables-only", "-fno-finite-loops", "-fno-delete-null-pointer-checks"],
 }
 _MACHINE = {"x86_64": ["-msse4.2", "-mpopcnt"]}
 

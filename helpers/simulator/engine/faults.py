@@ -143,8 +143,6 @@ class Place:
     data: list
     """Rows ``[name, mangled, offset from the region's start, bytes]``."""
     dynamic_bytes: int
-    variables: dict
-    """Names of the module's arrays at file scope."""
 
 
 def _elements(offset: int, size: int, itemsize: int) -> str:
@@ -166,12 +164,17 @@ def _array_in_region(record: native.FaultRecord, place: Place) -> tuple[str | No
     return best[0], record.offset - best[1], best[2]
 
 
-def _declared_name(text: str, column: int, type_name: str) -> str | None:
+def _declared(source: str, qualifier: str, name: str) -> bool:
+    """Does the source declare an array of this name with this qualifier?"""
+    return re.search(rf"{qualifier}[^;(){{}}=]*\b{name}\s*\[", source) is not None
+
+
+def _declared_name(text: str, column: int) -> str | None:
     """The array that a bounds check speaks of, read from the line's text."""
-    del type_name
-    candidates = []
-    for found in re.finditer(r"([A-Za-z_]\w*)\s*((?:\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]\s*)+)", text):
-        candidates.append((found.start(), found.end(), found.group(1)))
+    subscripts = r"([A-Za-z_]\w*)\s*((?:\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]\s*)+)"
+    candidates = [
+        (found.start(), found.end(), found.group(1)) for found in re.finditer(subscripts, text)
+    ]
     inside = [c for c in candidates if c[0] < column <= c[1] + 1]
     pool = inside or candidates
     names = {name for _, _, name in pool}
@@ -210,12 +213,12 @@ def build(record: native.FaultRecord, place: Place) -> KernelFault:
     if kind == 3:
         raw = place.source.split("\n")[line - 1] if text else ""
         type_name = record.text.decode(errors="replace")
-        array = _declared_name(raw, record.column, type_name)
+        array = _declared_name(raw, record.column)
         index = record.index
-        shared_names = {row[0] for row in place.shared}
-        if array in shared_names:
+        # By the source: an array that is only written has no symbol left.
+        if array and _declared(place.source, "__shared__", array):
             cls, what = SharedOutOfBounds, "shared array"
-        elif array in place.variables:
+        elif array and _declared(place.source, "__(?:device|constant|managed)__", array):
             cls, what = GlobalOutOfBounds, "device array"
         else:
             cls, what = LocalOutOfBounds, "local array"

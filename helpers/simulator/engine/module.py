@@ -54,7 +54,7 @@ class _Build:
         self.entries = {name: table[i] for i, name in enumerate(names)}
         marker = self.library.cusim_tls_marker_address
         self.base = ctypes.cast(marker, c_void_p).value - description["marker_function"]
-        shared, data_rows = description["shared"], description["data"]
+        data_rows = description["data"]
         low = min((row[2] for row in data_rows), default=0) & ~15
         high = max((row[2] + row[3] for row in data_rows), default=0)
         high = low + -(-(high - low) // 16) * 16
@@ -64,8 +64,6 @@ class _Build:
             ctypes.cast(marker, c_void_p),
             description["marker"],
             description["tls_size"],
-            _rows([(row[1], row[2], row[4]) for row in shared]),
-            len(shared),
             _rows([(row[2] - low, row[3], 0) for row in data_rows]),
             len(data_rows),
             self.data_low,
@@ -458,8 +456,18 @@ class Kernel:
     def __repr__(self) -> str:
         return f"<Kernel {self.name} of {self.module.name}>"
 
+    @property
+    def _base_name(self) -> str:
+        return re.sub(r"<.*", "", self.name).rsplit("::", 1)[-1].strip()
+
+    def _shared_rows(self, build: _Build) -> list[list]:
+        """The shared arrays that the kernel may use: not those inside other kernels."""
+        others = {k.name.rsplit("::", 1)[-1] for k in self.module._scan.kernels}
+        others.discard(self._base_name)
+        return [row for row in build.description["shared"] if row[3] not in others]
+
     def _static_shared(self) -> int:
-        base = re.sub(r"<.*", "", self.name).rsplit("::", 1)[-1].strip()
+        base = self._base_name
         owners: dict[str, int] = {}
         for row in self.module._first.description["shared"]:
             if not row[4]:
@@ -519,6 +527,8 @@ class Kernel:
         mask = switches.enabled()
         build = self.module.build(bool(mask))
         copies = self.module._copies(build)
+        rows = self._shared_rows(build)
+        symbols_shared = _rows([(row[1], row[2], row[4]) for row in rows])
         request = native.LaunchRequest(
             entry=ctypes.addressof(build.entries[self.name]),
             library=build.native,
@@ -527,6 +537,8 @@ class Kernel:
             dynamic_shared=int(shared),
             checks=mask,
             arguments=ctypes.cast(pointers, c_void_p),
+            shared=ctypes.cast(symbols_shared, c_void_p),
+            shared_count=len(rows),
             copies=ctypes.cast((native.Copy * max(1, len(copies)))(*copies), c_void_p),
             copy_count=len(copies),
         )
@@ -560,10 +572,9 @@ class Kernel:
             source=self.module.source,
             source_name=self.module.name,
             locate=build.locate,
-            shared=description["shared"],
+            shared=self._shared_rows(build),
             data=[[r[0], r[1], r[2] - base, r[3]] for r in description["data"]],
             dynamic_bytes=shared,
-            variables={row[0]: row for row in description["data"]},
         )
 
     def _check_launch(self, grid: tuple, block: tuple, shared: int) -> None:

@@ -63,7 +63,8 @@ class LaunchRequest(ctypes.Structure):
         ("entry", c_void_p), ("library", c_void_p),
         ("grid", c_uint32 * 3), ("block", c_uint32 * 3),
         ("dynamic_shared", c_uint32), ("checks", c_uint32),
-        ("arguments", c_void_p), ("copies", c_void_p), ("copy_count", c_uint64),
+        ("arguments", c_void_p), ("shared", c_void_p), ("shared_count", c_uint64),
+        ("copies", c_void_p), ("copy_count", c_uint64),
     ]  # fmt: skip
 
 
@@ -74,8 +75,8 @@ _FUNCTIONS = {
     "cs_lookup": (c_int, [c_uint64, ctypes.POINTER(c_uint64), ctypes.POINTER(c_uint64)]),
     "cs_mark_written": (None, [c_uint64, c_uint64]),
     "cs_memory": (None, [ctypes.POINTER(c_uint64)] * 4),
-    "cs_library": (c_void_p, [c_void_p, c_uint64, c_uint64, c_void_p, c_uint64, c_void_p,
-                              c_uint64, c_uint64, c_uint64, c_uint64, c_uint64]),
+    "cs_library": (c_void_p, [c_void_p, c_uint64, c_uint64, c_void_p, c_uint64, c_uint64,
+                              c_uint64, c_uint64, c_uint64]),
     "cs_submit": (c_void_p, [ctypes.POINTER(LaunchRequest)]),
     "cs_wait": (c_int, [c_void_p, c_int]),
     "cs_cancel": (None, [c_void_p]),

@@ -18,7 +18,8 @@
 #define __constant__
 #define __managed__
 #define __grid_constant__
-#define __shared__ thread_local
+// Aligned as a GPU places them in practice, so that a float4 at the start of an array works.
+#define __shared__ __attribute__((aligned(16))) thread_local
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __align__(n) __attribute__((aligned(n)))

@@ -97,7 +97,7 @@ struct Symbol {
 struct Library {
     void* (*tls_marker)();
     uint64_t tls_marker_offset, tls_size;
-    std::vector<Symbol> shared, data;
+    std::vector<Symbol> data;
     uintptr_t data_low, data_high, image_low, image_high;
     uint32_t* data_shadow;
     uint32_t* data_fine;
@@ -113,6 +113,8 @@ struct LaunchRequest {
     uint32_t grid[3], block[3];
     uint32_t dynamic_shared, checks;
     const void* const* arguments;
+    const Symbol* shared;  // the shared arrays that this kernel may use
+    uint64_t shared_count;
     const Copy* copies;  // device variables carried over from the module's other build
     uint64_t copy_count;
 };
@@ -126,6 +128,7 @@ struct Job {
     std::vector<char> argument_bytes;
     std::vector<const void*> arguments;
     std::vector<Copy> copies;
+    std::vector<Symbol> shared;
     std::atomic<uint64_t> next_block{0};
     std::atomic<uint64_t> fault_block{UINT64_MAX};
     std::atomic<int> cancelled{0};
@@ -166,6 +169,7 @@ struct Worker {
     Job* job;
     sigjmp_buf jump;
     FaultRecord fault;
+    FaultRecord pending;  // a read of unwritten memory, reported when this interval ends
     void* base_stack;
     char* stacks;
     uint32_t fibre_count;
@@ -258,4 +262,16 @@ static FaultRecord& begin_fault(FaultKind kind) {
     return f;
 }
 
-[[noreturn]] static void leave_kernel() { siglongjmp(hot.worker->jump, 1); }
+[[noreturn]] static void leave_kernel() {
+    Worker* w = hot.worker;
+    // What happens after a read of unwritten memory may well be its consequence. A race is not:
+    // it explains the read.
+    if (w->pending.kind && w->fault.kind != kRace && w->fault.kind != kCancelled)
+        w->fault = w->pending;
+    siglongjmp(w->jump, 1);
+}
+
+// An interval between two barriers ends: nobody wrote in it what was read unwritten.
+static inline void report_pending() {
+    if (__builtin_expect(hot.worker->pending.kind != kNoFault, 0)) leave_kernel();
+}

@@ -29,6 +29,32 @@ static uint64_t program_counter(void* context) {
 #endif
 }
 
+static uint64_t stack_pointer(void* context) {
+    ucontext_t* u = (ucontext_t*)context;
+#if defined(__x86_64__)
+    return (uint64_t)u->uc_mcontext.gregs[REG_RSP];
+#else
+    return (uint64_t)u->uc_mcontext.sp;
+#endif
+}
+
+// Where the kernel's own code was: the signal may have come inside a function that it called.
+static uint64_t kernel_counter(Worker* w, void* context) {
+    const Library* l = w->job->library;
+    const uint64_t pc = program_counter(context);
+    if (pc - l->image_low < l->image_high - l->image_low) return pc;
+    const uint64_t low = (uint64_t)w->stacks, high = low + (kMaxThreads + 1) * kStack;
+    uint64_t sp = (stack_pointer(context) + 7) & ~7ull;
+    const uint64_t slot = (sp - low) / kStack, end = low + (slot + 1) * kStack;
+    if (sp < low || sp >= high) return pc;
+    if (sp < low + slot * kStack + kGuard) sp = low + slot * kStack + kGuard;
+    for (int i = 0; i < 4096 && sp + 8 <= end; i++, sp += 8) {
+        const uint64_t word = *(const uint64_t*)sp;
+        if (word - l->image_low < l->image_high - l->image_low) return word;
+    }
+    return pc;
+}
+
 static void chain(int number, siginfo_t* info, void* context) {
     // A handler that returns without a cure would bring us here for ever.
     static std::atomic<int> rounds{0};
@@ -74,7 +100,7 @@ static void on_signal(int number, siginfo_t* info, void* context) {
             kind = address < 65536 ? kNullPointer : kNotDeviceMemory;
     }
     FaultRecord& f = begin_fault(kind);
-    f.pc = program_counter(context);
+    f.pc = kernel_counter(w, context);
     f.signal_number = number;
     f.address = address;
     f.access = -1;
@@ -143,6 +169,7 @@ static void run_block(Worker* w, Job* job, uint64_t index) {
     f->id = 0;
     become(w, f);
     cusim_switch(&w->base_stack, f->stack_pointer);
+    report_pending();
 }
 
 static void run_blocks(Worker* w, Job* job) {
@@ -161,7 +188,7 @@ static void run_blocks(Worker* w, Job* job) {
     hot.block_first = 0;
     hot.cached_size[0] = hot.cached_size[1] = 0;
     prepare_shared(w, job->library);
-    w->fault.kind = kNoFault;
+    w->fault.kind = w->pending.kind = kNoFault;
     if (sigsetjmp(w->jump, 1) == 0) {
         hot.in_kernel = 1;
         for (;;) {
@@ -315,14 +342,12 @@ CUSIM_API int cs_start(int count, uint64_t capacity) {
 }
 
 CUSIM_API Library* cs_library(void* (*tls_marker)(), uint64_t marker_offset, uint64_t tls_size,
-                              const Symbol* shared, uint64_t shared_count, const Symbol* data,
-                              uint64_t data_count, uint64_t data_low, uint64_t data_high,
+                              const Symbol* data, uint64_t data_count, uint64_t data_low, uint64_t data_high,
                               uint64_t image_low, uint64_t image_high) {
     Library* l = new Library();
     l->tls_marker = tls_marker;
     l->tls_marker_offset = marker_offset;
     l->tls_size = tls_size;
-    l->shared.assign(shared, shared + shared_count);
     l->data.assign(data, data + data_count);
     l->data_low = data_low;
     l->data_high = data_high;
@@ -349,6 +374,7 @@ CUSIM_API Job* cs_submit(const LaunchRequest* r) {
     job->checks = r->checks;
     job->threads = r->block[0] * r->block[1] * r->block[2];
     job->blocks = (uint64_t)r->grid[0] * r->grid[1] * r->grid[2];
+    job->shared.assign(r->shared, r->shared + r->shared_count);
     job->copies.assign(r->copies, r->copies + r->copy_count);
     pthread_mutex_init(&job->lock, nullptr);
     // The caller may drop its bytes once this returns.

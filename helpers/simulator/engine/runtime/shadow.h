@@ -44,7 +44,8 @@ struct Access {
 };
 
 static NOINLINE void access_fault(FaultKind kind, const Access& a, RegionKind region,
-                                  uint64_t offset) {
+                                  uint64_t offset, bool later = false) {
+    const FaultRecord before = hot.worker->fault;
     FaultRecord& f = begin_fault(kind);
     f.address = a.address;
     f.size = a.size;
@@ -52,7 +53,9 @@ static NOINLINE void access_fault(FaultKind kind, const Access& a, RegionKind re
     f.pc = (uint64_t)a.pc;
     f.region = region;
     f.offset = offset;
-    leave_kernel();
+    if (!later) leave_kernel();
+    hot.worker->pending = f;
+    hot.worker->fault = before;
 }
 
 static NOINLINE void race_fault(const Access& a, const Region& r, uint32_t other_stamp,
@@ -166,7 +169,7 @@ static NOINLINE void require_valid(const Region& r, uintptr_t address, uint32_t 
     Library* library = hot.worker->job->library;
     const uint64_t offset = address - r.base;
     if (r.kind == kShared) {
-        if ((hot.checks & kCheckSharedBounds) && !in_symbols(library->shared, offset, bytes))
+        if ((hot.checks & kCheckSharedBounds) && !in_symbols(hot.worker->job->shared, offset, bytes))
             access_fault(kSharedOutOfBounds, a, kShared, offset);
     } else if ((hot.checks & kCheckGlobalBounds) &&
                !in_symbols(library->data, offset, bytes)) {
@@ -174,9 +177,11 @@ static NOINLINE void require_valid(const Region& r, uintptr_t address, uint32_t 
     }
 }
 
+// Where a barrier is missing, the reader may simply have come before the writer. So the report
+// waits until the interval ends: if another thread writes the place by then, it is a race.
 static void uninitialised(const Access& a, const Region& r) {
-    if (hot.checks & kCheckUninitialised)
-        access_fault(kUninitialised, a, r.kind, a.address - r.base);
+    if ((hot.checks & kCheckUninitialised) && hot.worker->pending.kind == kNoFault)
+        access_fault(kUninitialised, a, r.kind, a.address - r.base, hot.first != UINT32_MAX);
 }
 
 static bool find_region(uintptr_t address, Region& r) {
@@ -238,9 +243,7 @@ static void check_unit(uint32_t* s, const Region& r, uintptr_t address, uint32_t
                 s[1] = read | kSeveralThreads;
             else if (r.kind == kShared ||
                      segments[read >> 12].block == (uint32_t)hot.worker->block_index)
-                s[1] = read >> 12 < hot.worker->segment_first_of_interval
-                           ? mine
-                           : mine | kSeveralThreads;
+                s[1] = ordered(read, r, true) ? mine : mine | kSeveralThreads;
             else
                 s[1] = mine | kSeveralBlocks;
         }
@@ -309,6 +312,9 @@ static NOINLINE void check_elsewhere(const Access& a) {
         return;
     }
     const Library* library = w->job->library;
+    if (library->data_high && a.address - library->data_high < 4096 &&
+        (hot.checks & kCheckGlobalBounds))  // just past the module's last variable
+        access_fault(kGlobalOutOfBounds, a, kModule, a.address - library->data_low);
     if (a.address - library->image_low < library->image_high - library->image_low) return;
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     if (a.address - here < (64u << 10)) return;  // the worker's own stack

@@ -162,6 +162,7 @@ static void release_barrier(Worker* w, Fibre* current) {
         if (w->at_barrier[i] != current) enqueue(w, w->at_barrier[i]);
     b.count = b.nonzero = 0;
     if (hot.checks) {
+        report_pending();
         start_interval(w);
         set_stamp(linear_thread());
     }
