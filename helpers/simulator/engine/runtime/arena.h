@@ -8,8 +8,10 @@
 static uintptr_t arena_base, arena_size;
 static uint32_t* arena_shadow;  // 2 words per 4 bytes
 static uint32_t* arena_fine;    // 2 words per byte
-static uintptr_t small_size;    // the first part serves allocations up to kSmall
-static uintptr_t small_limit, small_cursor, large_cursor;
+// Three parts: up to kSmall, a ring that is gone round; below kHuge, in ordinary pages; and the
+// rest, in huge pages. In the last two an allocation has its pages, and its shadow's, to itself.
+static uintptr_t small_size, medium_size;
+static uintptr_t small_limit, small_cursor, medium_cursor, large_cursor;
 static const uintptr_t kSmall = 32 * 1024, kGranule = 512, kHuge = 2 << 20;
 static const uint32_t kUnwritten = 0xFFF5C0DEu;  // a NaN as float and as double
 
@@ -33,11 +35,14 @@ static bool reserve_arena() {
         small_size = size / 16;
         small_limit = arena_base + (small_size < (32u << 20) ? small_size : (32u << 20));
         small_cursor = arena_base + kGranule;
-        large_cursor = arena_base + small_size;
+        medium_size = size * 3 / 16;
+        medium_cursor = arena_base + small_size;
+        large_cursor = medium_cursor + medium_size;
 #ifdef MADV_HUGEPAGE
         // Large arrays and their shadow in huge pages: fewer page faults at first touch.
-        madvise((void*)(arena_base + small_size), size - small_size, MADV_HUGEPAGE);
-        madvise((char*)arena_shadow + 2 * small_size, 2 * (size - small_size), MADV_HUGEPAGE);
+        const uintptr_t below = small_size + medium_size;
+        madvise((void*)(arena_base + below), size - below, MADV_HUGEPAGE);
+        madvise((char*)arena_shadow + 2 * below, 2 * (size - below), MADV_HUGEPAGE);
 #endif
         return true;
     }
@@ -62,30 +67,25 @@ static uintptr_t find_gap(uintptr_t cursor, uintptr_t low, uintptr_t high, uintp
     return 0;
 }
 
-static void clear_shadow(uintptr_t base, uintptr_t size, bool fine_too) {
-    const uintptr_t first = (base - arena_base) / 4, words = (size + 3) / 4;
-    char* low = (char*)(arena_shadow + 2 * first);
-    char* high = low + 8 * words;
-    char* page_low = (char*)round_up((uintptr_t)low, kHuge);
-    char* page_high = (char*)((uintptr_t)high & ~(kHuge - 1));
-    if (page_low < page_high) {
-        madvise(page_low, (size_t)(page_high - page_low), MADV_DONTNEED);
-        memset(low, 0, (size_t)(page_low - low));
-        memset(page_high, 0, (size_t)(high - page_high));
+// Gives the pages back, so that they read as zero. `page` is the size of those that the
+// allocation has to itself; 0 where it shares them.
+static void clear_range(void* start, uintptr_t bytes, uintptr_t page) {
+    if (page)
+        madvise(start, round_up(bytes, page), MADV_DONTNEED);
+    else
+        memset(start, 0, bytes);
+}
+
+static void clear_shadow(uintptr_t base, uintptr_t size, uintptr_t page) {
+    const uintptr_t offset = base - arena_base;
+    clear_range(arena_shadow + offset / 2, (size + 3) / 4 * 8, page);
+    // Mostly untouched: looking costs less than clearing.
+    uint32_t* fine = arena_fine + 2 * offset;
+    if (page) {
+        clear_range(fine, 8 * size, 4096);
     } else {
-        memset(low, 0, (size_t)(high - low));
-    }
-    if (!fine_too) return;
-    char* fine_low = (char*)(arena_fine + 2 * (base - arena_base));
-    char* fine_high = fine_low + 8 * size;
-    char* inner_low = (char*)round_up((uintptr_t)fine_low, 4096);
-    char* inner_high = (char*)((uintptr_t)fine_high & ~(uintptr_t)4095);
-    if (inner_low < inner_high) {
-        madvise(inner_low, (size_t)(inner_high - inner_low), MADV_DONTNEED);
-        memset(fine_low, 0, (size_t)(inner_low - fine_low));
-        memset(inner_high, 0, (size_t)(fine_high - inner_high));
-    } else {
-        memset(fine_low, 0, (size_t)(fine_high - fine_low));
+        for (uintptr_t i = 0; i < 2 * size; i++)
+            if (fine[i]) fine[i] = 0;
     }
 }
 
@@ -118,12 +118,15 @@ CUSIM_API uint64_t cs_allocate(uint64_t size, int fill) {
             if (at) small_cursor = at + actual + kGranule;
         }
         if (!at) {
-            const uintptr_t alignment = actual >= kHuge ? kHuge : 4096;
-            const uintptr_t gap = actual >= kHuge ? kHuge : 65536;
-            const uintptr_t low = arena_base + small_size, high = arena_base + arena_size;
-            at = find_gap(large_cursor, low, high, actual, gap, alignment);
+            const bool large = actual >= kHuge;
+            const uintptr_t alignment = large ? kHuge : 4096, gap = large ? kHuge : 65536;
+            const uintptr_t middle = arena_base + small_size + medium_size;
+            const uintptr_t low = large ? middle : arena_base + small_size;
+            const uintptr_t high = large ? arena_base + arena_size : middle;
+            uintptr_t& cursor = large ? large_cursor : medium_cursor;
+            at = find_gap(cursor, low, high, actual, gap, alignment);
             if (!at) at = find_gap(low, low, high, actual, gap, alignment);
-            if (at) large_cursor = at + actual + gap;
+            if (at) cursor = at + actual + gap;
         }
     }
     if (at) {
@@ -156,11 +159,10 @@ CUSIM_API int cs_free(uint64_t address) {
     bytes_in_use -= a->size;
     live->erase(it);
     table_generation++;
-    if (a->touched) clear_shadow(a->base, a->size, true);
-    const uintptr_t page_low = round_up(a->base, 4096);
-    const uintptr_t page_high = (a->base + a->size) & ~(uintptr_t)4095;
-    if (a->size > kSmall && page_low < page_high)
-        madvise((void*)page_low, page_high - page_low, MADV_DONTNEED);
+    const uintptr_t page =
+        a->base < arena_base + small_size ? 0 : (a->size >= kHuge ? kHuge : 4096);
+    if (a->touched) clear_shadow(a->base, a->size, page);
+    if (page) clear_range((void*)a->base, a->size, page);
     delete a;
     pthread_rwlock_unlock(&table_lock);
     return 0;
