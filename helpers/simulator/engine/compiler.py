@@ -222,7 +222,7 @@ def explain(log: str) -> CompileError:
         else f"{name}: the simulator lacks it."
         for name in lacking
     ]
-    if re.search(r"no such instruction|unrecognized instruction|invalid instruction|invalid "
+    if re.search(r"no such instruction|invalid % escape|unrecognized instruction|invalid instruction|invalid "
                  r"operand in inline asm|invalid '?asm'?|invalid output constraint", log):
         notes.append("Inline PTX (asm): the simulator lacks it.")
     if "<<" in log and re.search(r"expected primary-expression before ‘<’|expected expression", log):

@@ -163,13 +163,15 @@ class Module:
         )
         arguments = [*self.compiler.kernel_flags(checked), f"-std={self._standard()}"]
         if self.dialect == "nvrtc":
-            arguments += ["-pedantic-errors", "-Werror=vla"]
+            # -w would silence the very errors that make it strict.
+            arguments = [a for a in arguments if a != "-w"] + ["-pedantic-errors", "-Werror=vla"]
             if not self.compiler.is_zig:
                 arguments += ["-nostdinc"]
         return [
             *arguments, f"-DCUSIM_CHECKED={int(checked)}",
             f"-DCUSIM_NVCC={int(self.dialect == 'nvcc')}", f"-DCUSIM_LIBC={int(libc)}",
-            *self.options.preprocessor,
+            *[o for o in self.options.preprocessor if o[:2] not in ("-D", "-U")],
+            *(["-DNDEBUG"] if "-DNDEBUG" in self.options.preprocessor else []),
             # As a system folder, so that -pedantic-errors spares our own headers.
             "-isystem", str(compiler.INCLUDE), "-include", "cusim_prelude.h",
         ]  # fmt: skip
@@ -189,7 +191,7 @@ class Module:
                 f'{labels}    ".zero 65536\\n.popsection\\n");\n'
             )
         return (
-            f'#line 1 "{self.name}"\n{source.rewrite(self.source, self._scan)}\n'
+            f'{_definitions(self.options.preprocessor)}#line 1 "{self.name}"\n{source.rewrite(self.source, self._scan)}\n'
             f'#line 1 "cusim_entries.h"\n{dynamic}'
             "#define CUSIM_EXPORT extern \"C\" __attribute__((visibility(\"default\")))\n"
             "CUSIM_EXPORT __attribute__((no_sanitize(\"thread\"))) "
@@ -326,6 +328,18 @@ class Module:
             for mangled, (address, size) in build.variables.items()
             if mangled in self._first.variables and self._first.variables[mangled][1] == size
         ]
+
+
+def _definitions(preprocessor: Sequence[str]) -> str:
+    """-D and -U as lines after our own headers, which a macro called ``N`` would ruin."""
+    lines = []
+    for option in preprocessor:
+        if option.startswith("-D"):
+            name, given, value = option[2:].partition("=")
+            lines.append(f"#define {name} {value if given else '1'}\n")
+        elif option.startswith("-U"):
+            lines.append(f"#undef {option[2:]}\n")
+    return "".join(lines)
 
 
 def _user_headers(needed: object) -> dict[str, str]:

@@ -153,13 +153,13 @@ static inline bool next_thread(Context* c) {
 #define CUSIM_NEXT next_thread
 #endif
 
-template <class F> struct Caller;
-template <class... P> struct Caller<void (*)(P...)> {
-    static const unsigned int* sizes() {
+template <class F> struct CusimCaller;
+template <class... P> struct CusimCaller<void (*)(P...)> {
+    static const unsigned int* cusim_sizes() {
         static const unsigned int values[] = {(unsigned int)sizeof(P)..., 0};
         return values;
     }
-    static const unsigned int* alignments() {
+    static const unsigned int* cusim_alignments() {
         static const unsigned int values[] = {(unsigned int)alignof(P)..., 0};
         return values;
     }
@@ -178,17 +178,17 @@ template <class... P> struct Caller<void (*)(P...)> {
     }
     template <void (*K)(P...)>
     __attribute__((no_sanitize("thread", "undefined"))) static void
-    run(Context* c, const void* const* args) {
+    cusim_run(Context* c, const void* const* args) {
         with<K>(c, args, typename MakeIndices<sizeof...(P)>::type());
     }
-    static const unsigned int count = sizeof...(P);
+    static const unsigned int cusim_count = sizeof...(P);
 };
 
 }  // namespace cusim
 
 // The last argument list is the kernel's name; template arguments may hold commas.
 #define CUSIM_ENTRY(bound, ...)                                                       \
-    {&cusim::Caller<decltype(&__VA_ARGS__)>::template run<&__VA_ARGS__>,              \
-     cusim::Caller<decltype(&__VA_ARGS__)>::sizes(),                                  \
-     cusim::Caller<decltype(&__VA_ARGS__)>::alignments(),                             \
-     cusim::Caller<decltype(&__VA_ARGS__)>::count, (unsigned int)(bound)}
+    {&cusim::CusimCaller<decltype(&__VA_ARGS__)>::template cusim_run<&__VA_ARGS__>,              \
+     cusim::CusimCaller<decltype(&__VA_ARGS__)>::cusim_sizes(),                                  \
+     cusim::CusimCaller<decltype(&__VA_ARGS__)>::cusim_alignments(),                             \
+     cusim::CusimCaller<decltype(&__VA_ARGS__)>::cusim_count, (unsigned int)(bound)}

@@ -148,10 +148,11 @@ static bool in_symbols(const std::vector<Symbol>& symbols, uint64_t offset, uint
     return false;
 }
 
-static NOINLINE void require_valid(const Region& r, uintptr_t address, uint32_t bytes,
+// False where the place is not valid and nobody wants to know.
+static NOINLINE bool require_valid(const Region& r, uintptr_t address, uint32_t bytes,
                                    const Access& a) {
     if (r.kind == kGlobal) {
-        if (find_live(address, bytes)) return;
+        if (find_live(address, bytes)) return true;
         uint64_t base, size;
         int state;
         {
@@ -164,17 +165,17 @@ static NOINLINE void require_valid(const Region& r, uintptr_t address, uint32_t 
         } else if (hot.checks & kCheckGlobalBounds) {
             access_fault(kGlobalOutOfBounds, a, kGlobal, 0);
         }
-        return;
+        return false;
     }
-    Library* library = hot.worker->job->library;
     const uint64_t offset = address - r.base;
     if (r.kind == kShared) {
-        if ((hot.checks & kCheckSharedBounds) && !in_symbols(hot.worker->job->shared, offset, bytes))
-            access_fault(kSharedOutOfBounds, a, kShared, offset);
-    } else if ((hot.checks & kCheckGlobalBounds) &&
-               !in_symbols(library->data, offset, bytes)) {
-        access_fault(kGlobalOutOfBounds, a, kModule, offset);
+        if (in_symbols(hot.worker->job->shared, offset, bytes)) return true;
+        if (hot.checks & kCheckSharedBounds) access_fault(kSharedOutOfBounds, a, kShared, offset);
+    } else {
+        if (in_symbols(hot.worker->job->library->data, offset, bytes)) return true;
+        if (hot.checks & kCheckGlobalBounds) access_fault(kGlobalOutOfBounds, a, kModule, offset);
     }
+    return false;
 }
 
 // Where a barrier is missing, the reader may simply have come before the writer. So the report
@@ -210,23 +211,26 @@ static void check_unit(uint32_t* s, const Region& r, uintptr_t address, uint32_t
                        const Access& a) {
     uint32_t written = s[0];
     if (r.kind == kShared ? written < r.first : written < kValid) {
-        require_valid(r, address, bytes, a);
+        if (!require_valid(r, address, bytes, a)) return;
+        bool unwritten = false;
         if (a.kind != kWrite) {
             if (r.kind == kShared) {
-                uninitialised(a, r);
+                unwritten = true;
             } else if (r.kind == kGlobal) {
-                if (written == kNeverWritten) {
-                    uninitialised(a, r);
-                } else if (bytes == 4 && *(uint32_t*)address == kUnwritten) {
+                unwritten = written == kNeverWritten;
+                if (bytes == 4 && *(uint32_t*)address == kUnwritten) {
                     Allocation* found = find_live(address, 4);
-                    if (found && !found->host_written) uninitialised(a, r);
+                    unwritten = found && !found->host_written;
                 }
             }
         }
-        if (r.kind != kShared) s[0] = written = kValid;
+        if (unwritten)
+            uninitialised(a, r);
+        else if (r.kind != kShared)
+            s[0] = written = kValid;
     }
     if (hot.first == UINT32_MAX) {  // no race detection
-        if (a.kind != kRead || r.kind == kShared) s[0] = hot.stamp;
+        if (a.kind != kRead) s[0] = hot.stamp;
         return;
     }
     const uint32_t mine = hot.stamp, read = s[1];
