@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
+import shlex
 import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -15,6 +18,14 @@ COMPILERS = [
         marks=pytest.mark.skipif(shutil.which(name) is None, reason=f"{name} is not installed"),
     )
     for name in ("g++", "clang++")
+] + [
+    pytest.param(
+        f"{shlex.quote(sys.executable)} -m ziglang c++",
+        id="zig",
+        marks=pytest.mark.skipif(
+            importlib.util.find_spec("ziglang") is None, reason="ziglang is not installed"
+        ),
+    )
 ]
 
 

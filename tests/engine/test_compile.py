@@ -24,7 +24,8 @@ def error_of(text: str, **more: object) -> str:
 
 
 def test_errors_carry_the_learners_lines(compiler: str) -> None:
-    message = error_of("\n\n__global__ void f(float* x) {\n    x[0] = missing;\n}\n", name="mine.cu")
+    text = "\n\n__global__ void f(float* x) {\n    x[0] = missing;\n}\n"
+    message = error_of(text, name="mine.cu")
     assert "mine.cu:4:" in message and "missing" in message
     assert "cusim" not in message and os.sep + "helpers" not in message
 
@@ -232,7 +233,10 @@ def test_shared_memory_limits(checked: bool) -> None:
 
 
 def test_arguments_are_raw_bytes_by_position() -> None:
-    text = "__global__ void f(char a, double b, float c, double* out) { out[0]=a; out[1]=b; out[2]=c; }"
+    text = (
+        "__global__ void f(char a, double b, float c, double* out) "
+        "{ out[0] = a; out[1] = b; out[2] = c; }"
+    )
     kernel = engine.compile(text).kernel("f")
     out = array(np.zeros(3), "out")
     assert kernel.parameter_sizes == (1, 8, 4, 8)

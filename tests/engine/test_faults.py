@@ -83,8 +83,8 @@ TABLE = [
       "if (threadIdx.y < @) tile[threadIdx.y][threadIdx.x] = a[0];", "9", "8",
       "tile", 8, (0, 8, 0), threads=(32, 9)),
     P("tile_by_pointer", SHARED, "__shared__ float tile[256]; float* p = tile + @; "
-      "p[threadIdx.x] = a[0]; __syncthreads(); b[i] = tile[threadIdx.x & 15];", "8", "0", "tile", 256,
-      (248, 0, 0)),
+      "p[threadIdx.x] = a[0]; __syncthreads(); b[i] = tile[threadIdx.x & 15];", "8", "0",
+      "tile", 256, (248, 0, 0)),
     P("dynamic_end", SHARED, "extern __shared__ float dynamic[]; "
       "dynamic[threadIdx.x @] = a[0];", "+ 1", "", "dynamic", 256, (255, 0, 0), shared=1024),
     P("dynamic_none", SHARED, "extern __shared__ float dynamic[]; "

@@ -165,7 +165,8 @@ __global__ void reals(float* out, float x) {
     out[4] = sqrt(x); out[5] = pow(x, 2); out[6] = fminf(x, 1.0f); out[7] = __ldg(&out[0]);
     out[8] = max(x, 9.0f); out[9] = fabs(-x); out[10] = sqrt(4.0); out[11] = __fdividef(x, 2.0f);
     out[12] = tanhf(x); out[13] = erff(x); out[14] = fma(x, x, x); out[15] = floor(x);
-    out[16] = isnan(x) || isinf(x); out[17] = __saturatef(x); out[18] = __uint_as_float(0x40000000u);
+    out[16] = isnan(x) || isinf(x); out[17] = __saturatef(x);
+    out[18] = __uint_as_float(0x40000000u);
     float s, c; sincosf(x, &s, &c); out[19] = s * s + c * c;
 }
 
@@ -307,7 +308,8 @@ def test_spin_lock_makes_progress(run) -> None:
 def test_vector_types(run) -> None:
     values = np.arange(32, dtype=np.float32).reshape(8, 4)
     source, out = array(values, "in"), array(np.zeros((16, 4), np.float32), "out")
-    halves, whole = array(np.zeros((8, 2), np.float32), "halves"), array(np.zeros(16, "i4"), "whole")
+    halves = array(np.zeros((8, 2), np.float32), "halves")
+    whole = array(np.zeros(16, np.int32), "whole")
     small = array(np.zeros((8, 4), np.int8), "small")
     run("vectors", (1,), (8,), source, out, halves, whole, small)
     expected = values + [1, 0, 0, 0]

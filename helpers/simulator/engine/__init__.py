@@ -21,8 +21,6 @@ Examples
 """
 
 from . import limits
-from .switches import active as active_checks
-from .switches import checks
 from .compiler import find as find_compiler
 from .errors import (
     CompileError,
@@ -66,6 +64,8 @@ from .memory import (
     view,
 )
 from .module import Kernel, Module, compile, set_printer, use_compiler  # noqa: A004
+from .switches import active as active_checks
+from .switches import checks
 
 __all__ = [
     "Allocation",

@@ -6,18 +6,23 @@ import ctypes
 import hashlib
 import os
 import re
+import subprocess
+import tempfile
 import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
 from ctypes import byref, c_char_p, c_uint32, c_uint64, c_void_p
+from pathlib import Path
 
 from . import cache, compiler, faults, limits, memory, native, options, source, switches, symbols
 from .errors import CompileError, InvalidLaunch, KernelNotFound
 
 _SLICE_MS = 50  # how long a wait keeps the interpreter from seeing an interrupt
 _OWN_HEADERS = {
-    str(path.relative_to(compiler.INCLUDE)) for path in compiler.INCLUDE.rglob("*") if path.is_file()
+    str(path.relative_to(compiler.INCLUDE))
+    for path in compiler.INCLUDE.rglob("*")
+    if path.is_file()
 }
 
 
@@ -117,6 +122,8 @@ class Module:
         self._scan = source.scan(text)
         if self._scan.needs_preprocessor:
             self._scan_preprocessed()
+        if dialect == "nvrtc" and with_compiler.is_zig:
+            self._refuse_system_headers()
         self.build(bool(switches.enabled()))
         finder = weakref.WeakMethod(self._find_variable)
 
@@ -131,8 +138,6 @@ class Module:
     def _scan_preprocessed(self) -> None:
         arguments = ["-E", "-P", "-x", "c++", f"-std={self._standard()}", "-D__CUDACC__",
                      *self.options.preprocessor, f"-I{compiler.INCLUDE}", "-w", "-"]  # fmt: skip
-        import subprocess
-
         done = subprocess.run(
             [*self.compiler.command, *arguments], input=self.source.encode(),
             capture_output=True, check=False,
@@ -165,8 +170,7 @@ class Module:
         if self.dialect == "nvrtc":
             # -w would silence the very errors that make it strict.
             arguments = [a for a in arguments if a != "-w"] + ["-pedantic-errors", "-Werror=vla"]
-            if not self.compiler.is_zig:
-                arguments += ["-nostdinc"]
+            arguments += ["-nostdinc"]
         return [
             *arguments, f"-DCUSIM_CHECKED={int(checked)}",
             f"-DCUSIM_NVCC={int(self.dialect == 'nvcc')}", f"-DCUSIM_LIBC={int(libc)}",
@@ -176,22 +180,23 @@ class Module:
             "-isystem", str(compiler.INCLUDE), "-include", "cusim_prelude.h",
         ]  # fmt: skip
 
-    def _text(self, checked: bool) -> str:
-        del checked
+    def _text(self) -> str:
         rows = self._entry_names()
         entries = "".join(f"    CUSIM_ENTRY({bound or 0}, {name}),\n" for name, bound in rows)
         dynamic = ""
         if self._dynamic_names:
             labels = "".join(
-                f'    ".globl {n}\\n.hidden {n}\\n.type {n},@object\\n.size {n},65536\\n{n}:\\n"\n'
+                f'    ".globl {n}\\n.hidden {n}\\n.type {n},@object\\n"\n'
+                f'    ".size {n},65536\\n{n}:\\n"\n'
                 for n in self._dynamic_names
             )
             dynamic = (
                 '__asm__(".pushsection .tbss.cusim_dynamic,\\"awT\\",@nobits\\n.balign 128\\n"\n'
                 f'{labels}    ".zero 65536\\n.popsection\\n");\n'
             )
+        definitions = _definitions(self.options.preprocessor)
         return (
-            f'{_definitions(self.options.preprocessor)}#line 1 "{self.name}"\n{source.rewrite(self.source, self._scan)}\n'
+            f'{definitions}#line 1 "{self.name}"\n{source.rewrite(self.source, self._scan)}\n'
             f'#line 1 "cusim_entries.h"\n{dynamic}'
             "#define CUSIM_EXPORT extern \"C\" __attribute__((visibility(\"default\")))\n"
             "CUSIM_EXPORT __attribute__((no_sanitize(\"thread\"))) "
@@ -213,7 +218,7 @@ class Module:
             return self._builds[checked]
 
     def _compile(self, checked: bool) -> _Build:
-        arguments, text = self._arguments(checked), self._text(checked)
+        arguments, text = self._arguments(checked), self._text()
         found = self.compiler
         name = cache.key(
             "module", native.engine_version(), found.identity, found.command, arguments, text,
@@ -229,15 +234,20 @@ class Module:
         cache.store(name, description, data)
         return _Build(description, data)
 
-    def _run_compiler(self, arguments: list[str], text: str) -> tuple[dict, bytes]:
-        import tempfile
-        from pathlib import Path
+    def _refuse_system_headers(self) -> None:
+        """NVRTC finds no header of the system; zig's compiler cannot be kept from finding them."""
+        folders = [o[2:] for o in self.options.preprocessor if o.startswith("-I")]
+        for name in self._scan.includes:
+            own = name in _OWN_HEADERS or os.path.exists(name)
+            if not own and not any(os.path.exists(os.path.join(f, name)) for f in folders):
+                log = f'{self.name}: error: cannot open source file "{name}"'
+                raise CompileError(log, log)
 
+    def _run_compiler(self, arguments: list[str], text: str) -> tuple[dict, bytes]:
         with tempfile.TemporaryDirectory(prefix="cusim-") as folder:
             output, needed = Path(folder, "kernels.so"), Path(folder, "needed.d")
-            command = [*arguments, "-MD", "-MF", str(needed), "-MT", "x", "-o", str(output), "-",
-                       *self.compiler.libraries()]  # fmt: skip
-            status, log = self.compiler.run(command, text)
+            command = [*arguments, "-MD", "-MF", str(needed), "-MT", "x"]
+            status, log = self.compiler.build(command, output, text)
             if status != 0 or not output.exists():
                 raise compiler.explain(log)
             data = output.read_bytes()

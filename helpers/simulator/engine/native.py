@@ -139,10 +139,9 @@ def runtime() -> ctypes.CDLL:
         name = cache.key("runtime", engine_version(), found.identity, found.command)
         entry = cache.load(name)
         if entry is None:
-            extra = ["-nostdlib++"] if found.is_zig else []
             data = compile_to_bytes(
                 found,
-                [*_RUNTIME_FLAGS, *extra, "-x", "c++", str(compiler.RUNTIME / "runtime.cpp"),
+                [*_RUNTIME_FLAGS, "-x", "c++", str(compiler.RUNTIME / "runtime.cpp"),
                  "-lpthread"],
                 None,
             )  # fmt: skip

@@ -74,7 +74,8 @@ def scan(source: str) -> Scan:
 
 def _walk(text: str, result: Scan) -> None:
     """Follow the braces; look at each declaration that begins at namespace scope."""
-    scopes: list[str | None] = []  # a namespace's name, "" for extern "C", None inside anything else
+    # A namespace's name, "" for extern "C", None inside anything else.
+    scopes: list[str | None] = []
     tokens = [(m.group(), m.start()) for m in _TOKEN.finditer(text) if m.group() != "\n"]
     i = start = parens = 0
     while i < len(tokens):

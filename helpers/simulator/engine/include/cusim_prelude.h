@@ -135,22 +135,6 @@ template <int... I> struct MakeIndices<0, I...> { typedef Indices<I...> type; };
 
 #if CUSIM_CHECKED
 extern "C" bool cusim_next_thread(cusim::Context*);
-#define CUSIM_NEXT cusim_next_thread
-#else
-static inline bool next_thread(Context* c) {
-    if (__builtin_expect(++c->next_thread >= c->total_threads, 0)) return false;
-    const unsigned int dx = c->block_size.x, dy = c->block_size.y;
-    if (dx == c->total_threads) {
-        c->thread.x = c->next_thread;
-    } else {
-        const unsigned int n = c->next_thread, row = n / dx;
-        c->thread.x = n - row * dx;
-        c->thread.z = row / dy;
-        c->thread.y = row - c->thread.z * dy;
-    }
-    return true;
-}
-#define CUSIM_NEXT next_thread
 #endif
 
 template <class F> struct CusimCaller;
@@ -172,9 +156,36 @@ template <class... P> struct CusimCaller<void (*)(P...)> {
     template <void (*K)(P...)>
     __attribute__((no_sanitize("thread", "undefined"))) static void
     loop(Context* c, P... p) {
+#if CUSIM_CHECKED
         do {
             K(p...);
-        } while (CUSIM_NEXT(c));
+        } while (cusim_next_thread(c));
+#else
+        // The counter lives in the context, because other fibres go on from it while a thread
+        // waits. Here it is compared with a local copy and not read: that keeps the loop from
+        // waiting for its own store.
+        const unsigned int total = c->total_threads, dx = c->block_size.x, dy = c->block_size.y;
+        const bool flat = dx == total;
+        unsigned int n = c->next_thread;
+        for (;;) {
+            K(p...);
+            if (__builtin_expect(c->next_thread != n, 0)) {
+                n = c->next_thread;
+                __asm__ volatile("" : "+r"(n));
+            }
+            if (++n >= total) break;
+            c->next_thread = n;
+            if (flat) {
+                c->thread.x = n;
+            } else {
+                const unsigned int row = n / dx;
+                c->thread.x = n - row * dx;
+                c->thread.z = row / dy;
+                c->thread.y = row - c->thread.z * dy;
+            }
+        }
+        c->next_thread = total;
+#endif
     }
     template <void (*K)(P...)>
     __attribute__((no_sanitize("thread", "undefined"))) static void
