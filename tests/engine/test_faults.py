@@ -235,15 +235,18 @@ TABLE = [
 BY_NAME = {row.name: row for row in TABLE}
 
 
-@pytest.fixture(scope="module")
-def module(compiler: str) -> engine.Module:
-    """All kernels of the table, bad and good, compiled at once."""
-    text = "".join(
+def all_kernels() -> str:
+    """All kernels of the table, bad and good, in one source."""
+    return "".join(
         row.source(prefix, filling)
         for row in TABLE
         for prefix, filling in (("bad", row.bad), ("good", row.good))
     )
-    return engine.compile("#include <cuda_fp16.h>\n" + text, name="planted.cu")
+
+
+@pytest.fixture(scope="module")
+def module(compiler: str) -> engine.Module:
+    return engine.compile(all_kernels(), name="planted.cu")
 
 
 def run(module: engine.Module, row: Planted, prefix: str) -> None:

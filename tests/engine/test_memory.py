@@ -162,3 +162,13 @@ def test_what_the_host_writes_through_a_view_is_written() -> None:
         with engine.checks(race=False):
             module.kernel("f").launch((1,), (20,), pack(a, out))
     assert caught.value.index == 10
+
+
+@pytest.mark.parametrize(("kind", "nbytes", "index"), [("int", 6, 1), ("short", 5, 2)])
+def test_an_access_across_the_end(kind: str, nbytes: int, index: int) -> None:
+    module = engine.compile(f"__global__ void f({kind}* x, int n) {{ x[n] = 1; }}")
+    x = engine.allocate(nbytes, "x")
+    module.kernel("f").launch((1,), (1,), pack(x, np.int32(index - 1)))
+    with pytest.raises(engine.GlobalOutOfBounds, match="across its end") as caught:
+        module.kernel("f").launch((1,), (1,), pack(x, np.int32(index)))
+    assert caught.value.index == index

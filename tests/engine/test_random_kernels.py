@@ -141,6 +141,12 @@ __global__ void bytes(const unsigned char* in, unsigned char* out, short* wide, 
         wide[i] = in[i] * 3;
     }
 }
+__global__ void wait_for_neighbour(int* flags, int* out) {
+    int t = threadIdx.x;
+    if (t < blockDim.x - 1) while (atomicAdd(&flags[t + 1], 0) == 0) {}
+    out[t] = atomicAdd(&flags[blockDim.x], 1);
+    atomicExch(&flags[t], 1);
+}
 __global__ void chain(const float* in, float* out, volatile int* ready, int n) {
     // Each block waits for the one before it, as a look-back scan does.
     __shared__ float before;
@@ -160,8 +166,8 @@ __global__ void chain(const float* in, float* out, volatile int* ready, int n) {
 """
 
 
-@pytest.fixture(scope="module")
-def module(compiler: str) -> engine.Module:
+def all_kernels() -> str:
+    """The patterns and the generated expressions in one source."""
     text = PATTERNS
     for k, (cuda, _, ints) in enumerate(expressions()):
         kind = "int" if ints else "float"
@@ -170,7 +176,12 @@ def module(compiler: str) -> engine.Module:
             " { int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
             f"  if (i < n) {{ {kind} x = a[i], y = b[i]; out[i] = {cuda}; }} }}\n"
         )
-    return engine.compile(text)
+    return text
+
+
+@pytest.fixture(scope="module")
+def module(compiler: str) -> engine.Module:
+    return engine.compile(all_kernels())
 
 
 def test_random_expressions(module: engine.Module, checked: bool) -> None:
@@ -252,3 +263,10 @@ def test_blocks_that_wait_for_each_other(module: engine.Module, checked: bool) -
     ready = array(np.zeros(32, np.int32), "ready")
     launch(module.kernel("chain"), (32,), (32,), source, out, ready, np.int32(1000))
     assert (read(out, np.float32) == np.cumsum(values)).all()
+
+
+def test_threads_that_wait_for_each_other(module: engine.Module, checked: bool) -> None:
+    """The last thread goes first: every thread spins until the next one has been."""
+    flags, out = array(np.zeros(41, np.int32), "flags"), array(np.zeros(40, np.int32), "out")
+    launch(module.kernel("wait_for_neighbour"), (1,), (40,), flags, out)
+    assert (read(out, np.int32) == np.arange(40)[::-1]).all()

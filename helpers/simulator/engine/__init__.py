@@ -1,7 +1,10 @@
 """The engine: CUDA C++ compiled for this machine's processor, with the errors a GPU hides.
 
 It compiles kernels, owns "device" memory, runs grids of threads and reports faults. It knows
-nothing of CuPy or PyCUDA, and imports nothing else of this project.
+nothing of CuPy or PyCUDA, and imports nothing else of this project. Linux, on x86-64 and arm64.
+
+Environment: ``CXX`` names the compiler, ``SIMULATOR_CACHE_DIR`` the folder of compiled kernels,
+``SIMULATOR_WORKERS`` the number of threads that run blocks (one per processor by default).
 
 Examples
 --------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from ctypes import byref, c_uint64
@@ -19,7 +20,7 @@ _lock = threading.RLock()
 _live: dict[int, Allocation] = {}
 _freed: OrderedDict[int, Allocation] = OrderedDict()
 # Modules answer here for the addresses of their __device__ and __constant__ variables.
-_variable_finders: list[Callable[[int], Allocation | None]] = []
+_variable_finders: list[weakref.WeakMethod] = []
 
 
 @dataclass(eq=False)
@@ -167,16 +168,22 @@ def nearest(address: int) -> tuple[str, Allocation | None]:
 
 
 def _find_variable(address: int) -> Allocation | None:
-    for finder in list(_variable_finders):
-        found = finder(address)
+    for reference in list(_variable_finders):
+        finder = reference()
+        found = finder(address) if finder else None
         if found is not None:
             return found
     return None
 
 
 def register_variables(finder: Callable[[int], Allocation | None]) -> None:
-    """Make a module's variables known to copies and reports by address."""
-    _variable_finders.append(finder)
+    """Make a module's variables known to copies and reports by address.
+
+    ``finder`` is a bound method, and is forgotten with the object that it belongs to.
+    """
+    with _lock:
+        _variable_finders[:] = [r for r in _variable_finders if r() is not None]
+        _variable_finders.append(weakref.WeakMethod(finder))
 
 
 def _describe(allocation: Allocation) -> str:

@@ -10,7 +10,6 @@ import subprocess
 import tempfile
 import threading
 import time
-import weakref
 from collections.abc import Callable, Sequence
 from ctypes import byref, c_char_p, c_uint32, c_uint64, c_void_p
 from pathlib import Path
@@ -98,6 +97,7 @@ class Module:
     Made by :func:`compile`. The instrumented library and the plain one are compiled when a launch
     first needs them; ``__device__`` and ``__constant__`` variables keep the address that they got
     first, and the other library works on a copy that is carried over around each of its launches.
+    A library stays loaded until the process ends.
     """
 
     def __init__(
@@ -125,13 +125,7 @@ class Module:
         if dialect == "nvrtc" and with_compiler.is_zig:
             self._refuse_system_headers()
         self.build(bool(switches.enabled()))
-        finder = weakref.WeakMethod(self._find_variable)
-
-        def find(address: int) -> memory.Allocation | None:
-            method = finder()
-            return method(address) if method else None
-
-        memory.register_variables(find)
+        memory.register_variables(self._find_variable)
 
     # ---- compilation ---------------------------------------------------------------------
 
@@ -473,6 +467,11 @@ class Kernel:
             offsets.append(at)
             at += size
         self.parameter_offsets, self.parameter_bytes = tuple(offsets), at
+        if at > limits.PARAMETER_BYTES:
+            raise CompileError(
+                f"kernel '{name}': formal parameter space overflowed ({at} bytes required, max "
+                f"{limits.PARAMETER_BYTES} bytes allowed)"
+            )
         self.max_threads = min(entry.max_threads or 1024, limits.MAX_THREADS_PER_BLOCK)
         self.static_shared = self._static_shared()
         self._max_dynamic = limits.SHARED_PER_BLOCK - self.static_shared

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
 
 NAMES = {
     "global_bounds": 1,
@@ -75,9 +74,3 @@ def checks(everything: bool | None = None, /, **named: bool) -> _Switch:
     switch = _Switch(_state)
     _state = state
     return switch
-
-
-def each() -> Iterator[tuple[str, bool]]:
-    """Name and state of every check."""
-    for name, bit in NAMES.items():
-        yield name, bool(_state & bit)

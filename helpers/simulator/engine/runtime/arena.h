@@ -23,8 +23,11 @@ static uint64_t bytes_in_use, bytes_capacity;
 
 static inline uintptr_t round_up(uintptr_t n, uintptr_t to) { return (n + to - 1) / to * to; }
 
-static bool reserve_arena() {
-    for (uintptr_t size = (uintptr_t)64 << 30; size >= ((uintptr_t)256 << 20); size /= 2) {
+// Several times the device's capacity, so that addresses come back late.
+static bool reserve_arena(uint64_t capacity) {
+    uintptr_t wanted = (uintptr_t)4 << 30;
+    while (wanted < 4 * capacity && wanted < (uintptr_t)64 << 30) wanted *= 2;
+    for (uintptr_t size = wanted; size >= ((uintptr_t)256 << 20); size /= 2) {
         void* all = mmap(nullptr, size * 11 + kHuge, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (all == MAP_FAILED) continue;
@@ -38,6 +41,7 @@ static bool reserve_arena() {
         medium_size = size * 3 / 16;
         medium_cursor = arena_base + small_size;
         large_cursor = medium_cursor + medium_size;
+        madvise(all, size * 11 + kHuge, MADV_DONTDUMP);
 #ifdef MADV_HUGEPAGE
         // Large arrays and their shadow in huge pages: fewer page faults at first touch.
         const uintptr_t below = small_size + medium_size;

@@ -321,7 +321,7 @@ CUSIM_API int cs_start(int count, uint64_t capacity) {
     static bool ready = false;
     wanted_workers = count > 0 ? count : 1;
     if (ready) return 0;
-    if (!reserve_arena()) return -1;
+    if (!reserve_arena(capacity)) return -1;
     live = new std::map<uintptr_t, Allocation*>;
     freed = new std::map<uintptr_t, uintptr_t>;
     libraries = new std::vector<Library*>;
