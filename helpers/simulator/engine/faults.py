@@ -251,7 +251,7 @@ def build(record: native.FaultRecord, place: Place) -> KernelFault:
     elif kind == 9:
         detail = _barrier_detail(record, who)
     elif kind == 10:
-        detail = f"{who} has used up its stack (256 KB here): endless recursion, or a large array"
+        detail = f"{who} has used up its stack (192 KB here): endless recursion, or a large array"
         address = None
     elif kind == 11:
         detail = f"{who} divides an integer by zero"
