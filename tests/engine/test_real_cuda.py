@@ -20,7 +20,9 @@ def vocabulary() -> str:
     instances = [
         f"template __global__ void {name}({name[6 : name.index(',')]}*, int);"
         for name in test_vocabulary.INSTANCES
+        if name.startswith("times")
     ]
+    instances.append("template __global__ void reversed<double>(double*);")
     return "\n".join([test_vocabulary.SOURCE, *instances])
 
 

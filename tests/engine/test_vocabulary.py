@@ -141,6 +141,47 @@ __global__ void vectors(const float4* in, float4* out, float2* halves, int2* who
     if (d.y + u.z + b.z != 6) out[0].x = -1;
 }
 
+__global__ void shared_vectors(float4* x) {
+    __shared__ float4 tile[32];
+    tile[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    x[threadIdx.x] = tile[31 - threadIdx.x];
+}
+union Both { float4 v; float f[4]; };
+struct Particle { float x, y, z; int id; double weight; };
+__global__ void structures(Particle* p, float4* v, int n) {
+    int i = threadIdx.x;
+    if (i < n / 2) {
+        Particle keep = p[i];
+        p[i] = p[n - 1 - i];
+        p[n - 1 - i] = keep;
+    }
+    Both both;
+    both.v = v[i];
+    both.f[2] += 1;
+    v[i] = both.v;
+}
+template <class T> __device__ T* dynamic_of() {
+    extern __shared__ __align__(16) unsigned char raw[];
+    return reinterpret_cast<T*>(raw);
+}
+template <class T> __global__ void reversed(T* x) {
+    T* s = dynamic_of<T>();
+    s[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    x[threadIdx.x] = s[blockDim.x - 1 - threadIdx.x];
+}
+typedef float (*Operation)(float, float);
+__device__ float sum_of(float a, float b) { return a + b; }
+__device__ float product_of(float a, float b) { return a * b; }
+__device__ Operation operations[2] = {sum_of, product_of};
+__device__ const float weights[3] = {1, 2, 3};
+__global__ void pointers(float* x, int k) {
+    x[threadIdx.x] = operations[k](x[threadIdx.x], weights[threadIdx.x % 3]);
+    __syncthreads();
+    if (threadIdx.x == 0) memcpy(x + 8, x, 4 * sizeof(float));
+}
+
 __global__ void halves(const __half* in, __half* out, float* wide) {
     int t = threadIdx.x;
     __half h = in[t];
@@ -179,7 +220,7 @@ __global__ void prints(int n) {
     if (threadIdx.x == 1) printf("%d of %s: %5.2f%c\n", n, "three", 1.5, '!');
 }
 """
-INSTANCES = ("times<float, 3>", "times<double, 2>", "times<int, 5>")
+INSTANCES = ("times<float, 3>", "times<double, 2>", "times<int, 5>", "reversed<double>")
 
 
 @pytest.fixture(scope="module", params=["nvrtc", "nvcc"])
@@ -319,6 +360,36 @@ def test_vector_types(run) -> None:
     assert (read(halves, np.float32, (8, 2)) == expected[:, :2]).all()
     assert (read(whole, np.int32, (8, 2))[:, 1] == 7).all()
     assert (read(small, np.int8, (8, 4)) == [[1, 2, 3, t] for t in range(8)]).all()
+
+
+def test_vectors_in_shared_memory(run) -> None:
+    values = np.arange(128, dtype=np.float32).reshape(32, 4)
+    x = array(values, "x")
+    run("shared_vectors", (1,), (32,), x)
+    assert (read(x, np.float32, (32, 4)) == values[::-1]).all()
+
+
+def test_structures_and_unions(run) -> None:
+    kind = np.dtype([("x", "f4"), ("y", "f4"), ("z", "f4"), ("id", "i4"), ("weight", "f8")])
+    values = np.zeros(20, kind)
+    values["id"] = np.arange(20)
+    particles, v = array(values, "p"), array(np.zeros((32, 4), np.float32), "v")
+    run("structures", (1,), (32,), particles, v, np.int32(20))
+    assert (read(particles, kind)["id"] == np.arange(20)[::-1]).all()
+    assert (read(v, np.float32, (32, 4)) == [0, 0, 1, 0]).all()
+
+
+def test_dynamic_shared_memory_of_a_template(run) -> None:
+    x = array(np.arange(64.0), "x")
+    run("reversed<double>", (1,), (64,), x, shared=512)
+    assert (read(x, np.float64) == np.arange(64)[::-1]).all()
+
+
+def test_function_pointers_constants_and_memcpy(run) -> None:
+    x = array(np.arange(12, dtype=np.float32), "x")
+    run("pointers", (1,), (8,), x, np.int32(1))
+    expected = np.arange(8) * np.array([1, 2, 3, 1, 2, 3, 1, 2])
+    assert (read(x, np.float32) == [*expected, *expected[:4]]).all()
 
 
 def test_half_precision(run) -> None:

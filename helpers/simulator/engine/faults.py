@@ -139,7 +139,7 @@ class Place:
     locate: object
     """Callable: instruction address to ``(file, line)`` or None."""
     shared: list
-    """Rows ``[name, offset, bytes, owner]``."""
+    """Rows ``[name, offset, bytes, owner, kind]``."""
     data: list
     """Rows ``[name, mangled, offset from the region's start, bytes]``."""
     dynamic_bytes: int
@@ -155,7 +155,9 @@ def _array_in_region(record: native.FaultRecord, place: Place) -> tuple[str | No
     best = None
     for row in rows:
         name, start, size = row[0], row[1], row[2]
-        if record.region == 2 and size == 65536 and len(row) > 4 and row[4]:
+        if record.region == 2 and row[4] == 2:
+            continue
+        if record.region == 2 and row[4] == 1:
             size = place.dynamic_bytes
         if start <= record.offset and (best is None or start > best[1]):
             best = (name, start, size)

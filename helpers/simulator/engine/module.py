@@ -249,7 +249,7 @@ class Module:
         description = symbols.describe(data)
         dynamic = {symbols.plain_name(n) for n in self._dynamic_names}
         for row in description["shared"]:
-            row.append(int(row[0] in dynamic and row[2] == 65536))
+            row[4] = row[4] or int(row[0] in dynamic and row[2] == 65536)
         description["entries"] = [row[0] for row in self._entry_names()]
         description["included"] = included
         description["marker_function"] = symbols.address_of(data, "cusim_tls_marker_address")

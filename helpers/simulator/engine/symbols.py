@@ -45,7 +45,8 @@ def describe(data: bytes) -> dict:
     Returns
     -------
     dict
-        ``shared``: rows ``[name, offset in the thread-local block, bytes, owner]``;
+        ``shared``: rows ``[name, offset in the thread-local block, bytes, owner, kind]``, where
+        kind is 2 for a flag of the compiler's own and else 0;
         ``data``: rows ``[name, mangled name, address, bytes]``; ``tls_size``, ``marker``
         (offset of the marker) and ``image`` (bytes of the loaded image).
     """
@@ -73,7 +74,9 @@ def describe(data: bytes) -> dict:
                 marker = symbol["st_value"]
             elif size:
                 name = plain_name(symbol.name)
-                shared.append([name, symbol["st_value"], size, owner_of(symbol.name)])
+                guard = 2 if symbol.name.startswith("_ZGV") else 0
+                owner = owner_of(symbol.name.replace("_ZGV", "_Z", 1))
+                shared.append([name, symbol["st_value"], size, owner, guard])
         elif kind == "STT_OBJECT" and size:
             at = symbol["st_value"]
             inside = any(low <= at < high for low, high in writable)

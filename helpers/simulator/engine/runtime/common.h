@@ -90,7 +90,9 @@ struct FaultRecord {
 
 struct Symbol {
     uint64_t offset, size;
-    int32_t dynamic, reserved;  // dynamic: extern __shared__, as long as the launch says
+    // 1: extern __shared__, as long as the launch says. 2: the compiler's own flag beside an
+    // array of class type, which no check looks at.
+    int32_t dynamic, reserved;
 };
 
 // A loaded library of kernels. TLS holds its __shared__ arrays, one copy per worker.

@@ -142,7 +142,7 @@ static bool ordered(uint32_t stamp, const Region& r, bool reads) {
 static bool in_symbols(const std::vector<Symbol>& symbols, uint64_t offset, uint32_t bytes) {
     for (const Symbol& s : symbols) {
         const uint64_t size =
-            s.dynamic ? (uint64_t)hot.worker->job->dynamic_shared : s.size;
+            s.dynamic == 1 ? (uint64_t)hot.worker->job->dynamic_shared : s.size;
         if (offset >= s.offset && offset + bytes <= s.offset + size) return true;
     }
     return false;
@@ -293,7 +293,14 @@ static NOINLINE void check_word(const Region& r, uintptr_t address, uint32_t byt
         check_unit(r.fine + 2 * (address + i - r.base), r, address + i, 1, a);
 }
 
+static bool is_guard(uint64_t offset) {
+    for (const Symbol& s : hot.worker->job->shared)
+        if (s.dynamic == 2 && offset - s.offset < s.size) return true;
+    return false;
+}
+
 static NOINLINE void check_range(const Region& r, const Access& a) {
+    if (r.kind == kShared && is_guard(a.address - r.base)) return;
     uintptr_t at = a.address;
     const uintptr_t end = a.address + a.size;
     while (at < end) {
