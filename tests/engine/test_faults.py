@@ -73,6 +73,10 @@ TABLE = [
       (64, 0, 0)),
     P("variable_by_index", GLOBAL, "if (threadIdx.x < @ && !blockIdx.x) $[threadIdx.x] = 1;",
       "17", "16", "$", 16, (16, 0, 0), outside="__device__ float $[16];"),
+    P("memcpy_past_end", GLOBAL, "if (i == 0) memcpy(counts, a, @);", "65 * 4", "64 * 4",
+      "counts", None),
+    P("loop_that_is_a_memset", GLOBAL, "if (i == 0) for (int j = 0; j < @; j++) counts[j] = 0;",
+      "65", "64", "counts", None),
     # ---- shared memory out of bounds
     P("tile_end", SHARED, "__shared__ float tile[256]; tile[threadIdx.x @] = a[0];", "+ 1", "",
       "tile", 256, (255, 0, 0)),

@@ -44,10 +44,26 @@ extern "C" const __thread cusim::Context cusim_context __attribute__((tls_model(
 #else
 extern "C" __thread cusim::Context cusim_context __attribute__((tls_model("initial-exec")));
 #endif
+#if CUSIM_CHECKED && defined(__clang__)
+// clang instruments these reads all the same, unless they go through another address space; on
+// the host all address spaces are one.
+namespace cusim {
+template <int Word> static inline __attribute__((always_inline)) uint3 builtin() {
+    typedef const __attribute__((address_space(1))) unsigned int Quiet;
+    Quiet* words = (Quiet*)(unsigned long)&cusim_context + Word;
+    return uint3{words[0], words[1], words[2]};
+}
+}  // namespace cusim
+#define threadIdx (cusim::builtin<0>())
+#define blockIdx (cusim::builtin<3>())
+#define blockDim (cusim::builtin<6>())
+#define gridDim (cusim::builtin<9>())
+#else
 #define threadIdx (cusim_context.thread)
 #define blockIdx (cusim_context.block)
 #define blockDim (cusim_context.block_size)
 #define gridDim (cusim_context.grid_size)
+#endif
 #define warpSize 32
 
 #include "cusim_types.h"

@@ -315,7 +315,6 @@ static NOINLINE void check_range(const Region& r, const Access& a) {
 // library's constants, or nothing that a kernel may touch.
 static NOINLINE void check_elsewhere(const Access& a) {
     Worker* w = hot.worker;
-    // clang announces reads of threadIdx and its kin, g++ does not.
     if (a.address - (uintptr_t)&cusim_context < sizeof cusim_context) return;
     if (!w || !hot.in_kernel) return;
     if (a.address - (uintptr_t)w->stacks < (kMaxThreads + 1) * (uintptr_t)(256 * 1024)) return;
@@ -370,6 +369,7 @@ static inline void check_access(const void* p, void* pc) {
     uint32_t* shadow = arena_shadow;
     uint32_t first = hot.first, lowest = kValid;
     if (offset >= arena_size) {
+        if (address - (uintptr_t)&cusim_context < sizeof cusim_context) return;
         offset = address - hot.shared_low;
         if (offset >= hot.shared_size) {
             if (N > 1 && UNLIKELY(address % N) && (hot.checks & kCheckMisaligned) &&
