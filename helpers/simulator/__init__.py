@@ -1,0 +1,1 @@
+"""The simulator: a stand-in for a CUDA device on machines without one."""

@@ -1,0 +1,67 @@
+"""Errors of the engine that are not faults of a running kernel."""
+
+from __future__ import annotations
+
+
+class EngineError(Exception):
+    """Base of all that the engine raises on its own account."""
+
+
+class CompilerNotFound(EngineError):
+    """No C++ compiler on this machine: the message says how to get one."""
+
+
+class CompileError(EngineError):
+    """The source did not compile.
+
+    Attributes
+    ----------
+    log : str
+        What the compiler said, with the learner's own line numbers.
+    """
+
+    def __init__(self, message: str, log: str = "") -> None:
+        super().__init__(message)
+        self.log = log
+
+
+class OptionError(CompileError):
+    """A compiler option that neither NVRTC nor nvcc has, or that the simulator cannot honour."""
+
+
+class KernelNotFound(EngineError):
+    """The module has no kernel, or no variable, of this name."""
+
+
+class InvalidLaunch(EngineError):
+    """A grid, block, amount of shared memory or argument list that a device would refuse.
+
+    Attributes
+    ----------
+    code : str
+        The CUDA driver's name for the error, e.g. ``"CUDA_ERROR_INVALID_VALUE"``.
+    """
+
+    def __init__(self, message: str, code: str = "CUDA_ERROR_INVALID_VALUE") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class OutOfMemory(EngineError, MemoryError):
+    """The device's memory is full.
+
+    Attributes
+    ----------
+    requested, used, capacity : int
+        Bytes.
+    """
+
+    def __init__(self, requested: int, used: int, capacity: int) -> None:
+        super().__init__(
+            f"out of memory: {requested:,} bytes requested, {used:,} of {capacity:,} in use"
+        )
+        self.requested, self.used, self.capacity = requested, used, capacity
+
+
+class InvalidAddress(EngineError, ValueError):
+    """A copy, set or view that leaves the allocation it begins in, or begins in none."""

@@ -1,0 +1,360 @@
+"""Faults of kernels as Python exceptions, with all that is known about them."""
+
+from __future__ import annotations
+
+import re
+import signal
+from dataclasses import dataclass
+
+from . import memory, native
+
+_VERBS = {0: "reads", 1: "writes", 2: "updates atomically"}
+_PAST = {0: "read", 1: "wrote", 2: "atomically updated"}
+
+
+class KernelFault(Exception):
+    """A kernel did what a correct kernel never does. The process and later launches go on.
+
+    Attributes
+    ----------
+    kernel : str
+        Its name.
+    file, line, text : str, int or None, str
+        The source file's name, the line, and what it says.
+    array : str or None
+        The array: the name given at allocation, or its name in the source.
+    index : int or None
+        Of the element, in elements of the size that was accessed.
+    block, thread : tuple of int
+        ``(x, y, z)`` of the thread at fault.
+    other_block, other_thread : tuple of int or None
+        For a race or a barrier, the other party.
+    address, size : int or None
+        Of the access, in bytes.
+    access : str or None
+        ``"read"``, ``"write"`` or ``"atomic"``.
+    """
+
+    kernel: str = ""
+    file: str | None = None
+    line: int | None = None
+    text: str = ""
+    array: str | None = None
+    index: int | None = None
+    block: tuple[int, int, int] = (0, 0, 0)
+    thread: tuple[int, int, int] = (0, 0, 0)
+    other_block: tuple[int, int, int] | None = None
+    other_thread: tuple[int, int, int] | None = None
+    address: int | None = None
+    size: int | None = None
+    access: str | None = None
+
+
+class GlobalOutOfBounds(KernelFault):
+    """An access outside every array of device memory."""
+
+
+class SharedOutOfBounds(KernelFault):
+    """An access outside a ``__shared__`` array, or outside a row of one."""
+
+
+class LocalOutOfBounds(KernelFault):
+    """An access outside an array of the thread's own."""
+
+
+class NullPointer(KernelFault):
+    """An access through a null pointer, or near it."""
+
+
+class UseAfterFree(KernelFault):
+    """An access to an array that was freed."""
+
+
+class MisalignedAccess(KernelFault):
+    """An access at an address that is no multiple of its size."""
+
+
+class UninitialisedRead(KernelFault):
+    """A read of memory that nobody has written."""
+
+
+class Race(KernelFault):
+    """Two threads use one address, one of them writes, and nothing orders them."""
+
+
+class BarrierFault(KernelFault):
+    """A barrier, or a warp operation, that some of its threads never reach."""
+
+
+class StackOverflow(KernelFault):
+    """A thread's stack is full: endless recursion, or very large local arrays."""
+
+
+class IntegerDivisionByZero(KernelFault):
+    """An integer division or remainder by zero."""
+
+
+class AssertionFault(KernelFault):
+    """An ``assert`` in a kernel did not hold."""
+
+
+class NotDeviceMemory(KernelFault):
+    """An access to an address that is no device memory: a host pointer, or a wild one."""
+
+
+class KernelSignal(KernelFault):
+    """Any other signal inside a kernel, or ``__trap()``."""
+
+
+class KernelTimeout(KernelFault):
+    """The kernel ran longer than its time limit."""
+
+
+_KINDS = {
+    1: GlobalOutOfBounds,
+    2: SharedOutOfBounds,
+    4: NullPointer,
+    5: UseAfterFree,
+    6: MisalignedAccess,
+    7: UninitialisedRead,
+    8: Race,
+    9: BarrierFault,
+    10: StackOverflow,
+    11: IntegerDivisionByZero,
+    12: AssertionFault,
+    13: NotDeviceMemory,
+    14: KernelSignal,
+    15: KernelSignal,
+}
+
+
+@dataclass
+class Place:
+    """What a module tells about one of its builds, for reports."""
+
+    kernel: str
+    source: str
+    """The learner's source."""
+    source_name: str
+    locate: object
+    """Callable: instruction address to ``(file, line)`` or None."""
+    shared: list
+    """Rows ``[name, offset, bytes, owner, kind]``."""
+    data: list
+    """Rows ``[name, mangled, offset from the region's start, bytes]``."""
+    dynamic_bytes: int
+
+
+def _elements(offset: int, size: int, itemsize: int) -> str:
+    return f"{offset // itemsize}" if offset % itemsize == 0 else f"byte {offset}"
+
+
+def _array_in_region(record: native.FaultRecord, place: Place) -> tuple[str | None, int, int]:
+    """Name, offset within it and size of the shared array or variable that was meant."""
+    rows = place.shared if record.region == 2 else [[r[0], r[2], r[3]] for r in place.data]
+    best = None
+    for row in rows:
+        name, start, size = row[0], row[1], row[2]
+        if record.region == 2 and row[4] == 2:
+            continue
+        if record.region == 2 and row[4] == 1:
+            size = place.dynamic_bytes
+        if start <= record.offset and (best is None or start > best[1]):
+            best = (name, start, size)
+    if best is None:
+        return None, record.offset, 0
+    return best[0], record.offset - best[1], best[2]
+
+
+def _declared(source: str, qualifier: str, name: str) -> bool:
+    """Does the source declare an array of this name with this qualifier?"""
+    return re.search(rf"{qualifier}[^;(){{}}=]*\b{name}\s*\[", source) is not None
+
+
+def _declared_name(text: str, column: int) -> str | None:
+    """The array that a bounds check speaks of, read from the line's text."""
+    subscripts = r"([A-Za-z_]\w*)\s*((?:\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]\s*)+)"
+    candidates = [
+        (found.start(), found.end(), found.group(1)) for found in re.finditer(subscripts, text)
+    ]
+    inside = [c for c in candidates if c[0] < column <= c[1] + 1]
+    pool = inside or candidates
+    names = {name for _, _, name in pool}
+    if len(names) == 1:
+        return names.pop()
+    if inside:
+        return min(inside, key=lambda c: c[1] - c[0])[2]
+    return None
+
+
+def build(record: native.FaultRecord, place: Place) -> KernelFault:
+    """The exception for a fault that the runtime recorded."""
+    kind = record.kind
+    block, thread = tuple(record.block), tuple(record.thread)
+    file, line = place.source_name, record.line or None
+    if record.pc and not line:
+        # The return address of a call: one byte back is still inside the call.
+        pc = record.pc if kind in (10, 14) or record.signal_number else record.pc - 1
+        found = place.locate(pc)
+        if found:
+            file, line = found
+    file = file.rsplit("/", 1)[-1] if file else None
+    text = ""
+    if line and file == place.source_name.rsplit("/", 1)[-1]:
+        lines = place.source.split("\n")
+        if 0 < line <= len(lines):
+            text = lines[line - 1].strip()
+    access = {0: "read", 1: "write", 2: "atomic"}.get(record.access)
+    who = f"thread {thread} of block {block}"
+    cls = _KINDS.get(kind, KernelSignal)
+    array = index = None
+    size = record.size or None
+    address = record.address or None
+    detail = ""
+
+    if kind == 3:
+        raw = place.source.split("\n")[line - 1] if text else ""
+        type_name = record.text.decode(errors="replace")
+        array = _declared_name(raw, record.column)
+        index = record.index
+        # By the source: an array that is only written has no symbol left.
+        if array and _declared(place.source, "__shared__", array):
+            cls, what = SharedOutOfBounds, "shared array"
+        elif array and _declared(place.source, "__(?:device|constant|managed)__", array):
+            cls, what = GlobalOutOfBounds, "device array"
+        else:
+            cls, what = LocalOutOfBounds, "local array"
+        named = f"{what} '{array}'" if array else "an array"
+        detail = f"{who} uses index {index} of {named}, of type {type_name}"
+        access = None
+        size = address = None
+    elif kind in (1, 5, 6, 7, 8, 13, 4) and record.access >= 0:
+        array, index, where = _where(record, place, kind)
+        verb = _VERBS.get(record.access, "uses")
+        detail = f"{who} {verb} {record.size} bytes {where}"
+        if kind == 8:
+            other_thread, other_block = tuple(record.other_thread), tuple(record.other_block)
+            other = f"thread {other_thread}"
+            if other_block != block:
+                other += f" of block {other_block}"
+                why = "blocks are not ordered within a launch: only atomics may meet here"
+            else:
+                other += " of the same block"
+                why = "no barrier lies between"
+            past = _PAST.get(record.other_access, "used")
+            detail += f", which {other} {past} as well, and {why}"
+        elif kind == 7:
+            detail += ", which nobody has written"
+        elif kind == 6:
+            detail += f": address {record.address:#x} is no multiple of {record.size}"
+    elif kind == 2:
+        array, index, where = _where(record, place, kind)
+        detail = f"{who} {_VERBS.get(record.access, 'uses')} {record.size} bytes {where}"
+    elif kind == 9:
+        detail = _barrier_detail(record, who)
+    elif kind == 10:
+        detail = f"{who} has used up its stack (192 KB here): endless recursion, or a large array"
+        address = None
+    elif kind == 11:
+        detail = f"{who} divides an integer by zero"
+        address = None
+    elif kind == 12:
+        detail = f"{who}: assertion `{record.text.decode(errors='replace')}` failed"
+    elif kind == 15:
+        detail = f"{who} executed __trap()"
+    elif kind in (4, 13):
+        if kind == 4:
+            detail = f"{who} uses address {record.address:#x}: a null pointer"
+        else:
+            detail = f"{who} uses address {record.address:#x}, which is no device memory"
+    else:
+        try:
+            name = signal.Signals(record.signal_number).name
+        except ValueError:
+            name = f"signal {record.signal_number}"
+        detail = f"{who} caused {name}"
+
+    where = f"kernel '{place.kernel}'"
+    if line:
+        where += f", {file}:{line}"
+    message = f"{where}: {detail}"
+    if text:
+        message += f"\n    {text}"
+    fault = cls(message)
+    fault.kernel, fault.file, fault.line, fault.text = place.kernel, file, line, text
+    fault.array, fault.index = array, index
+    fault.block, fault.thread = block, thread
+    if record.has_other:
+        fault.other_block = tuple(record.other_block)
+        fault.other_thread = tuple(record.other_thread)
+    fault.address, fault.size, fault.access = address, size, access
+    return fault
+
+
+def _where(
+    record: native.FaultRecord, place: Place, kind: int
+) -> tuple[str | None, int | None, str]:
+    """Array, index and a phrase for the place of an access."""
+    size = max(1, record.size)
+    if record.region in (2, 3):
+        name, offset, total = _array_in_region(record, place)
+        if name is None:
+            return None, None, "of shared memory outside every array"
+        what = "shared array" if record.region == 2 else "device variable"
+        phrase = f"at {name}[{_elements(offset, size, size)}]"
+        index = offset // size if offset % size == 0 else None
+        if kind in (1, 2):
+            phrase += f", outside the {what} '{name}' of {total:,} bytes"
+        return name, index, phrase
+    if kind == 4:
+        return None, None, f"at address {record.address:#x}: a null pointer"
+    if kind == 13:
+        return (
+            None,
+            None,
+            f"at address {record.address:#x}, which is no device memory (a host pointer?)",
+        )
+    state, near = memory.nearest(record.address)
+    if near is None:
+        return None, None, f"at address {record.address:#x}, outside every array"
+    offset = record.address - near.address
+    label = near.name or f"array of {near.nbytes:,} bytes at {near.address:#x}"
+    index = offset // size if offset % size == 0 else None
+    shown = _elements(offset, size, size)
+    phrase = f"at {label}[{shown}]" if near.name else f"at element {shown} of the {label}"
+    if kind == 1:
+        elements = f"{near.nbytes // size:,} elements of {size} bytes"
+        if offset >= near.nbytes:
+            phrase += f", {offset - near.nbytes:,} bytes past its end ({elements})"
+        elif offset < 0:
+            phrase += f", {-offset:,} bytes before its start ({elements})"
+        else:
+            phrase += f", across its end ({near.nbytes:,} bytes)"
+    elif kind == 5 or state == "freed":
+        phrase += ", which was freed"
+    return label, index, phrase
+
+
+def _barrier_detail(record: native.FaultRecord, who: str) -> str:
+    other = f"thread {tuple(record.other_thread)}"
+    if record.detail == 1:
+        return (
+            f"{who} left the kernel while {record.waiting} thread(s) wait at the barrier in line "
+            f"{record.other_line}, which {record.missing} never reach(es)"
+        )
+    if record.detail == 2:
+        return (
+            f"{who} waits at the barrier in line {record.line} while {other} of the same block "
+            f"waits at another one, in line {record.other_line}"
+        )
+    if record.detail == 3:
+        return (
+            f"{who} left the kernel, but {other} waits for it at the warp operation in line "
+            f"{record.other_line}, whose mask names it"
+        )
+    if record.detail == 4:
+        return f"{who} calls a warp operation whose mask does not name it"
+    return (
+        f"{who} waits at the warp operation in line {record.line} for lanes that wait elsewhere: "
+        f"nobody can go on ({record.waiting} thread(s) at a barrier)"
+    )

@@ -1,0 +1,1 @@
+#error "the simulator lacks cooperative_groups/reduce.h"

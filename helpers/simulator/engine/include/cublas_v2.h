@@ -1,0 +1,1 @@
+#error "the simulator lacks cublas_v2.h"

@@ -1,0 +1,1 @@
+#error "the simulator lacks curand_kernel.h"

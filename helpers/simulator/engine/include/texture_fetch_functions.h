@@ -1,0 +1,1 @@
+#error "the simulator lacks texture_fetch_functions.h"

@@ -1,0 +1,46 @@
+"""What a device of compute capability 7.5 allows, so that what runs here runs on a T4.
+
+Source: CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability".
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+COMPUTE_CAPABILITY = (7, 5)
+WARP_SIZE = 32
+MAX_THREADS_PER_BLOCK = 1024
+MAX_BLOCK = (1024, 1024, 64)
+MAX_GRID = (2**31 - 1, 65535, 65535)
+SHARED_PER_BLOCK = 48 * 1024
+SHARED_PER_BLOCK_OPTIN = 64 * 1024
+CONSTANT_MEMORY = 64 * 1024
+PARAMETER_BYTES = 4096
+_T4_MEMORY = 15 * 2**30
+
+
+def host_memory() -> int:
+    """Bytes of memory that this process may use: the machine's, or its control group's if less."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        try:
+            text = Path("/sys/fs/cgroup", name).read_text().strip()
+        except OSError:
+            continue
+        if text.isdigit():
+            total = min(total, int(text))
+    return total
+
+
+def device_memory() -> int:
+    """Bytes of device memory: a T4's, or a quarter of the host's, since checks need three more."""
+    return min(_T4_MEMORY, host_memory() // 4)
+
+
+def worker_count() -> int:
+    """Processors that this process may run on."""
+    try:
+        return max(1, len(os.sched_getaffinity(0)))
+    except AttributeError:
+        return max(1, os.cpu_count() or 1)

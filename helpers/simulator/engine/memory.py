@@ -1,0 +1,291 @@
+"""The simulated device's memory, seen from Python: addresses are plain integers."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from ctypes import byref, c_uint64
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from . import native
+from .errors import InvalidAddress, OutOfMemory
+
+_HISTORY = 4096  # freed allocations that a report can still name
+_lock = threading.RLock()
+_live: dict[int, Allocation] = {}
+_freed: OrderedDict[int, Allocation] = OrderedDict()
+# Modules answer here for the addresses of their __device__ and __constant__ variables.
+_variable_finders: list[weakref.WeakMethod] = []
+
+
+@dataclass(eq=False)
+class Allocation:
+    """A piece of device memory.
+
+    Attributes
+    ----------
+    address : int
+        Of its first byte.
+    nbytes : int
+        Its size.
+    name : str or None
+        What reports call it.
+    itemsize : int or None
+        Bytes of an element, where the owner knows: reports count in elements.
+    owner : object
+        Whatever the caller wants to find again by address.
+    """
+
+    address: int
+    nbytes: int
+    name: str | None = None
+    itemsize: int | None = None
+    owner: object = field(default=None, repr=False)
+    is_variable: bool = False
+
+    def __int__(self) -> int:
+        return self.address
+
+    def free(self) -> None:
+        """Give it back: see :func:`free`."""
+        free(self.address)
+
+
+def allocate(
+    nbytes: int,
+    name: str | None = None,
+    *,
+    itemsize: int | None = None,
+    owner: object = None,
+    unwritten: bool = True,
+) -> Allocation:
+    """Allocate device memory, aligned to 512 bytes.
+
+    Parameters
+    ----------
+    nbytes : int
+        Size in bytes; 0 is allowed and gets an address of its own.
+    name : str, optional
+        What reports call it.
+    itemsize : int, optional
+        Bytes of an element, for reports.
+    owner : object, optional
+        Kept with the allocation; :func:`lookup` gives it back.
+    unwritten : bool
+        Fill it with the pattern of memory never written, so that a kernel that reads it before
+        anyone wrote it is caught. With False the caller promises to write it whole at once, and
+        saves the time.
+
+    Raises
+    ------
+    OutOfMemory
+        If the device is full.
+    ValueError
+        If ``nbytes`` is negative.
+    """
+    nbytes = int(nbytes)
+    if nbytes < 0:
+        raise ValueError(f"cannot allocate {nbytes} bytes")
+    runtime = native.runtime()
+    address = runtime.cs_allocate(nbytes, int(unwritten)) if nbytes < 2**62 else 0
+    if not address:
+        used, capacity = usage()
+        raise OutOfMemory(nbytes, used, capacity)
+    allocation = Allocation(address, nbytes, name, itemsize, owner)
+    with _lock:
+        _live[address] = allocation
+        _freed.pop(address, None)
+    return allocation
+
+
+def free(address: int) -> None:
+    """Free the allocation that begins at ``address``.
+
+    The address comes back late, so a kernel that still uses it is caught.
+
+    Raises
+    ------
+    InvalidAddress
+        If no live allocation begins there: freed twice, or never allocated.
+    """
+    address = int(address)
+    with _lock:
+        allocation = _live.pop(address, None)
+        if allocation is None:
+            before = _freed.get(address)
+            if before is not None:
+                raise InvalidAddress(f"{_describe(before)} is freed a second time")
+            raise InvalidAddress(f"nothing was allocated at address {address:#x}")
+        allocation.owner = None
+        _freed[address] = allocation
+        while len(_freed) > _HISTORY:
+            _freed.popitem(last=False)
+    native.runtime().cs_free(address)
+
+
+def usage() -> tuple[int, int]:
+    """Bytes of device memory in use, and in all."""
+    values = [c_uint64() for _ in range(4)]
+    native.runtime().cs_memory(*[byref(value) for value in values])
+    return values[0].value, values[1].value
+
+
+def lookup(address: int) -> Allocation | None:
+    """The live allocation, or the module's variable, that holds ``address``; None if none does."""
+    state, base, _ = _native_lookup(int(address))
+    if state == 1:
+        return _live.get(base)
+    return _find_variable(int(address))
+
+
+def _native_lookup(address: int) -> tuple[int, int, int]:
+    base, size = c_uint64(), c_uint64()
+    if not 0 <= address < 2**64:
+        return 0, 0, 0
+    state = native.runtime().cs_lookup(address, byref(base), byref(size))
+    return state, base.value, size.value
+
+
+def nearest(address: int) -> tuple[str, Allocation | None]:
+    """For reports: ``("live" | "freed" | "outside", allocation)``.
+
+    Outside every allocation, the one nearest is given.
+    """
+    state, base, size = _native_lookup(int(address))
+    if state == 1:
+        return "live", _live.get(base)
+    if state == 2:
+        return "freed", _freed.get(base, Allocation(base, size))
+    variable = _find_variable(int(address))
+    if variable is not None:
+        return "live", variable
+    return "outside", _live.get(base)
+
+
+def _find_variable(address: int) -> Allocation | None:
+    for reference in list(_variable_finders):
+        finder = reference()
+        found = finder(address) if finder else None
+        if found is not None:
+            return found
+    return None
+
+
+def register_variables(finder: Callable[[int], Allocation | None]) -> None:
+    """Make a module's variables known to copies and reports by address.
+
+    ``finder`` is a bound method, and is forgotten with the object that it belongs to.
+    """
+    with _lock:
+        _variable_finders[:] = [r for r in _variable_finders if r() is not None]
+        _variable_finders.append(weakref.WeakMethod(finder))
+
+
+def _describe(allocation: Allocation) -> str:
+    if allocation.name:
+        return f"array '{allocation.name}'"
+    return f"the array of {allocation.nbytes:,} bytes at {allocation.address:#x}"
+
+
+def _check_range(address: int, nbytes: int, what: str) -> Allocation:
+    if nbytes < 0:
+        raise ValueError(f"{what}: {nbytes} bytes")
+    allocation = lookup(address)
+    if allocation is None:
+        state, near = nearest(address)
+        if state == "freed" and near is not None:
+            raise InvalidAddress(f"{what}: {_describe(near)} was freed")
+        raise InvalidAddress(f"{what}: {address:#x} is not an address of device memory")
+    left = allocation.address + max(allocation.nbytes, 0) - address
+    if nbytes > left:
+        raise InvalidAddress(
+            f"{what}: {nbytes:,} bytes from offset {address - allocation.address:,}, but "
+            f"{_describe(allocation)} has {allocation.nbytes:,} bytes"
+        )
+    return allocation
+
+
+def view(address: int, nbytes: int, dtype: np.typing.DTypeLike = np.uint8) -> np.ndarray:
+    """A NumPy array over device memory itself: no copy, and valid until it is freed.
+
+    Parameters
+    ----------
+    address, nbytes : int
+        A range within one allocation.
+    dtype : dtype
+        ``nbytes`` must be a multiple of its size.
+
+    Returns
+    -------
+    ndarray, shape (nbytes // itemsize,)
+
+    Notes
+    -----
+    What is written through the view counts as written. Only a value that equals the pattern of
+    unwritten memory is in doubt: see :func:`mark_written`.
+    """
+    address, nbytes = int(address), int(nbytes)
+    dtype = np.dtype(dtype)
+    if nbytes % dtype.itemsize:
+        raise ValueError(f"{nbytes} bytes are no multiple of {dtype} ({dtype.itemsize} bytes)")
+    if nbytes == 0:
+        return np.empty(0, dtype)
+    _check_range(address, nbytes, "view")
+    buffer = (ctypes.c_uint8 * nbytes).from_address(address)
+    return np.frombuffer(buffer, dtype=dtype)
+
+
+def mark_written(address: int, nbytes: int) -> None:
+    """Tell the checks that the host wrote the whole of an allocation through a view.
+
+    Unwritten memory is recognised by its content. Random integers hit that content once in 2**32
+    words; a caller that has just filled an allocation removes even that doubt.
+    """
+    native.runtime().cs_mark_written(int(address), int(nbytes))
+
+
+def copy_to_device(destination: int, source: object) -> None:
+    """Copy from a host buffer (C-contiguous) to device memory."""
+    data = np.ascontiguousarray(source).reshape(-1).view(np.uint8)
+    if data.nbytes == 0:
+        return
+    _check_range(int(destination), data.nbytes, "copy to the device")
+    ctypes.memmove(int(destination), data.ctypes.data, data.nbytes)
+    mark_written(destination, data.nbytes)
+
+
+def copy_from_device(destination: np.ndarray, source: int) -> None:
+    """Copy from device memory into a C-contiguous, writable host array."""
+    if not (destination.flags.c_contiguous and destination.flags.writeable):
+        raise ValueError("the host array must be C-contiguous and writable")
+    if destination.nbytes == 0:
+        return
+    _check_range(int(source), destination.nbytes, "copy from the device")
+    ctypes.memmove(destination.ctypes.data, int(source), destination.nbytes)
+
+
+def copy(destination: int, source: int, nbytes: int) -> None:
+    """Copy within device memory; the ranges may overlap."""
+    destination, source, nbytes = int(destination), int(source), int(nbytes)
+    if nbytes == 0:
+        return
+    _check_range(source, nbytes, "copy (source)")
+    _check_range(destination, nbytes, "copy (destination)")
+    ctypes.memmove(destination, source, nbytes)
+
+
+def fill(address: int, value: int, count: int, width: int = 1) -> None:
+    """Set ``count`` elements of ``width`` bytes (1, 2 or 4) to ``value``, as cuMemsetD8/16/32."""
+    if width not in (1, 2, 4):
+        raise ValueError(f"elements of {width} bytes: 1, 2 or 4 are possible")
+    if count == 0:
+        return
+    dtype = np.dtype(f"u{width}")
+    whole = view(address, int(count) * width, dtype)
+    whole[:] = np.array(int(value) & (2 ** (8 * width) - 1), dtype)
+    mark_written(address, whole.nbytes)

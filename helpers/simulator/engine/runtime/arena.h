@@ -1,0 +1,265 @@
+// "Device" memory: one reserved range of addresses, handed out in increasing order so that a
+// freed address comes back late. Shadow memory lies at fixed distances: 8 bytes for each 4-byte
+// word (who wrote it last, who read it last), and 8 bytes for each byte where a word is used
+// byte by byte.
+#pragma once
+#include "common.h"
+
+static uintptr_t arena_base, arena_size;
+static uint32_t* arena_shadow;  // 2 words per 4 bytes
+static uint32_t* arena_fine;    // 2 words per byte
+// Three parts: up to kSmall, a ring that is gone round; below kHuge, in ordinary pages; and the
+// rest, in huge pages. In the last two an allocation has its pages, and its shadow's, to itself.
+static uintptr_t small_size, medium_size;
+static uintptr_t small_limit, small_cursor, medium_cursor, large_cursor;
+static const uintptr_t kSmall = 32 * 1024, kGranule = 512, kHuge = 2 << 20;
+static const uint32_t kUnwritten = 0xFFF5C0DEu;  // a NaN as float and as double
+
+static pthread_rwlock_t table_lock = PTHREAD_RWLOCK_INITIALIZER;
+static std::map<uintptr_t, Allocation*>* live;
+static std::map<uintptr_t, uintptr_t>* freed;  // base -> size, until the address is used again
+static std::atomic<uint32_t> table_generation{1};
+static uint64_t bytes_in_use, bytes_capacity;
+
+static inline uintptr_t round_up(uintptr_t n, uintptr_t to) { return (n + to - 1) / to * to; }
+
+// Several times the device's capacity, so that addresses come back late.
+static bool reserve_arena(uint64_t capacity) {
+    uintptr_t wanted = (uintptr_t)4 << 30;
+    while (wanted < 4 * capacity && wanted < (uintptr_t)64 << 30) wanted *= 2;
+    for (uintptr_t size = wanted; size >= ((uintptr_t)256 << 20); size /= 2) {
+        void* all = mmap(nullptr, size * 11 + kHuge, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (all == MAP_FAILED) continue;
+        arena_base = round_up((uintptr_t)all, kHuge);
+        arena_size = size;
+        arena_shadow = (uint32_t*)(arena_base + size);
+        arena_fine = (uint32_t*)(arena_base + 3 * size);
+        small_size = size / 16;
+        small_limit = arena_base + (small_size < (32u << 20) ? small_size : (32u << 20));
+        small_cursor = arena_base + kGranule;
+        medium_size = size * 3 / 16;
+        medium_cursor = arena_base + small_size;
+        large_cursor = medium_cursor + medium_size;
+        madvise(all, size * 11 + kHuge, MADV_DONTDUMP);
+#ifdef MADV_HUGEPAGE
+        // Large arrays and their shadow in huge pages: fewer page faults at first touch.
+        const uintptr_t below = small_size + medium_size;
+        madvise((void*)(arena_base + below), size - below, MADV_HUGEPAGE);
+        madvise((char*)arena_shadow + 2 * below, 2 * (size - below), MADV_HUGEPAGE);
+#endif
+        return true;
+    }
+    return false;
+}
+
+// First gap of `need` bytes at or after `cursor`, with `gap` unused bytes on both sides; 0: none.
+static uintptr_t find_gap(uintptr_t cursor, uintptr_t low, uintptr_t high, uintptr_t need,
+                          uintptr_t gap, uintptr_t alignment) {
+    uintptr_t at = round_up(cursor, alignment);
+    auto next = live->lower_bound(at);
+    if (next != live->begin()) {
+        auto previous = std::prev(next);
+        const uintptr_t end = previous->second->base + previous->second->size + gap;
+        if (previous->second->base >= low && end > at) at = round_up(end, alignment);
+    }
+    while (at + need + gap <= high) {
+        next = live->lower_bound(at);
+        if (next == live->end() || next->second->base >= at + need + gap) return at;
+        at = round_up(next->second->base + next->second->size + gap, alignment);
+    }
+    return 0;
+}
+
+// Gives the pages back, so that they read as zero. `page` is the size of those that the
+// allocation has to itself; 0 where it shares them.
+static void clear_range(void* start, uintptr_t bytes, uintptr_t page) {
+    if (page)
+        madvise(start, round_up(bytes, page), MADV_DONTNEED);
+    else
+        memset(start, 0, bytes);
+}
+
+static void clear_shadow(uintptr_t base, uintptr_t size, uintptr_t page) {
+    const uintptr_t offset = base - arena_base;
+    clear_range(arena_shadow + offset / 2, (size + 3) / 4 * 8, page);
+    // Mostly untouched: looking costs less than clearing.
+    uint32_t* fine = arena_fine + 2 * offset;
+    if (page) {
+        clear_range(fine, 8 * size, 4096);
+    } else {
+        for (uintptr_t i = 0; i < 2 * size; i++)
+            if (fine[i]) fine[i] = 0;
+    }
+}
+
+static void fill_words(uintptr_t base, uintptr_t size, uint32_t word) {
+    uint32_t* p = (uint32_t*)base;
+    for (uintptr_t i = 0; i < size / 4; i++) p[i] = word;
+    memcpy((char*)base + size / 4 * 4, &word, size % 4);
+}
+
+// Returns 0 when the device is full. `fill` marks the bytes as never written; without it the
+// caller promises to write them all before anything reads them.
+CUSIM_API uint64_t cs_allocate(uint64_t size, int fill) {
+    const uintptr_t actual = size ? size : 1;
+    if (actual > arena_size) return 0;
+    pthread_rwlock_wrlock(&table_lock);
+    uintptr_t at = 0;
+    if (bytes_in_use + actual <= bytes_capacity) {
+        if (actual <= kSmall) {
+            for (;;) {
+                at = find_gap(small_cursor, arena_base, small_limit, actual, kGranule, kGranule);
+                if (!at)
+                    at = find_gap(arena_base + kGranule, arena_base, small_limit, actual, kGranule,
+                                  kGranule);
+                const uintptr_t end = arena_base + small_size;
+                if (at || small_limit >= end) break;
+                small_cursor = small_limit;
+                small_limit = arena_base + 2 * (small_limit - arena_base);
+                if (small_limit > end) small_limit = end;
+            }
+            if (at) small_cursor = at + actual + kGranule;
+        }
+        if (!at) {
+            const bool large = actual >= kHuge;
+            const uintptr_t alignment = large ? kHuge : 4096, gap = large ? kHuge : 65536;
+            const uintptr_t middle = arena_base + small_size + medium_size;
+            const uintptr_t low = large ? middle : arena_base + small_size;
+            const uintptr_t high = large ? arena_base + arena_size : middle;
+            uintptr_t& cursor = large ? large_cursor : medium_cursor;
+            at = find_gap(cursor, low, high, actual, gap, alignment);
+            if (!at) at = find_gap(low, low, high, actual, gap, alignment);
+            if (at) cursor = at + actual + gap;
+        }
+    }
+    if (at) {
+        for (auto it = freed->lower_bound(at); it != freed->end() && it->first < at + actual;)
+            it = freed->erase(it);
+        auto it = freed->lower_bound(at);
+        if (it != freed->begin()) {
+            --it;
+            if (it->first + it->second > at) freed->erase(it);
+        }
+        (*live)[at] = new Allocation{at, actual, !fill, false};
+        bytes_in_use += actual;
+    }
+    table_generation++;
+    pthread_rwlock_unlock(&table_lock);
+    if (at && fill) fill_words(at, actual, kUnwritten);
+    return at;
+}
+
+CUSIM_API int cs_free(uint64_t address) {
+    pthread_rwlock_wrlock(&table_lock);
+    auto it = live->find(address);
+    if (it == live->end()) {
+        pthread_rwlock_unlock(&table_lock);
+        return -1;
+    }
+    Allocation* a = it->second;
+    if (freed->size() > 100000) freed->erase(freed->begin());
+    (*freed)[a->base] = a->size;
+    bytes_in_use -= a->size;
+    live->erase(it);
+    table_generation++;
+    const uintptr_t page =
+        a->base < arena_base + small_size ? 0 : (a->size >= kHuge ? kHuge : 4096);
+    if (a->touched) clear_shadow(a->base, a->size, page);
+    if (page) clear_range((void*)a->base, a->size, page);
+    delete a;
+    pthread_rwlock_unlock(&table_lock);
+    return 0;
+}
+
+// state: 1 live, 2 freed, 0 neither. For 0, base and size describe the live neighbour that is
+// nearest below, or else above, so that a report can name the array that was overrun.
+CUSIM_API int cs_lookup(uint64_t address, uint64_t* base, uint64_t* size) {
+    int state = 0;
+    *base = *size = 0;
+    pthread_rwlock_rdlock(&table_lock);
+    auto next = live->upper_bound(address);
+    Allocation* below = nullptr;
+    if (next != live->begin()) {
+        below = std::prev(next)->second;
+        if (address - below->base < below->size) {
+            *base = below->base;
+            *size = below->size;
+            state = 1;
+        }
+    }
+    if (!state) {
+        auto f = freed->upper_bound(address);
+        if (f != freed->begin()) {
+            --f;
+            if (address - f->first < f->second) {
+                *base = f->first;
+                *size = f->second;
+                state = 2;
+            }
+        }
+    }
+    if (!state && address - arena_base < arena_size) {
+        Allocation* above = next == live->end() ? nullptr : next->second;
+        Allocation* nearest = below;
+        if (!below || (above && above->base - address < address - (below->base + below->size)))
+            nearest = above;
+        if (nearest) {
+            *base = nearest->base;
+            *size = nearest->size;
+        }
+    }
+    pthread_rwlock_unlock(&table_lock);
+    return state;
+}
+
+// The live allocation that holds [address, address + bytes), or null. Cached per worker: a
+// kernel goes back and forth between few arrays.
+static Allocation* find_live(uintptr_t address, uintptr_t bytes) {
+    const uint32_t generation = table_generation.load(std::memory_order_acquire);
+    if (hot.cache_generation == generation) {
+        for (int i = 0; i < 2; i++) {
+            const uintptr_t offset = address - hot.cached_low[i];
+            if (offset < hot.cached_size[i] && bytes <= hot.cached_size[i] - offset)
+                return hot.cached[i];
+        }
+    } else {
+        hot.cached_size[0] = hot.cached_size[1] = 0;
+        hot.cache_generation = generation;
+    }
+    Locked guard;
+    pthread_rwlock_rdlock(&table_lock);
+    Allocation* found = nullptr;
+    auto next = live->upper_bound(address);
+    if (next != live->begin()) {
+        Allocation* a = std::prev(next)->second;
+        if (address - a->base < a->size && bytes <= a->size - (address - a->base)) {
+            found = a;
+            a->touched = true;
+            const uint32_t slot = hot.cache_next++ & 1;
+            hot.cached_low[slot] = a->base;
+            hot.cached_size[slot] = a->size;
+            hot.cached[slot] = a;
+        }
+    }
+    pthread_rwlock_unlock(&table_lock);
+    return found;
+}
+
+// The host wrote [address, address + bytes): remembered when it covers the whole allocation, so
+// that a value equal to the pattern of unwritten memory is believed.
+CUSIM_API void cs_mark_written(uint64_t address, uint64_t bytes) {
+    pthread_rwlock_wrlock(&table_lock);
+    auto it = live->find(address);
+    if (it != live->end() && bytes >= it->second->size) it->second->host_written = true;
+    pthread_rwlock_unlock(&table_lock);
+}
+
+CUSIM_API void cs_memory(uint64_t* used, uint64_t* capacity, uint64_t* low, uint64_t* bytes) {
+    pthread_rwlock_rdlock(&table_lock);
+    *used = bytes_in_use;
+    *capacity = bytes_capacity;
+    *low = arena_base;
+    *bytes = arena_size;
+    pthread_rwlock_unlock(&table_lock);
+}

@@ -1,0 +1,2 @@
+// The engine's native half, one translation unit: memory, shadow, fibres, hooks, workers.
+#include "launch.h"

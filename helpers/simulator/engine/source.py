@@ -1,0 +1,191 @@
+"""A light reading of CUDA source: which kernels it has and what must be rewritten for C++.
+
+It is no parser. Comments and strings are blanked, braces are followed so that namespaces are
+known, and a few patterns are looked for. What it does not see (a kernel made by a macro, or in an
+included file) it sees when given the preprocessor's output.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+_HIDDEN = re.compile(
+    r'R"(?P<raw>[^\s()\\]{0,16})\(.*?\)(?P=raw)"'
+    r"|//(?:[^\\\n]|\\.|\\\n)*|/\*.*?\*/"
+    r'|"(?:[^"\\\n]|\\.)*"|(?<![0-9A-Fa-f])\'(?:[^\'\\\n]|\\.)+\'',
+    re.DOTALL,
+)
+_TOKEN = re.compile(r"[A-Za-z_]\w*|::|[{}();<>,=\[\]]|\n")
+_NOT_A_NAME = {"void", "static", "inline", "extern", "__launch_bounds__", "__attribute__",
+               "__align__", "__global__", "__cluster_dims__", "__forceinline__", "__noinline__",
+               "alignas", "const", "__maxnreg__", "noexcept", "auto", "__restrict__",
+               "__block_size__", "decltype"}  # fmt: skip
+
+
+@dataclass
+class Kernel:
+    """A kernel found in the source."""
+
+    name: str
+    """As it is called from outside, with its namespace."""
+    is_template: bool
+    launch_bounds: str = ""
+    """The first argument of ``__launch_bounds__``, as text; empty when there is none."""
+
+
+@dataclass
+class Scan:
+    """What :func:`scan` found."""
+
+    kernels: list[Kernel] = field(default_factory=list)
+    dynamic_shared: list[str] = field(default_factory=list)
+    """Names of ``extern __shared__`` arrays, mangled as the compiler does."""
+    static_at_namespace: list[int] = field(default_factory=list)
+    """Where ``static`` stands before a device variable or function at namespace scope."""
+    needs_preprocessor: bool = False
+    includes: list[str] = field(default_factory=list)
+
+
+def blank(source: str) -> str:
+    """The source with comments, strings and characters blanked, every position kept."""
+    return _HIDDEN.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), source)
+
+
+def scan(source: str) -> Scan:
+    """Look through CUDA source text."""
+    result = Scan()
+    text = blank(source)
+    lines = []
+    for line in text.split("\n"):
+        if line.lstrip().startswith("#"):
+            if "__global__" in line:
+                result.needs_preprocessor = True
+            line = " " * len(line)
+        lines.append(line)
+    for found in re.finditer(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">\n]+)[">]', source, re.M):
+        result.includes.append(found.group(2))
+        if found.group(1) == '"':
+            result.needs_preprocessor = True
+    text = "\n".join(lines)
+    _walk(text, result)
+    return result
+
+
+def _walk(text: str, result: Scan) -> None:
+    """Follow the braces; look at each declaration that begins at namespace scope."""
+    # A namespace's name, "" for extern "C", None inside anything else.
+    scopes: list[str | None] = []
+    tokens = [(m.group(), m.start()) for m in _TOKEN.finditer(text) if m.group() != "\n"]
+    i = start = parens = 0
+    while i < len(tokens):
+        token, position = tokens[i]
+        at_namespace = None not in scopes
+        if token == "(":
+            parens += 1
+        elif token == ")":
+            parens = max(0, parens - 1)
+        elif token == "{":
+            words = [word for word, _ in tokens[start:i]]
+            if at_namespace and "namespace" in words and "(" not in words:
+                name = "::".join(words[words.index("namespace") + 1 :: 2])
+                scopes.append(name)
+            elif at_namespace and words == ["extern"]:
+                scopes.append("")
+            else:
+                if at_namespace:
+                    _declaration(tokens[start:i], scopes, text, result)
+                scopes.append(None)
+            start = i + 1
+            parens = 0
+        elif token == "}":
+            if scopes:
+                scopes.pop()
+            start = i + 1
+            parens = 0
+        elif token == ";" and parens == 0:
+            if at_namespace:
+                _declaration(tokens[start:i], scopes, text, result)
+            start = i + 1
+        elif token == "__shared__":
+            _shared(tokens, i, scopes, result)
+        i += 1
+
+
+def _declaration(
+    tokens: list[tuple[str, int]], scopes: list[str | None], text: str, result: Scan
+) -> None:
+    words = [word for word, _ in tokens]
+    if "static" in words and ("__device__" in words or "__constant__" in words):
+        result.static_at_namespace.append(tokens[words.index("static")][1])
+    if "__global__" not in words:
+        return
+    depth = 0
+    for i, word in enumerate(words):
+        if word == "(":
+            previous = words[i - 1] if i else ""
+            if depth == 0 and re.match(r"[A-Za-z_]", previous) and previous not in _NOT_A_NAME:
+                scope = [name for name in scopes if name]
+                name = "::".join([*scope, previous])
+                bound = ""
+                if "__launch_bounds__" in words:
+                    at = tokens[words.index("__launch_bounds__")][1]
+                    bound = _first_argument(text, at + len("__launch_bounds__"))
+                if all(name != kernel.name for kernel in result.kernels):
+                    result.kernels.append(Kernel(name, "template" in words, bound))
+                return
+            depth += 1
+        elif word == ")":
+            depth -= 1
+
+
+def _first_argument(text: str, at: int) -> str:
+    opening = text.index("(", at)
+    depth = 0
+    for i in range(opening, len(text)):
+        if text[i] == "(":
+            depth += 1
+        elif text[i] == ")":
+            depth -= 1
+        if (depth == 0 and text[i] == ")") or (depth == 1 and text[i] == ","):
+            return text[opening + 1 : i].strip()
+    return ""
+
+
+def _shared(tokens: list[tuple[str, int]], i: int, scopes: list[str | None], result: Scan) -> None:
+    """An ``extern __shared__`` declaration: find the name before ``[]``."""
+    before = i - 1
+    while before >= 0 and tokens[before][0] not in (";", "{", "}"):
+        if tokens[before][0] == "extern":
+            break
+        before -= 1
+    else:
+        return
+    if before < 0 or tokens[before][0] != "extern":
+        return
+    namespaces = []
+    for scope in scopes:
+        if scope is None:
+            break
+        namespaces += [part for part in scope.split("::") if part]
+    for j in range(i, len(tokens) - 1):
+        word = tokens[j][0]
+        if word == ";":
+            break
+        if tokens[j + 1][0] == "[" and re.match(r"[A-Za-z_]", word):
+            name = word
+            if namespaces:
+                name = "_ZN" + "".join(f"{len(n)}{n}" for n in [*namespaces, word]) + "E"
+            if name not in result.dynamic_shared:
+                result.dynamic_shared.append(name)
+
+
+def rewrite(source: str, found: Scan) -> str:
+    """The source as the C++ compiler gets it, of the same length and with the same lines.
+
+    ``static`` goes from device variables at namespace scope: the compiler would take one that no
+    kernel writes for a constant, though the host writes it.
+    """
+    for position in found.static_at_namespace:
+        source = source[:position] + " " * len("static") + source[position + len("static") :]
+    return source
