@@ -17,6 +17,7 @@ from pathlib import Path
 from . import runner
 from .collect import RECORDED, Program, programs
 
+SECONDS_WITH_COMPILATION = 45  # the first pass fills the library's cache of kernels
 ERROR_NAME = re.compile(r"\b([A-Z]\w*(?:Error|Exception))\b")
 
 
@@ -33,13 +34,15 @@ def doubts(program: Program, first: runner.Answer, second: runner.Answer) -> lis
     for run, answer in (("first", first), ("second", second)):
         if answer.trouble:
             found.append(f"{run} run: {answer.trouble}")
+        if answer.broken and not program.alone:
+            found.append(f"{run} run: mark it alone, it left a broken context ({answer.broken})")
     announced = set(ERROR_NAME.findall(program.says))
     if first.error and first.error not in announced:
         found.append(f"ended with {first.error}, which its docstring does not name: "
                      f"{first.output[-1] if first.output else ''}")
     if announced and not any(name in line for name in announced for line in first.output):
         found.append(f"its docstring names {', '.join(sorted(announced))}, but it was not seen")
-    if not first.output and not first.trouble:
+    if first.output == ["(no output)"]:
         found.append("printed nothing")
     return found
 
@@ -69,8 +72,8 @@ def main() -> int:
     print(f"Recording {len(chosen)} programs twice on {about['device']}, CuPy {about['cupy']}, "
           f"{options.jobs} processes at a time.", flush=True)
     passes = []
-    for number in (1, 2):
-        passes.append(runner.run(chosen, options.jobs))
+    for number, seconds in ((1, SECONDS_WITH_COMPILATION), (2, runner.SECONDS)):
+        passes.append(runner.run(chosen, options.jobs, seconds))
         print(f"Pass {number} done after {time.monotonic() - begun:.0f} s.", flush=True)
     first, second = passes
 
@@ -78,9 +81,7 @@ def main() -> int:
     for program in chosen:
         a, b = first[program.name], second[program.name]
         looks[program.name] = doubts(program, a, b)
-        if a.output != b.output:
-            unstable[program.name] = [a.output, b.output]
-        elif not program.alone and a.trouble or not a.output:
+        if a.output != b.output or a.trouble or b.trouble:
             unstable[program.name] = [a.output or [a.trouble], b.output or [b.trouble]]
         else:
             answers[program.name] = a.output

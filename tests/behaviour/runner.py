@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import queue
 import subprocess
 import sys
 import tempfile
 import threading
-from collections import defaultdict
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from .collect import HERE, ROOT, Program
 
-SECONDS = 20  # for one program, its kernels' compilation included
+SECONDS = 20  # for one program whose kernels are in the cache
 SECONDS_TO_START = 90  # imports, a context, and the first kernel, with every core busy
 
 
 @dataclass
 class Answer:
-    """What a program printed, the exception it ended with, and what went wrong in running it."""
+    """What a program printed, the exception it ended with, and what went wrong beside it."""
 
     output: list[str] = field(default_factory=list)
     error: str = ""
-    trouble: str = ""
+    trouble: str = ""  # why there is no answer
+    broken: str = ""  # what the device said after the program
 
 
 def cores() -> int:
@@ -51,7 +52,8 @@ class Worker:
             text=True, encoding="utf-8",
         )
         self.lines = queue.Queue()
-        threading.Thread(target=self._listen, daemon=True).start()
+        self.listener = threading.Thread(target=self._listen, daemon=True)
+        self.listener.start()
         try:
             with self.process.stdin as stdin:
                 json.dump(wanted, stdin)
@@ -71,12 +73,14 @@ class Worker:
             raise TimeoutError(f"no answer within {seconds} s") from None
         return None if line is None else json.loads(line)
 
-    def end(self) -> str:
+    def end(self, hangs: bool = False) -> str:
         """End the process; return its exit status and the last lines of its standard error."""
-        if self.process.poll() is None and self.lines.empty():
+        try:
+            status = self.process.wait(0 if hangs else SECONDS)
+        except subprocess.TimeoutExpired:
             self.process.kill()
-        status = self.process.wait()
-        self.process.stdout.close()
+            status = self.process.wait()
+        self.listener.join(SECONDS)
         self.stderr.seek(0)
         tail = " / ".join(self.stderr.read().strip().splitlines()[-3:])
         self.stderr.close()
@@ -89,12 +93,10 @@ def ask(wanted="names") -> tuple[dict, dict | None]:
     try:
         greeting = worker.hear(SECONDS_TO_START)
         report = worker.hear(SECONDS_TO_START) if greeting and "ready" in greeting else None
-    except TimeoutError as error:
-        greeting, report = None, None
-        problem = str(error)
-    else:
         problem = ""
-    ended = worker.end()
+    except TimeoutError as error:
+        greeting, report, problem = None, None, str(error)
+    ended = worker.end(hangs=bool(problem))
     return greeting or {"absent": problem or ended}, report
 
 
@@ -104,23 +106,22 @@ def _run_group(names: list[str], seconds: float) -> dict[str, Answer]:
     left = list(names)
     while left:
         worker = Worker(left)
-        limit, broken, trouble = SECONDS_TO_START, False, ""
+        broken, trouble, hangs = "", "", False
         try:
-            greeting = worker.hear(limit)
+            greeting = worker.hear(SECONDS_TO_START)
             if greeting is None or "ready" not in greeting:
                 trouble = "the worker did not start: " + str((greeting or {}).get("absent", ""))
-            limit = seconds
             while left and not trouble:
-                report = worker.hear(limit)
+                report = worker.hear(seconds)
                 if report is None:
                     break
-                broken = bool(report["broken"])
-                note = f"left a broken context: {report['broken']}" if broken else ""
-                answers[report["name"]] = Answer(report["output"], report["error"], note)
+                broken = report["broken"]
+                answer = Answer(report["output"], report["error"], broken=broken)
+                answers[report["name"]] = answer
                 left.remove(report["name"])
         except TimeoutError as error:
-            trouble = str(error)
-        ended = worker.end()
+            trouble, hangs = str(error), True
+        ended = worker.end(hangs)
         if trouble.startswith("the worker"):
             return answers | {name: Answer(trouble=f"{trouble} ({ended})") for name in left}
         if left and not broken:  # the first one left hung, or took the process down
@@ -131,7 +132,7 @@ def _run_group(names: list[str], seconds: float) -> dict[str, Answer]:
 def run(
     programs: Iterable[Program], jobs: int | None = None, seconds: float = SECONDS
 ) -> dict[str, Answer]:
-    """Run programs: a chapter shares a process, a program marked `alone` has its own.
+    """Run programs: many share a process, one that is marked `alone` has its own.
 
     Parameters
     ----------
@@ -147,12 +148,13 @@ def run(
         By program name, in the order given.
     """
     programs = list(programs)
-    groups = defaultdict(list)
-    for program in programs:
-        groups[program.name if program.alone else program.chapter].append(program.name)
+    jobs = jobs or cores()
+    shared = [program.name for program in programs if not program.alone]
+    size = max(8, math.ceil(len(shared) / (4 * jobs)))  # starting a process takes seconds
+    groups = [shared[first:first + size] for first in range(0, len(shared), size)]
+    groups += [[program.name] for program in programs if program.alone]
     answers: dict[str, Answer] = {}
-    with ThreadPoolExecutor(jobs or cores()) as pool:
-        longest_first = sorted(groups.values(), key=len, reverse=True)
-        for part in pool.map(lambda names: _run_group(names, seconds), longest_first):
+    with ThreadPoolExecutor(jobs) as pool:
+        for part in pool.map(lambda names: _run_group(names, seconds), groups):
             answers |= part
     return {program.name: answers[program.name] for program in programs}

@@ -22,6 +22,7 @@ from .collect import ROOT, programs
 
 FACES = ROOT / "helpers" / "simulator" / "faces"
 PATH = re.compile(r"(?<![\w.])(?:/[\w.+-]+){2,}")
+SUGGESTION = re.compile(r"\. Did you mean:? '[^']*'\?$")  # Python's own, from 3.13 on
 ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{5,}\b")
 
 MODULES = (
@@ -63,7 +64,8 @@ def describe(error: BaseException) -> str:
     name = name_of(type(error))
     if name.endswith(".CompileException"):
         return f"{name}: (the compiler's log)"
-    return normal(f"{name}: {error}").rstrip(": ")
+    text = SUGGESTION.sub("", f"{name}: {error}")
+    return normal(text).rstrip(": ")
 
 
 def show_warning(message, category, *_):
@@ -77,9 +79,11 @@ class Capture:
     def __init__(self):
         self._file = tempfile.TemporaryFile()
         os.dup2(self._file.fileno(), 1)
-        try:
-            self._flush_c = ctypes.CDLL(None).fflush
-        except (OSError, TypeError, AttributeError):
+        try:  # the device's printf goes through C's stdout: it must not wait in a buffer there
+            libc = ctypes.CDLL(None)
+            libc.setvbuf(ctypes.c_void_p.in_dll(libc, "stdout"), None, 2, 0)
+            self._flush_c = libc.fflush
+        except (OSError, TypeError, AttributeError, ValueError):
             self._flush_c = None
 
     def take(self) -> str:
@@ -162,7 +166,7 @@ def run(program, capture: Capture) -> dict:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.showwarning = show_warning
-            exec(program.code(), namespace)  # noqa: S102
+            exec(program.code(), namespace)
     except Exception as error:
         report["error"] = type(error).__name__
         final = describe(error) + "\n"
@@ -170,7 +174,7 @@ def run(program, capture: Capture) -> dict:
     namespace.clear()
     gc.collect()
     broken = broken_context()
-    report["output"] = (normal(capture.take()) + final).splitlines()
+    report["output"] = (normal(capture.take()) + final).splitlines() or ["(no output)"]
     report["broken"] = broken
     return report
 

@@ -50,7 +50,7 @@ def string_dtype_is_refused():
 
 
 def structured_dtype_is_refused():
-    """A structured array is not what kernels can work with: ValueError."""
+    """A structured array: kept or refused with a ValueError, as recorded."""
     x = cp.asarray(np.zeros(2, dtype=[("a", "i4"), ("b", "f4")]))
     print(x.dtype, x["a"])
 

@@ -89,7 +89,8 @@ def einsum_of_common_forms():
     """Trace, transpose, diagonal, sum, product, batch and outer."""
     x = cp.arange(4.0).reshape(2, 2)
     print(cp.einsum("ii", x), cp.einsum("ij->ji", x).tolist(), cp.einsum("ii->i", x))
-    print(cp.einsum("ij->i", x), cp.einsum("ij,jk", x, x).tolist(), cp.einsum("i,j->ij", x[0], x[1]))
+    print(cp.einsum("ij->i", x), cp.einsum("ij,jk", x, x).tolist())
+    print(cp.einsum("i,j->ij", x[0], x[1]).tolist())
     print(cp.einsum("...ij,...jk", cp.ones((3, 2, 2)), x).shape)
 
 
@@ -147,7 +148,8 @@ def einsum_bad_character():
 def einsum_dtype():
     """einsum promotes its operands; dtype= sets the result."""
     print(cp.einsum("i,i->i", cp.ones(2, "f4"), cp.ones(2, "f8")).dtype)
-    print(cp.einsum("i->", cp.ones(2, "i4"), dtype="f4").dtype, cp.einsum("i->", cp.ones(2, "i4")).dtype)
+    x = cp.ones(2, "i4")
+    print(cp.einsum("i->", x, dtype="f4").dtype, cp.einsum("i->", x).dtype)
 
 
 def einsum_broadcasts_length_one():

@@ -115,7 +115,7 @@ def python_sum_and_loops():
 
 def string_formatting_of_percent():
     """%d and %f convert a 0-d array."""
-    print("%.2f" % cp.array(1.5), "%d" % cp.array(3))
+    print("%.2f" % cp.array(1.5), "%d" % cp.array(3))  # noqa: UP031
 
 
 def empty_index_of_zero_d():
