@@ -1,8 +1,10 @@
 """Finds the programs without importing their files, so also where there is no CuPy.
 
 A file in `programs/<library>/` is a chapter; each of its functions is a program. The docstring
-says which behaviour the program shows, and names the exception if it ends with one. The body is
-run as a module of its own, after the chapter's other statements (imports, kernels).
+says which behaviour the program shows, and names the exception if it ends with one (the recorder
+lists those that did not, or ended otherwise). "As recorded" stands where the answer is the only
+specification. The body is run as a module of its own, in a fresh namespace, after the chapter's
+other statements (imports, kernels, classes).
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def doubts(program: Program, first: runner.Answer, second: runner.Answer) -> lis
         if answer.broken and not program.alone:
             found.append(f"{run} run: mark it alone, it left a broken context ({answer.broken})")
     announced = set(ERROR_NAME.findall(program.says))
-    if first.error and first.error not in announced:
+    if first.error and first.error not in re.findall(r"\w+", program.says):
         found.append(f"ended with {first.error}, which its docstring does not name: "
                      f"{first.output[-1] if first.output else ''}")
     if announced and not any(name in line for name in announced for line in first.output):
@@ -94,16 +94,18 @@ def main() -> int:
         write(options.out / "cupy.json", header | {"answers": answers, "unstable": unstable})
         if report and "names" in report:
             write(options.out / "names.json", header | {"names": report["names"]})
-        print(f"Wrote {options.out.name}/cupy.json and {options.out.name}/names.json: "
-              f"{len(answers)} answers.")
+            print(f"Wrote {options.out.name}/names.json.")
+        else:
+            print("The public names could NOT be read: names.json is not written.")
+        print(f"Wrote {options.out.name}/cupy.json: {len(answers)} answers.")
 
     print(f"\n{len(unstable)} without one clear answer (stored as \"unstable\"):")
     for name, pair in unstable.items():
-        print(f"  {name}\n    1: {pair[0]}\n    2: {pair[1]}")
+        print(f"  {name}", *(f"    {str(one)[:300]}" for one in pair), sep="\n")
     suspicious = {name: found for name, found in looks.items() if found}
     print(f"\n{len(suspicious)} to look at:")
     for name, found in suspicious.items():
-        print(f"  {name}", *(f"    {line}" for line in found), sep="\n")
+        print(f"  {name}", *(f"    {line[:200]}" for line in found), sep="\n")
     return 1 if unstable else 0
 
 

@@ -104,6 +104,7 @@ def _run_group(names: list[str], seconds: float) -> dict[str, Answer]:
     """Run programs in one worker, and in a new one after each that breaks or hangs it."""
     answers: dict[str, Answer] = {}
     left = list(names)
+    starts_to_lose = 1  # with every core busy a process may fail to get its context
     while left:
         worker = Worker(left)
         broken, trouble, hangs = "", "", False
@@ -123,6 +124,9 @@ def _run_group(names: list[str], seconds: float) -> dict[str, Answer]:
             trouble, hangs = str(error), True
         ended = worker.end(hangs)
         if trouble.startswith("the worker"):
+            if starts_to_lose:
+                starts_to_lose -= 1
+                continue
             return answers | {name: Answer(trouble=f"{trouble} ({ended})") for name in left}
         if left and not broken:  # the first one left hung, or took the process down
             answers[left.pop(0)] = Answer(trouble=trouble or f"the process died, {ended}")

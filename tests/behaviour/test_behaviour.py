@@ -10,6 +10,7 @@ from helpers import backend
 
 from . import runner
 from .collect import RECORDED, programs
+from .record import doubts
 from .worker import FACES, describe, normal
 
 PROGRAMS = programs()
@@ -88,6 +89,15 @@ def test_errors_are_recorded_without_what_differs_between_machines():
         "OSError: no <path> at <address>"
     )
     assert normal("a/b 1/2 0x1F") == "a/b 1/2 0x1F"
+
+
+def test_the_recorder_doubts_what_its_programs_do_not_announce():
+    program = next(one for one in PROGRAMS if one.name == "arrays.missing_functions")
+    expected = runner.Answer(["AttributeError: no geomspace"], "AttributeError")
+    typing_error = runner.Answer(["NameError: name 'cpp' is not defined"], "NameError")
+    assert doubts(program, expected, expected) == []
+    assert len(doubts(program, typing_error, typing_error)) == 2
+    assert "hung" in doubts(program, expected, runner.Answer(trouble="it hung"))[0]
 
 
 # what a device, or the simulator, must answer

@@ -69,7 +69,7 @@ def status_of_an_error():
     try:
         cp.cuda.runtime.setDevice(99)
     except cp.cuda.runtime.CUDARuntimeError as error:
-        print(error.status, error, cp.cuda.runtime.cudaErrorInvalidValue)
+        print(error.status, error)
 
 
 def driver_error_of_a_launch():

@@ -148,8 +148,14 @@ def einsum_bad_character():
 def einsum_dtype():
     """einsum promotes its operands; dtype= sets the result."""
     print(cp.einsum("i,i->i", cp.ones(2, "f4"), cp.ones(2, "f8")).dtype)
+    x = cp.ones(2, "f4")
+    print(cp.einsum("i->", x, dtype="f8").dtype, cp.einsum("i->", x).dtype)
+
+
+def einsum_of_small_integers():
+    """A sum of int32 by einsum: its type is recorded."""
     x = cp.ones(2, "i4")
-    print(cp.einsum("i->", x, dtype="f4").dtype, cp.einsum("i->", x).dtype)
+    print(cp.einsum("i->", x).dtype, cp.einsum("i,i", x, x).dtype)
 
 
 def einsum_broadcasts_length_one():
