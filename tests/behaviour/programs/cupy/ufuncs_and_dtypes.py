@@ -41,7 +41,7 @@ def result_type():
 
 
 def division_of_integers():
-    """True division of integers is float64; floor division by zero gives 0 or -1, no warning."""
+    """True division of integers is float64; // and % round towards minus infinity."""
     print((cp.array([1, 2]) / 2).dtype, cp.array([7, -7]) // 2, cp.array([7, -7]) % 3)
 
 
@@ -352,3 +352,8 @@ def longdouble_is_refused():
 def datetime_is_refused():
     """There are no dates on a GPU: ValueError."""
     cp.array(np.array(["2024-01-01"], dtype="M8[D]"))
+
+
+def integer_division_by_zero():
+    """Integers divided by zero raise nothing and warn of nothing: the values are recorded."""
+    print(cp.array([1, -1, 0]) // 0, cp.array([1, -1, 0]) % 0)
