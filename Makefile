@@ -41,7 +41,6 @@ publish:  ## write the course's address into badges and setup cells (REPO=owner/
 
 bench:  ## measure this machine and write the labelled data that lessons show
 	@$(INSTALL) run -m helpers.authoring bench $(ARGS)
-	@$(INSTALL) run -m helpers.simulator.benchmark
 
 clean:  ## remove .venv and what builds and tests leave behind
 	rm -rf .venv build *.egg-info .pytest_cache .ruff_cache

@@ -12,6 +12,7 @@ import argparse
 import copy
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -294,6 +295,8 @@ def main(arguments: list[str] | None = None) -> int:
                 print(f"{path}: recorded")
         elif options.command == "bench":
             print(bench().relative_to(ROOT))
+            # A program of its own: the engine's threads and signal handlers stay out of here.
+            subprocess.run([sys.executable, "-m", "helpers.simulator.benchmark"], check=True)
         else:
             print("\n".join(publish(options.repository)) or "nothing to change")
     except AuthoringError as error:
