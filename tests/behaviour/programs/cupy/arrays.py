@@ -49,12 +49,6 @@ def string_dtype_is_refused():
     cp.array(["a", "b"])
 
 
-def structured_dtype_is_refused():
-    """A structured array: kept or refused with a ValueError, as recorded."""
-    x = cp.asarray(np.zeros(2, dtype=[("a", "i4"), ("b", "f4")]))
-    print(x.dtype, x["a"])
-
-
 def ragged_list_is_refused():
     """Rows of unequal length are a ValueError."""
     cp.array([[1, 2], [3]])
@@ -83,11 +77,6 @@ def asarray_of_a_device_array_is_itself():
 def asarray_takes_no_stream():
     """cp.asarray has no stream argument (set and get do): TypeError."""
     cp.asarray(np.arange(3), stream=cp.cuda.Stream.null)
-
-
-def asarray_copy_false():
-    """copy=False on a NumPy array is a ValueError: it cannot be done without a copy."""
-    cp.asarray(np.arange(3), copy=False)
 
 
 def asarray_keeps_order():
@@ -353,12 +342,6 @@ def empty_arrays():
 def device_attribute():
     """Every array knows its device."""
     print(cp.zeros(2).device, cp.zeros(2).device.id)
-
-
-def tolist_item_and_bytes():
-    """tolist, item and tobytes bring values to the host."""
-    x = cp.array([[1, 2], [3, 4]], dtype=cp.int16)
-    print(x.tolist(), x[1, 1].item(), x.item(2), x.tobytes())
 
 
 def pad_and_tile():

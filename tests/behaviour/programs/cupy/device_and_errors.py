@@ -64,28 +64,6 @@ def exception_classes():
     print(cp.cuda.compiler.CompileException.__mro__[1].__name__)
 
 
-def status_of_an_error():
-    """A CUDARuntimeError has the number in status."""
-    try:
-        cp.cuda.runtime.setDevice(99)
-    except cp.cuda.runtime.CUDARuntimeError as error:
-        print(error.status, error)
-
-
-def driver_error_of_a_launch():
-    """A CUDADriverError has its number and its name."""
-    kernel = cp.RawKernel('extern "C" __global__ void k() {}', "k")
-    try:
-        kernel((1,), (2000,), ())
-    except cp.cuda.driver.CUDADriverError as error:
-        print(error.status, error)
-
-
-def error_names_of_numpy():
-    """AxisError, ComplexWarning and others are NumPy's."""
-    print(cp.exceptions.AxisError is np.exceptions.AxisError)
-
-
 def peek_and_last_error():
     """A failed launch leaves nothing behind: the next operation works."""
     kernel = cp.RawKernel('extern "C" __global__ void k() {}', "k")

@@ -110,11 +110,6 @@ def default_bit_generator():
     print(type(rng).__name__, type(rng.bit_generator).__name__)
 
 
-def generator_refuses_unknown_dtypes():
-    """random(dtype=int) is a TypeError."""
-    cp.random.default_rng(0).random(2, dtype=cp.int32)
-
-
 def random_state_is_its_own():
     """RandomState objects are independent and repeat by seed."""
     a, b = cp.random.RandomState(1), cp.random.RandomState(1)

@@ -64,15 +64,6 @@ def fuse_with_both():
     f(cp.arange(3), np.arange(3))
 
 
-def fuse_with_if():
-    """A condition on an array's value is an Exception."""
-    @cp.fuse()
-    def f(x):
-        return x if x > 0 else -x
-
-    f(cp.arange(3))
-
-
 def fuse_with_where():
     """cp.where does it."""
     @cp.fuse()
@@ -193,16 +184,6 @@ def vectorize_with_signature():
 def vectorize_with_excluded():
     """excluded is a NotImplementedError."""
     cp.vectorize(lambda x: x + 1, excluded=[0])
-
-
-def vectorize_of_numpy_functions():
-    """Functions of NumPy and CuPy are known inside, NumPy arrays as arguments are not."""
-    @cp.vectorize
-    def f(x):
-        return cp.sqrt(x)
-
-    print(f(cp.array([4.0])))
-    f(np.array([4.0]))
 
 
 def vectorize_with_a_string():

@@ -163,14 +163,6 @@ def synchronize_while_capturing():
 
 
 @alone
-def done_while_capturing():
-    """Asking a capturing stream whether it is done: a value or a CUDARuntimeError."""
-    s = cp.cuda.Stream(non_blocking=True)
-    s.begin_capture()
-    print(s.done)
-
-
-@alone
 def end_after_a_violation():
     """After a violation end_capture is a CUDARuntimeError, too."""
     s = cp.cuda.Stream(non_blocking=True)
@@ -180,17 +172,6 @@ def end_after_a_violation():
     except cp.cuda.runtime.CUDARuntimeError as error:
         print(error)
     s.end_capture()
-
-
-@alone
-def default_stream_while_capturing():
-    """Work on the default stream while a blocking stream captures: a CUDARuntimeError, or it
-    is simply run, as recorded."""
-    s = cp.cuda.Stream()
-    s.begin_capture()
-    x.fill(3)
-    s.end_capture()
-    print(x)
 
 
 def allocation_while_capturing():
@@ -221,19 +202,3 @@ def host_function_in_a_graph():
 def graph_constructor():
     """Graph() is a NotImplementedError."""
     cp.cuda.Graph()
-
-
-def matmul_can_be_captured():
-    """A product by cuBLAS can be captured after it ran once."""
-    s = cp.cuda.Stream(non_blocking=True)
-    a, c = cp.full((4, 4), 2, dtype=cp.float32), cp.zeros((4, 4), dtype=cp.float32)
-    with s:
-        cp.matmul(a, a, out=c)
-        s.synchronize()
-        s.begin_capture()
-        cp.matmul(a, a, out=c)
-        g = s.end_capture()
-        c.fill(0)
-        g.launch()
-        s.synchronize()
-    print(c[0])

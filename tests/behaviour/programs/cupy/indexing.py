@@ -37,11 +37,6 @@ def float_array_index():
     cp.arange(3)[cp.array([0.0, 1.0])]
 
 
-def string_index():
-    """A string as an index is refused with an IndexError."""
-    cp.arange(3)["a"]
-
-
 def two_ellipses():
     """Two ellipses are an IndexError."""
     cp.zeros((2, 3))[..., ...]
@@ -333,11 +328,6 @@ def flat_iterator():
 def contains():
     """value in x compares on the device and asks the host for the answer."""
     print(2 in cp.arange(3), 5 in cp.arange(3))
-
-
-def slice_with_a_device_scalar():
-    """A 0-d device array as a slice bound is a TypeError: no __index__."""
-    cp.arange(3)[: cp.array(2)]
 
 
 def ascending_views_keep_offset():

@@ -79,19 +79,6 @@ def exporter_of_an_old_version():
     print(cp.asarray(Exporter(cp.arange(3), version=2, stream=None)))
 
 
-def exporter_with_stream_zero():
-    """Stream 0 is not allowed by the protocol: ValueError or accepted, as recorded."""
-    print(cp.asarray(Exporter(cp.arange(3), stream=0)))
-
-
-def exporter_that_is_read_only():
-    """The read-only flag is ignored or refused, as recorded (ValueError)."""
-    x = cp.arange(3)
-    y = cp.asarray(Exporter(x, data=(x.data.ptr, True)))
-    y[0] = 9
-    print(x)
-
-
 def exporter_with_a_mask():
     """A mask is not supported: ValueError or NotImplementedError."""
     print(cp.asarray(Exporter(cp.arange(3), mask=cp.array([True, False, True]))))
@@ -145,16 +132,6 @@ def dlpack_to_numpy():
     print(np.from_dlpack(cp.arange(3)))
 
 
-def dlpack_of_a_capsule():
-    """from_dlpack wants an object, not a capsule: a TypeError or an AttributeError."""
-    cp.from_dlpack(cp.arange(3).__dlpack__())
-
-
-def dlpack_of_a_list():
-    """from_dlpack of a list is a TypeError or an AttributeError."""
-    cp.from_dlpack([1, 2])
-
-
 def dlpack_keeps_strides():
     """Strides survive DLPack."""
     x = cp.arange(6).reshape(2, 3).T
@@ -166,20 +143,10 @@ def dlpack_of_booleans():
     print(cp.from_dlpack(cp.array([True])).dtype, cp.from_dlpack(cp.ones(1, "c8")).dtype)
 
 
-def old_dlpack_method():
-    """toDlpack is deprecated, or gone: the warning, or the AttributeError, is recorded."""
-    print(type(cp.arange(3).toDlpack()).__name__)
-
-
 def numpy_protocols():
     """Arrays have __array_ufunc__ and __array_function__, and an __array__ that refuses."""
     x = cp.zeros(1)
     print([hasattr(x, n) for n in ("__array_ufunc__", "__array_function__", "__array__")])
-
-
-def array_api_namespace():
-    """__array_namespace__ is cupy itself."""
-    print(cp.zeros(1).__array_namespace__().__name__)
 
 
 def buffer_protocol():

@@ -68,11 +68,6 @@ def matmul_of_windows_copies():
     print(product.nbytes, pool.total_bytes() - before >= 2 * product.nbytes, product[0, 0, 0])
 
 
-def dot_of_higher_dimensions():
-    """dot sums over the last axis of a and the last but one of b."""
-    print(cp.dot(cp.ones((2, 3, 4)), cp.ones((5, 4, 6))).shape, cp.dot(3, cp.arange(2)))
-
-
 def dot_wrong_shapes():
     """dot of unequal lengths is a ValueError."""
     cp.dot(cp.ones(2), cp.ones(3))
@@ -156,11 +151,6 @@ def einsum_of_small_integers():
     """A sum of int32 by einsum: its type is recorded."""
     x = cp.ones(2, "i4")
     print(cp.einsum("i->", x).dtype, cp.einsum("i,i", x, x).dtype)
-
-
-def einsum_broadcasts_length_one():
-    """A length of one against another length: as recorded (ValueError or broadcast)."""
-    print(cp.einsum("ij,ij->ij", cp.ones((1, 3)), cp.ones((2, 3))).shape)
 
 
 def solve():
@@ -250,11 +240,6 @@ def linalg_missing():
     """multi_dot and svdvals do not exist: AttributeError."""
     print(hasattr(cp.linalg, "multi_dot"), hasattr(cp.linalg, "solve"))
     cp.linalg.svdvals(cp.eye(2))
-
-
-def linalg_error_class():
-    """LinAlgError is NumPy's."""
-    print(cp.linalg.LinAlgError is np.linalg.LinAlgError)
 
 
 def norm_orders():

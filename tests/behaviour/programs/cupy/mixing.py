@@ -160,29 +160,9 @@ def fill_with_numpy():
     print(x)
 
 
-def copyto_from_numpy():
-    """cp.copyto from a NumPy array is a TypeError."""
-    cp.copyto(cp.zeros(3), np.ones(3))
-
-
-def numpy_copyto_from_device():
-    """np.copyto into a NumPy array from a device array is a TypeError."""
-    np.copyto(np.zeros(3), cp.ones(3))
-
-
-def linalg_of_numpy():
-    """cp.linalg.norm of a NumPy array: an exception or a value, as recorded (TypeError)."""
-    print(cp.linalg.norm(np.array([3.0, 4.0])))
-
-
 def isinstance_of_numpy():
     """A cupy.ndarray is no numpy.ndarray."""
     print(isinstance(cp.zeros(1), np.ndarray), cp.ndarray is np.ndarray, cp.float32 is np.float32)
-
-
-def sort_of_numpy():
-    """cp.sort of a NumPy array is a TypeError."""
-    cp.sort(np.array([2, 1]))
 
 
 def asarray_of_a_list_of_both():

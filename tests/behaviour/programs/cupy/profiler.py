@@ -1,7 +1,6 @@
 """cupyx.profiler and the marks for tools."""
 
 import cupy as cp
-import cupyx
 from cupyx.profiler import benchmark, profile, time_range
 
 
@@ -63,12 +62,6 @@ def max_duration_stops():
     print(result.cpu_times.size < 10)
 
 
-def kernels_have_names():
-    """A kernel's name is its benchmark's name, if it has one; else AttributeError."""
-    kernel = cp.RawKernel('extern "C" __global__ void nothing() {}', "nothing")
-    print(benchmark(kernel, ((1,), (1,), ()), n_repeat=1).name)
-
-
 def time_range_context():
     """time_range is a context manager and a decorator."""
     with time_range("step", color_id=1):
@@ -108,12 +101,3 @@ def show_config_fully():
     with contextlib.redirect_stdout(text):
         cp.show_config(_full=True)
     print("cuBLAS Version" in text.getvalue())
-
-
-def allow_synchronize():
-    """cupyx.allow_synchronize(False) makes hidden waits an exception that names itself
-    (DeviceSynchronized or a RuntimeError)."""
-    with cupyx.allow_synchronize(False):
-        x = cp.arange(3) + 1
-        print("arithmetic does not wait")
-        x.get()

@@ -140,16 +140,6 @@ def compile_is_lazy():
     module.get_function("k")
 
 
-def compile_with_a_log():
-    """compile(log_stream=) writes the compiler's warnings there."""
-    import io
-
-    log = io.StringIO()
-    code = 'extern "C" __global__ void k() { int unused_thing = 3; }  // logged'
-    cp.RawModule(code=code).compile(log_stream=log)
-    print("unused_thing" in log.getvalue())
-
-
 def two_kernels_share_a_module():
     """Kernels of one module see the same constants."""
     code = r"""

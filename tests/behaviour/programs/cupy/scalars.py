@@ -35,11 +35,6 @@ def bool_of_many():
     bool(cp.arange(3))
 
 
-def bool_of_none():
-    """The truth of an empty array is False with a warning, or a ValueError, as recorded."""
-    print(bool(cp.zeros(0)))
-
-
 def if_on_a_device_value():
     """if asks the device and waits."""
     x = cp.arange(3)
@@ -85,12 +80,6 @@ def zero_d_with_python_scalar():
 def scalar_types_are_numpys():
     """cp.float32(1) is a NumPy scalar on the host."""
     print(type(cp.float32(1)).__module__, cp.int64 is np.int64, cp.pi == np.pi)
-
-
-def zero_d_assignment_to_numpy():
-    """numpy_array[0] = device scalar is a TypeError."""
-    x = np.zeros(2)
-    x[0] = cp.array(1.0)
 
 
 def zero_d_to_numpy_by_float():

@@ -85,11 +85,6 @@ def searchsorted():
     print(cp.digitize(cp.array([0, 2]), x))
 
 
-def searchsorted_of_a_list():
-    """searchsorted needs device arrays: a list is an AttributeError or a TypeError."""
-    print(cp.searchsorted(cp.array([1, 2]), [2]))
-
-
 def searchsorted_of_a_number():
     """searchsorted of a Python number: a 0-d array or an exception, as recorded."""
     print(cp.searchsorted(cp.array([1, 2, 3]), 2))

@@ -320,11 +320,6 @@ def per_thread_default_stream():
     print(cp.cuda.Stream.ptds.ptr, cp.cuda.Stream(ptds=True) == cp.cuda.Stream.ptds)
 
 
-def null_and_ptds():
-    """null and ptds together are a ValueError."""
-    cp.cuda.Stream(null=True, ptds=True)
-
-
 def cuda_stream_protocol():
     """__cuda_stream__ is (0, pointer)."""
     s = cp.cuda.Stream()
