@@ -23,7 +23,7 @@ Examples
 2000.0
 """
 
-from . import limits
+from . import limits, streams
 from .compiler import find as find_compiler
 from .errors import (
     CompileError,
@@ -34,6 +34,7 @@ from .errors import (
     KernelNotFound,
     OptionError,
     OutOfMemory,
+    StreamError,
 )
 from .faults import (
     AssertionFault,
@@ -96,6 +97,7 @@ __all__ = [
     "Race",
     "SharedOutOfBounds",
     "StackOverflow",
+    "StreamError",
     "UninitialisedRead",
     "UseAfterFree",
     "active_checks",
@@ -112,6 +114,7 @@ __all__ = [
     "lookup",
     "mark_written",
     "set_printer",
+    "streams",
     "usage",
     "use_compiler",
     "view",

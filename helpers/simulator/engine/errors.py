@@ -65,3 +65,17 @@ class OutOfMemory(EngineError, MemoryError):
 
 class InvalidAddress(EngineError, ValueError):
     """A copy, set or view that leaves the allocation it begins in, or begins in none."""
+
+
+class StreamError(EngineError):
+    """A stream, an event or a capture was used in a way that CUDA refuses.
+
+    Attributes
+    ----------
+    code : str
+        The runtime's name for the error, e.g. ``"cudaErrorStreamCaptureUnsupported"``.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code

@@ -279,6 +279,22 @@ def copy(destination: int, source: int, nbytes: int) -> None:
     ctypes.memmove(destination, source, nbytes)
 
 
+def raw_copy(destination: int, source: int, nbytes: int, kind: str) -> None:
+    """Copy bytes between host and device addresses; device ranges are checked.
+
+    ``kind`` is ``"HtoD"``, ``"DtoH"`` or ``"DtoD"``.
+    """
+    if nbytes == 0:
+        return
+    if kind[0] == "D":
+        _check_range(int(source), nbytes, f"copy {kind} (source)")
+    if kind[-1] == "D":
+        _check_range(int(destination), nbytes, f"copy {kind} (destination)")
+    ctypes.memmove(int(destination), int(source), nbytes)
+    if kind[-1] == "D":
+        mark_written(destination, nbytes)
+
+
 def fill(address: int, value: int, count: int, width: int = 1) -> None:
     """Set ``count`` elements of ``width`` bytes (1, 2 or 4) to ``value``, as cuMemsetD8/16/32."""
     if width not in (1, 2, 4):
