@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 
 from cupy_backends.cuda.api import runtime
+
 from helpers.simulator import engine
 
 from . import stream as _streams
