@@ -192,6 +192,26 @@ def place(
     return allocation
 
 
+def succeed(
+    address: int, nbytes: int, *, itemsize: int | None = None, unwritten: bool = True
+) -> tuple[Allocation, Callable[[], None]]:
+    """Place an allocation where one still is that queued work uses.
+
+    Both are valid until the function that comes back is called: queue it where the first one's
+    work is done.
+    """
+    if _runtime().cs_extend(address, nbytes):
+        raise InvalidAddress(f"nothing was placed at address {address:#x}")
+    allocation = _live[address] = Allocation(address, nbytes, None, itemsize)
+
+    def settle() -> None:
+        if _live.get(address) is allocation:
+            _runtime().cs_displace(address)
+            _runtime().cs_place(address, nbytes, unwritten)
+
+    return allocation, settle
+
+
 def displace(address: int) -> None:
     """End an allocation that was placed: a kernel that still uses it is caught.
 

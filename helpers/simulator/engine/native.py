@@ -75,6 +75,7 @@ _FUNCTIONS = {
     "cs_reserve": (c_uint64, [c_uint64, c_uint64]),
     "cs_unreserve": (c_int, [c_uint64]),
     "cs_place": (None, [c_uint64, c_uint64, c_int]),
+    "cs_extend": (c_int, [c_uint64, c_uint64]),
     "cs_displace": (c_int, [c_uint64]),
     "cs_lookup": (c_int, [c_uint64, ctypes.POINTER(c_uint64), ctypes.POINTER(c_uint64)]),
     "cs_mark_written": (None, [c_uint64, c_uint64]),

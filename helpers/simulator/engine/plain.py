@@ -101,6 +101,13 @@ class Plain:
             for start in range(0, size, len(pattern)):
                 ctypes.memmove(address + start, pattern, min(len(pattern), size - start))
 
+    def cs_extend(self, address: int, size: int) -> int:
+        with self._lock:
+            if address not in self._live:
+                return -1
+            self._live[address] = max(size, self._live[address])
+            return 0
+
     def cs_displace(self, address: int) -> int:
         with self._lock:
             size = self._live.pop(address, None)

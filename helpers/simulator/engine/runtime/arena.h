@@ -259,6 +259,20 @@ CUSIM_API void cs_place(uint64_t address, uint64_t size, int fill) {
     if (fill) fill_words(address, size, kUnwritten);
 }
 
+// Lets a placed allocation reach further, for work that is queued on it under two sizes.
+CUSIM_API int cs_extend(uint64_t address, uint64_t size) {
+    pthread_rwlock_wrlock(&table_lock);
+    auto it = live->find(address);
+    const bool found = it != live->end();
+    if (found) {
+        forget_freed(address, size);
+        if (size > it->second->size) it->second->size = size;
+        table_generation++;
+    }
+    pthread_rwlock_unlock(&table_lock);
+    return found ? 0 : -1;
+}
+
 // Ends it. Its bytes stay as they are.
 CUSIM_API int cs_displace(uint64_t address) {
     pthread_rwlock_wrlock(&table_lock);
