@@ -295,3 +295,12 @@ def memsetAsync(ptr: int, value: int, size: int, stream: int) -> None:
     """Queue setting bytes on a stream."""
     if size:
         _stream(stream).fill(ptr, value, size)
+
+
+# memory
+
+
+def memGetInfo() -> tuple[int, int]:
+    """Free and total bytes of the device."""
+    used, capacity = engine.usage()
+    return capacity - used, capacity
