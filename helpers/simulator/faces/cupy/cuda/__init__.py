@@ -3,6 +3,7 @@
 
 from cupy_backends.cuda.api import driver, runtime
 
-from . import graph, memory, stream
+from . import compiler, function, graph, memory, stream
+from .function import Function, Module
 from .memory import MemoryPointer, alloc, get_allocator, set_allocator
 from .stream import Event, ExternalStream, Stream, get_current_stream, get_elapsed_time
