@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cupy import _host
+from cupy._core import _routines_math
 
 
 def _layout(a, axis, keepdims):
@@ -73,8 +74,9 @@ def _ndarray_mean(a, axis=None, dtype=None, out=None, keepdims=False):
     result = _host.floating(a.dtype) if dtype is None else np.dtype(dtype)
     count = _host.size_of([a.shape[i] for i in axes])
 
+    kind = _routines_math.accumulator(a, axes, result)
+
     def mean(v):
-        kind = _host.wide(result)
         total = np.sum(v, axis=axes, dtype=kind, keepdims=keepdims)
         if kind.kind in "iu":
             return total // count if count else total
