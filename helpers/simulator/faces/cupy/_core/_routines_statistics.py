@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 from cupy import _host
 
 
@@ -95,7 +94,7 @@ def _spread(root):
             around = v - np.true_divide(np.sum(v, axis=axes, keepdims=True), count)
             squares = (around * around.conj()).real if v.dtype.kind == "c" else around * around
             total = np.sum(squares, axis=axes, keepdims=keepdims)
-            value = np.true_divide(total, max(count - ddof, 0))
+            value = np.true_divide(total, count - ddof if count > ddof else np.nan)
             return np.sqrt(value) if root else value
 
         return _host.compute(compute, [a], shape, result, out)
