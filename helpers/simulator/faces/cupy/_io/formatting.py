@@ -23,13 +23,3 @@ def array_str(arr, max_line_width=None, precision=None, suppress_small=None):
 def array2string(a, *args, **kwargs):
     """Return a text of an array, with NumPy's parameters."""
     return np.array2string(_values(a), *args, **kwargs)
-
-
-def format_float_positional(x, *args, **kwargs):
-    """Return a number without an exponent."""
-    return np.format_float_positional(_values(x) if _host.is_array(x) else x, *args, **kwargs)
-
-
-def format_float_scientific(x, *args, **kwargs):
-    """Return a number with an exponent."""
-    return np.format_float_scientific(_values(x) if _host.is_array(x) else x, *args, **kwargs)
