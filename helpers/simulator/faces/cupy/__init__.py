@@ -48,7 +48,7 @@ from cupy._indexing.generate import (  # noqa: F401
     tril_indices, tril_indices_from, triu_indices, triu_indices_from, unravel_index,
 )
 from cupy._indexing.indexing import (  # noqa: F401
-    choose, compress, diagonal, select, take, take_along_axis,
+    choose, compress, diagonal, extract, select, take, take_along_axis,
 )
 from cupy._indexing.insert import (  # noqa: F401
     fill_diagonal, place, put, put_along_axis, putmask,
@@ -76,10 +76,10 @@ from cupy._manipulation.transpose import (  # noqa: F401
     matrix_transpose, moveaxis, rollaxis, swapaxes, transpose,
 )
 from cupy._math.misc import (  # noqa: A004, F401
-    angle, clip, i0, imag, interp, nan_to_num, real, real_if_close, sinc, unwrap,
+    angle, clip, convolve, i0, imag, interp, max, min, nan_to_num, real, real_if_close, sinc,
+    unwrap,
 )
 from cupy._math.rounding import around, fix, round, round_  # noqa: A004, F401
-from cupy._routines import *  # noqa: F403
 from cupy._math.sumprod import (  # noqa: A004, F401
     cumprod, cumproduct, cumsum, cumulative_prod, cumulative_sum, diff, ediff1d, gradient,
     nancumprod, nancumsum, nanprod, nansum, prod, product, sum, trapezoid, trapz,
@@ -89,6 +89,7 @@ Inf = Infinity = PINF = infty = inf
 NAN = NaN = nan
 NINF, NZERO, PZERO = -inf, -0.0, 0.0
 permute_dims = transpose
+amax, amin = max, min
 float_, complex_, cfloat, singlecomplex = float64, complex128, cdouble, complex64
 
 
@@ -155,3 +156,8 @@ def __getattr__(name: str) -> object:
 def __dir__() -> list[str]:
     return sorted({*globals(), *_LAZY})
 
+
+try:
+    from cupy._routines import *  # noqa: F403
+except ModuleNotFoundError:
+    pass

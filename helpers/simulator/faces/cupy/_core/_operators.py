@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cupy._core import _routines_indexing, _routines_math, _routines_statistics
+from cupy._core import _routines_indexing, _routines_math
 from cupy._core._ufunc import operator
 from cupy._core.core import ndarray
 from cupy._math.ufuncs import UFUNCS
@@ -63,10 +63,11 @@ def install() -> None:
         setattr(ndarray, f"__{short}__", _method(UFUNCS[name], name))
     ndarray.__pos__ = _method(UFUNCS["positive"], "positive")
     ndarray.__hash__ = None
-    for name in ("sum", "prod", "all", "any", "cumsum", "cumprod", "clip"):
+    for name in ("sum", "prod", "mean", "var", "std", "all", "any", "cumsum", "cumprod", "argmax",
+                 "argmin", "ptp", "clip"):  # fmt: skip
         setattr(ndarray, name, _method(getattr(_routines_math, name), name))
-    for name in ("max", "min", "argmax", "argmin", "ptp", "mean", "var", "std"):
-        setattr(ndarray, name, _method(getattr(_routines_statistics, f"_ndarray_{name}"), name))
+    ndarray.max = _method(_routines_math.amax, "max")
+    ndarray.min = _method(_routines_math.amin, "min")
     ndarray.conj = _method(UFUNCS["conjugate"], "conj")
     ndarray.conjugate = _method(UFUNCS["conjugate"], "conjugate")
     ndarray.take = _method(_take, "take")
@@ -75,21 +76,19 @@ def install() -> None:
         ("cupy._manipulation.tiling", "repeat"),
         ("cupy._indexing.indexing", "choose"),
         ("cupy._indexing.indexing", "compress"),
+        ("cupy._sorting.search", "searchsorted"),
+        ("cupy.linalg._norms", "trace"),
+        ("cupy.linalg._product", "dot"),
     ):
         setattr(ndarray, name, _late(path, name))
-    for path, name in (
-        ("cupy._sorting.search", "nonzero"),
-        ("cupy._sorting.search", "searchsorted"),
-        ("cupy._core._routines_sorting", "sort"),
-        ("cupy._core._routines_sorting", "argsort"),
-        ("cupy._core._routines_sorting", "partition"),
-        ("cupy._core._routines_sorting", "argpartition"),
-        ("cupy.linalg._product", "trace"),
-        ("cupy._core._routines_linalg", "dot"),
-    ):
-        method = _late(path, name if name == "dot" else f"_ndarray_{name}")
-        method.__name__ = method.__qualname__ = name
-        setattr(ndarray, name, method)
+    ndarray.nonzero = _late("cupy._sorting.search", "nonzero")
+    ndarray.searchsorted = _late("cupy._sorting.search", "_ndarray_searchsorted")
+    ndarray.sort = _late("cupy._sorting.sort", "_ndarray_sort")
+    ndarray.argsort = _late("cupy._sorting.sort", "_ndarray_argsort")
+    ndarray.partition = _late("cupy._sorting.sort", "_ndarray_partition")
+    ndarray.argpartition = _late("cupy._sorting.sort", "_ndarray_argpartition")
+    ndarray.dot = _late("cupy.linalg._product", "_ndarray_dot")
+    ndarray.trace = _late("cupy.linalg._norms", "_ndarray_trace")
     ndarray.__matmul__ = _late("cupy.linalg._product", "matmul")
     ndarray.__rmatmul__ = _reversed_matmul
     ndarray.__imatmul__ = _in_place_matmul

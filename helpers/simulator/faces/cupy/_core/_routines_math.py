@@ -118,6 +118,39 @@ def _total(loop, array, axis, dtype, out, keepdims):
     )  # fmt: skip
 
 
+def extreme(loop: np.ufunc, name: str) -> Callable[..., ndarray]:
+    """``max`` or ``min``."""
+
+    def method(array, axis=None, out=None, keepdims=False):
+        return reduce(
+            array,
+            lambda view, axes, keep: loop.reduce(view, axis=axes, keepdims=keep),
+            array.dtype, axis, out, keepdims, f"CUPY_CUB_{name}",
+        )  # fmt: skip
+
+    return method
+
+
+def position(function: Callable, name: str) -> Callable[..., ndarray]:
+    """``argmax`` or ``argmin``."""
+
+    def method(array, axis=None, dtype=None, out=None, keepdims=False):
+        if array.dtype.kind == "c":
+            raise TypeError("complex argmax/argmin is not supported")
+        if axis is not None:
+            (axis,) = normalize_axes(axis, array.ndim)
+
+        def compute(view, axes, keep):
+            return function(view, axis=axis, keepdims=keep)
+
+        return reduce(
+            array, compute, np.dtype(np.int64 if dtype is None else dtype), axis, out, keepdims,
+            f"CUPY_CUB_{name}",
+        )  # fmt: skip
+
+    return method
+
+
 def truth(loop: np.ufunc) -> Callable[..., ndarray]:
     """``all`` or ``any``."""
 
@@ -161,8 +194,59 @@ def scan(loop: np.ufunc) -> Callable[..., ndarray]:
     return method
 
 
+amax, amin = extreme(np.maximum, "MAX"), extreme(np.minimum, "MIN")
+argmax, argmin = position(np.argmax, "ARGMAX"), position(np.argmin, "ARGMIN")
 all, any = truth(np.logical_and), truth(np.logical_or)  # noqa: A001
 cumsum, cumprod = scan(np.add), scan(np.multiply)
+
+
+def mean(array, axis=None, dtype=None, out=None, keepdims=False) -> ndarray:
+    """Average along axes; float64 for integers, float16 by way of float32."""
+    if dtype is None:
+        dtype = np.dtype(np.float64) if array.dtype.kind in "biu" else array.dtype
+    dtype = core.check_dtype(dtype)
+    wide = accumulator(array, normalize_axes(axis, array.ndim), dtype)
+
+    def compute(view, axes, keep):
+        count = math.prod(view.shape[i] for i in axes)
+        total = np.add.reduce(view, axis=axes, dtype=wide, keepdims=keep)
+        return np.true_divide(total, wide.type(count))
+
+    return reduce(array, compute, dtype, axis, out, keepdims)
+
+
+def var(array, axis=None, dtype=None, out=None, ddof=0, keepdims=False) -> ndarray:
+    """Variance along axes."""
+    if dtype is None:
+        dtype = np.dtype(np.float64) if array.dtype.kind in "biu" else array.dtype
+    dtype = core.check_dtype(dtype)
+    result_dtype = np.dtype(dtype.char.lower()) if dtype.kind == "c" else dtype
+    wide = {"e": np.float32, "f": np.float64, "F": np.complex128}.get(dtype.char, dtype)
+
+    def compute(view, axes, keep):
+        count = math.prod(view.shape[i] for i in axes)
+        middle = np.add.reduce(view, axis=axes, dtype=wide, keepdims=True) / max(count, 1)
+        distance = np.abs(view - middle) ** 2
+        total = np.add.reduce(distance, axis=axes, keepdims=keep)
+        return np.true_divide(total, count - ddof if count > ddof else np.nan)
+
+    return reduce(array, compute, result_dtype, axis, out, keepdims)
+
+
+def std(array, axis=None, dtype=None, out=None, ddof=0, keepdims=False) -> ndarray:
+    """Standard deviation along axes."""
+    from cupy import sqrt
+
+    result = var(array, axis, dtype, None, ddof, keepdims)
+    return sqrt(result, out=out if out is not None else result)
+
+
+def ptp(array, axis=None, out=None, keepdims=False) -> ndarray:
+    """Largest less smallest."""
+    from cupy import subtract
+
+    high, low = amax(array, axis, None, keepdims), amin(array, axis, None, keepdims)
+    return subtract(high, low, out=out)
 
 
 def clip(array, min=None, max=None, out=None) -> ndarray:  # noqa: A002

@@ -55,6 +55,11 @@ def compress(condition, a, axis=None, out=None) -> ndarray:
     return core._apply_now(lambda c, x: np.compress(c, x, axis), [condition, a])
 
 
+def extract(condition, a) -> ndarray:
+    """Elements where a condition holds."""
+    return core._apply_now(np.extract, [condition, core._argument(a)])
+
+
 def diagonal(a, offset=0, axis1=0, axis2=1) -> ndarray:
     """The diagonal: a view."""
     return core._checked(a, "a").diagonal(offset, axis1, axis2)

@@ -68,9 +68,25 @@ def unwrap(p, discont=None, axis=-1, *, period=2 * np.pi):
     return core._apply_now(lambda a: np.unwrap(a, discont, axis, period=period), [p])
 
 
+def convolve(a, v, mode="full"):
+    """Discrete convolution of two vectors."""
+    from cupy._statistics.correlation import _slide
+
+    return _slide(np.convolve, a, v, mode)
+
+
 def interp(x, xp, fp, left=None, right=None, period=None):
     """Linear interpolation."""
     return core._apply_now(
         lambda a, b, c: np.interp(a, b, c, left, right, period), [x, xp, fp]
     )
 
+
+def max(a, axis=None, out=None, keepdims=False):  # noqa: A001
+    """The largest."""
+    return a.max(axis=axis, out=out, keepdims=keepdims)
+
+
+def min(a, axis=None, out=None, keepdims=False):  # noqa: A001
+    """The smallest."""
+    return a.min(axis=axis, out=out, keepdims=keepdims)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cupy._core import _routines_indexing, _routines_math, _routines_statistics
+from cupy._core import _routines_indexing, _routines_math
 from cupy._core._ufunc import ufunc
 
 _BOOLEAN_MINUS = (
@@ -48,11 +48,11 @@ multiply = _make(
     reduction=_reduction(_routines_math.prod), accumulate=_scan(_routines_math.cumprod),
 )  # fmt: skip
 maximum = _make(
-    "maximum", np.maximum, reduction=_reduction(_routines_statistics._ndarray_max),
+    "maximum", np.maximum, reduction=_reduction(_routines_math.amax),
     at=_routines_indexing.at(np.maximum, "iIqQlLfd", "cupy.maximum"),
 )  # fmt: skip
 minimum = _make(
-    "minimum", np.minimum, reduction=_reduction(_routines_statistics._ndarray_min),
+    "minimum", np.minimum, reduction=_reduction(_routines_math.amin),
     at=_routines_indexing.at(np.minimum, "iIqQlLfd", "cupy.minimum"),
 )  # fmt: skip
 bitwise_and = _make(
