@@ -20,7 +20,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 from collections.abc import Iterator
-from ctypes import byref, c_uint64, c_void_p
+from ctypes import byref, c_uint64
 from dataclasses import dataclass, field, fields
 
 from . import faults, memory, native
@@ -99,9 +99,9 @@ class Sample:
 # Name, and how it is summed up over the lines: space, access, attribute.
 _SUMS = {
     f"{space}_{access}_{what}": (space, access, what)
-    for space, whats in (("global", ("requests", "sectors")), ("shared", ("requests", "wavefronts")))
+    for space, unit in (("global", "sectors"), ("shared", "wavefronts"))
     for access in ("load", "store", "atomic")
-    for what in whats
+    for what in ("requests", unit)
 }
 _TOTALS = ("barriers", "warp_operations", "blocks", "warps")
 

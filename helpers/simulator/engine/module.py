@@ -204,7 +204,8 @@ class Module:
         definitions = _definitions(self.options.preprocessor)
         renamed = counters.RENAMED if counted else ""
         return (
-            f'{renamed}{definitions}#line 1 "{self.name}"\n{source.rewrite(self.source, self._scan)}\n'
+            f'{renamed}{definitions}#line 1 "{self.name}"\n'
+            f"{source.rewrite(self.source, self._scan)}\n"
             f'#line 1 "cusim_entries.h"\n{dynamic}'
             "#define CUSIM_EXPORT extern \"C\" __attribute__((visibility(\"default\")))\n"
             "CUSIM_EXPORT __attribute__((no_sanitize(\"thread\"))) "
