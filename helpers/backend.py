@@ -7,13 +7,17 @@ import importlib.util
 import os
 import platform
 import shutil
+import sys
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import TypeVar
 
 CHOICES = ("auto", "cuda", "simulator")
 INSTALL_CUPY = 'python -m pip install "cupy-cuda12x[ctk]"'
 INSTALL_PYCUDA = "python -m pip install pycuda"
+INSTALL_COMPILER = "sudo apt install g++, or python -m pip install ziglang"
+FACES = Path(__file__).resolve().parent / "simulator" / "faces"
 
 T = TypeVar("T")
 
@@ -30,7 +34,7 @@ class Gpu:
 
 @dataclass(frozen=True)
 class Backend:
-    """What `start` found: `name` is "cuda" or "none"; `line` is the sentence it printed."""
+    """What `start` found: `name` is "cuda" or "simulator"; `line` is the sentence it printed."""
 
     name: str
     gpu: Gpu | None
@@ -116,6 +120,45 @@ def _cuda_line(gpu: Gpu, needs: str | None) -> str:
     return line + "."
 
 
+def _use_simulator() -> None:
+    """Put the simulator's libraries first on the path; RuntimeError where real ones are loaded."""
+    for name in ("cupy", "pycuda"):
+        module = sys.modules.get(name)
+        place = getattr(module, "__file__", None) or ""
+        if module is not None and FACES not in Path(place).resolve().parents:
+            raise RuntimeError(
+                f"The real {name} was imported before helpers.start(), and no GPU answers it. "
+                f"Restart the kernel, and call helpers.start() before `import {name}`."
+            )
+    if str(FACES) not in sys.path:
+        sys.path.insert(0, str(FACES))
+        importlib.invalidate_caches()
+
+
+def _simulator_line(gpu: Gpu | None) -> str:
+    why = "no CUDA GPU answers here" if gpu is None else f"instead of {gpu.name}"
+    line = (
+        f"Backend: the course's simulator ({why}): CUDA C++ runs on this processor,\n"
+        f"{cores()} cores, NumPy {version('numpy')}. Its results are a GPU's, its times are not."
+    )
+    if platform.system() != "Linux":
+        return line + " Kernels run on Linux only: on Windows use WSL, or open the course on Colab."
+    compiler = _compiler()
+    if compiler is None:
+        return line + f" Kernels need a C++ compiler: {INSTALL_COMPILER}"
+    return line
+
+
+def _compiler() -> str | None:
+    """The C++ compiler that the simulator would use, or None."""
+    from .simulator import engine
+
+    try:
+        return engine.find_compiler().identity
+    except engine.CompilerNotFound:
+        return None
+
+
 def start(needs: str | None = None) -> Backend:
     """Find the backend for the kernels' lessons and say in a sentence which it is.
 
@@ -134,7 +177,12 @@ def start(needs: str | None = None) -> Backend:
     ValueError
         For an unknown `needs` or an unknown value of the environment variable COURSE_BACKEND.
     RuntimeError
-        Where COURSE_BACKEND asks for a backend that is not here.
+        Where COURSE_BACKEND asks for a backend that is not here, or where the simulator is to
+        run and the real CuPy or PyCUDA is imported already.
+
+    Notes
+    -----
+    The simulator's own `cupy` and `pycuda` come first on `sys.path` from then on.
     """
     global _started
     if needs not in (None, "pycuda"):
@@ -143,17 +191,13 @@ def start(needs: str | None = None) -> Backend:
     gpu = find_gpu()
     if choice == "cuda" and gpu is None:
         raise RuntimeError("COURSE_BACKEND=cuda, but no CUDA device answers on this machine.")
-    if choice == "simulator":
-        raise RuntimeError("COURSE_BACKEND=simulator: the course does not have its simulator yet.")
-    if gpu is not None:
+    if gpu is not None and choice != "simulator":
+        if _started is not None and _started.name == "simulator":
+            raise RuntimeError("The simulator runs in this process: restart the kernel to change.")
         _started = Backend("cuda", gpu, _cuda_line(gpu, needs))
     else:
-        _started = Backend(
-            "none",
-            None,
-            f"Backend: no CUDA GPU here. NumPy {version('numpy')} runs lessons 00 to 04 in full;\n"
-            "the kernels' lessons need the simulator, which comes next.",
-        )
+        _use_simulator()
+        _started = Backend("simulator", gpu, _simulator_line(gpu))
     print(_started.line)
     return _started
 

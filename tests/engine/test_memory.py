@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from engine_support import array, pack, read
@@ -172,3 +177,114 @@ def test_an_access_across_the_end(kind: str, nbytes: int, index: int) -> None:
     with pytest.raises(engine.GlobalOutOfBounds, match="across its end") as caught:
         module.kernel("f").launch((1,), (1,), pack(x, np.int32(index)))
     assert caught.value.index == index
+
+
+def test_a_pool_places_allocations_in_addresses_of_its_own() -> None:
+    before, capacity = engine.usage()
+    base = engine.reserve(8192, 4096)
+    assert base % 512 == 0 and engine.usage() == (before + 4096, capacity)
+    assert engine.lookup(base) is None
+    others = [engine.allocate(5000) for _ in range(50)]
+    assert all(o.address + o.nbytes <= base or base + 8192 <= o.address for o in others)
+    a = engine.place(base, 1000)
+    b = engine.place(base + 1024, 700, itemsize=4)
+    assert engine.lookup(base + 999) is a and engine.lookup(base + 1000) is None
+    assert engine.lookup(base + 1024) is b
+    assert (read(a, np.uint32) == 0xFFF5C0DE).all()
+    engine.view(base, 1000)[:] = 7
+    engine.displace(base)
+    with pytest.raises(engine.InvalidAddress, match="was freed"):
+        engine.view(base, 4)
+    again = engine.place(base, 600, unwritten=False)
+    assert (read(again, np.uint8) == 7).all()
+    engine.displace(base)
+    engine.displace(base + 1024)
+    with pytest.raises(engine.InvalidAddress, match="nothing was placed"):
+        engine.displace(base)
+    engine.unreserve(base)
+    for other in others:
+        other.free()
+    assert engine.usage() == (before, capacity)
+
+
+@pytest.mark.parametrize("nbytes", [400, 40_000, 1_000_000, 3_000_000])
+def test_a_placed_allocation_is_checked_like_any_other(nbytes: int) -> None:
+    module = engine.compile("""
+        __global__ void put(int* x, int i) { x[i] = 1; }
+        __global__ void half(short* x, int i) { x[i] = 1; }
+        __global__ void get(const int* x, int i, int* out) { *out = x[i]; }""")
+    n, out = nbytes // 4, array(np.zeros(1, np.int32), "out")
+    base = engine.reserve(nbytes + 512)
+    x = engine.place(base, nbytes)
+    module.kernel("put").launch((1,), (1,), pack(x, np.int32(n - 1)))
+    module.kernel("half").launch((1,), (1,), pack(x, np.int32(1)))
+    with pytest.raises(engine.GlobalOutOfBounds):
+        module.kernel("put").launch((1,), (1,), pack(x, np.int32(n)))
+    engine.displace(base)
+    with pytest.raises(engine.UseAfterFree):
+        module.kernel("put").launch((1,), (1,), pack(x, np.int32(0)))
+    x = engine.place(base, nbytes - 100)  # the address again: nothing is left of what was known
+    for index in (0, 1, n - 26):
+        with pytest.raises(engine.UninitialisedRead):
+            module.kernel("get").launch((1,), (1,), pack(x, np.int32(index), out))
+    with pytest.raises(engine.GlobalOutOfBounds):
+        module.kernel("put").launch((1,), (1,), pack(x, np.int32(n - 25)))
+    engine.displace(base)
+    engine.unreserve(base)
+
+
+WITHOUT_A_COMPILER = """
+import numpy as np
+from helpers.simulator import engine
+from helpers.simulator.engine import memory, plain
+rng = np.random.default_rng(0)
+live = []
+for _ in range(2000):
+    if live and rng.random() < 0.45:
+        a, value = live.pop(int(rng.integers(len(live))))
+        assert (engine.view(a.address, a.nbytes) == value).all()
+        a.free()
+    a = engine.allocate(int(rng.integers(1, 90_000)))
+    assert a.address % 512 == 0 and engine.lookup(a.address + a.nbytes - 1) is a
+    value = int(rng.integers(256))
+    engine.view(a.address, a.nbytes)[:] = value
+    live.append((a, value))
+assert isinstance(memory._runtime(), plain.Plain)
+spans = sorted((a.address, a.address + a.nbytes) for a, _ in live)
+assert all(end < start for (_, end), (start, _) in zip(spans, spans[1:]))
+assert engine.usage()[0] == sum(a.nbytes for a, _ in live)
+address = live[-1][0].address
+for a, _ in live:
+    a.free()
+assert engine.usage()[0] == 0 and memory.nearest(address)[0] == "freed"
+x = engine.allocate(10)
+assert engine.view(x.address, 8, np.uint32).tolist() == [0xFFF5C0DE] * 2
+engine.copy_to_device(x.address, np.arange(5, dtype=np.int16))
+try:
+    engine.copy_to_device(x.address, np.zeros(11, np.uint8))
+except engine.InvalidAddress as error:
+    print(error)
+base = engine.reserve(4096)
+engine.place(base + 512, 100)
+engine.displace(base + 512)
+engine.unreserve(base)
+try:
+    engine.allocate(engine.usage()[1])
+except engine.OutOfMemory:
+    print("full")
+try:
+    engine.compile("__global__ void f() {}")
+except engine.CompilerNotFound as error:
+    print("kernels:", error)
+"""
+
+
+def test_arrays_work_without_a_compiler(tmp_path: Path) -> None:
+    environment = {**os.environ, "CXX": "/nowhere/c++", "PATH": str(tmp_path)}
+    ran = subprocess.run(
+        [sys.executable, "-c", WITHOUT_A_COMPILER], capture_output=True, text=True,
+        cwd=Path(__file__).parents[2], env=environment,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    lines = ran.stdout.splitlines()
+    assert "has 10 bytes" in lines[0] and lines[1] == "full" and lines[2].startswith("kernels:")

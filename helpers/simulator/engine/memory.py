@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from . import native
-from .errors import InvalidAddress, OutOfMemory
+from .errors import CompilerNotFound, InvalidAddress, OutOfMemory
 
 _HISTORY = 4096  # freed allocations that a report can still name
 _lock = threading.RLock()
@@ -21,6 +21,24 @@ _live: dict[int, Allocation] = {}
 _freed: OrderedDict[int, Allocation] = OrderedDict()
 # Modules answer here for the addresses of their __device__ and __constant__ variables.
 _variable_finders: list[weakref.WeakMethod] = []
+
+
+_runtime_found: object = None
+
+
+def _runtime():
+    """The runtime, or what stands in for it where no compiler can build it."""
+    global _runtime_found
+    if _runtime_found is None:
+        with _lock:
+            if _runtime_found is None:
+                try:
+                    _runtime_found = native.runtime()
+                except CompilerNotFound:
+                    from .plain import Plain
+
+                    _runtime_found = Plain()
+    return _runtime_found
 
 
 @dataclass(eq=False)
@@ -91,7 +109,7 @@ def allocate(
     nbytes = int(nbytes)
     if nbytes < 0:
         raise ValueError(f"cannot allocate {nbytes} bytes")
-    runtime = native.runtime()
+    runtime = _runtime()
     address = runtime.cs_allocate(nbytes, int(unwritten)) if nbytes < 2**62 else 0
     if not address:
         used, capacity = usage()
@@ -125,13 +143,95 @@ def free(address: int) -> None:
         _freed[address] = allocation
         while len(_freed) > _HISTORY:
             _freed.popitem(last=False)
-    native.runtime().cs_free(address)
+    _runtime().cs_free(address)
+
+
+def reserve(extent: int, nbytes: int | None = None) -> int:
+    """Set addresses aside for a pool, which begins and ends allocations in them itself.
+
+    Parameters
+    ----------
+    extent : int
+        Bytes of addresses. Only what is placed and touched takes memory.
+    nbytes : int, optional
+        What it counts as in :func:`usage`; ``extent`` unless given.
+
+    Returns
+    -------
+    int
+        The first address, aligned to 512 bytes.
+
+    Raises
+    ------
+    OutOfMemory
+        If the device is full.
+    """
+    nbytes = extent if nbytes is None else nbytes
+    address = _runtime().cs_reserve(extent, nbytes) if extent < 2**62 else 0
+    if not address:
+        raise OutOfMemory(nbytes, *usage())
+    return address
+
+
+def unreserve(address: int) -> None:
+    """Give a pool's addresses back; nothing may be placed in them any more."""
+    if _runtime().cs_unreserve(address):
+        raise InvalidAddress(f"no pool's addresses begin at {address:#x}")
+
+
+def place(
+    address: int, nbytes: int, *, itemsize: int | None = None, unwritten: bool = True
+) -> Allocation:
+    """Begin an allocation of exactly ``nbytes`` (not 0) at an address of a pool's.
+
+    The pool sees to it that allocations do not overlap. Otherwise as :func:`allocate`.
+    """
+    _runtime().cs_place(address, nbytes, unwritten)
+    allocation = _live[address] = Allocation(address, nbytes, None, itemsize)
+    _freed.pop(address, None)
+    return allocation
+
+
+def succeed(
+    address: int, nbytes: int, *, itemsize: int | None = None, unwritten: bool = True
+) -> tuple[Allocation, Callable[[], None]]:
+    """Place an allocation where one still is that queued work uses.
+
+    Both are valid until the function that comes back is called: queue it where the first one's
+    work is done.
+    """
+    if _runtime().cs_extend(address, nbytes):
+        raise InvalidAddress(f"nothing was placed at address {address:#x}")
+    allocation = _live[address] = Allocation(address, nbytes, None, itemsize)
+
+    def settle() -> None:
+        if _live.get(address) is allocation:
+            _runtime().cs_displace(address)
+            _runtime().cs_place(address, nbytes, unwritten)
+
+    return allocation, settle
+
+
+def displace(address: int) -> None:
+    """End an allocation that was placed: a kernel that still uses it is caught.
+
+    Its bytes stay as they are until something else is placed there.
+    """
+    with _lock:
+        allocation = _live.pop(address, None)
+        if allocation is None:
+            raise InvalidAddress(f"nothing was placed at address {address:#x}")
+        allocation.owner = None
+        _freed[address] = allocation
+        while len(_freed) > _HISTORY:
+            _freed.popitem(last=False)
+    _runtime().cs_displace(address)
 
 
 def usage() -> tuple[int, int]:
     """Bytes of device memory in use, and in all."""
     values = [c_uint64() for _ in range(4)]
-    native.runtime().cs_memory(*[byref(value) for value in values])
+    _runtime().cs_memory(*[byref(value) for value in values])
     return values[0].value, values[1].value
 
 
@@ -147,7 +247,7 @@ def _native_lookup(address: int) -> tuple[int, int, int]:
     base, size = c_uint64(), c_uint64()
     if not 0 <= address < 2**64:
         return 0, 0, 0
-    state = native.runtime().cs_lookup(address, byref(base), byref(size))
+    state = _runtime().cs_lookup(address, byref(base), byref(size))
     return state, base.value, size.value
 
 
@@ -246,7 +346,7 @@ def mark_written(address: int, nbytes: int) -> None:
     Unwritten memory is recognised by its content. Random integers hit that content once in 2**32
     words; a caller that has just filled an allocation removes even that doubt.
     """
-    native.runtime().cs_mark_written(int(address), int(nbytes))
+    _runtime().cs_mark_written(int(address), int(nbytes))
 
 
 def copy_to_device(destination: int, source: object) -> None:

@@ -117,9 +117,19 @@ class Stream:
         self._queue(lambda: kernel.launch(grid, block, arguments, shared))
 
     def copy(
-        self, destination: int, source: int, nbytes: int, kind: str, keep: Sequence[object] = ()
+        self,
+        destination: int,
+        source: int,
+        nbytes: int,
+        kind: str,
+        keep: Sequence[object] = (),
+        pinned: bool = True,
     ) -> None:
-        """Queue a copy of bytes; ``kind`` is "HtoD", "DtoH" or "DtoD". Both ends are read late."""
+        """Queue a copy of bytes; ``kind`` is "HtoD", "DtoH" or "DtoD".
+
+        Pinned host memory is read or written late. From pageable memory (``pinned=False``) the
+        bytes are taken at once; a copy into it waits until it is done.
+        """
 
         def work() -> None:
             memory.raw_copy(destination, source, nbytes, kind)

@@ -19,6 +19,12 @@ static pthread_rwlock_t table_lock = PTHREAD_RWLOCK_INITIALIZER;
 static std::map<uintptr_t, Allocation*>* live;
 static std::map<uintptr_t, uintptr_t>* freed;  // base -> size, until the address is used again
 static std::atomic<uint32_t> table_generation{1};
+// Addresses set aside for a pool, which places its allocations in them itself: base -> extent.
+struct Reserved {
+    uintptr_t extent, size;  // of its addresses; of the memory that it counts as
+};
+static std::map<uintptr_t, Reserved>& reserved =
+    *new std::map<uintptr_t, Reserved>;
 static uint64_t bytes_in_use, bytes_capacity;
 
 static inline uintptr_t round_up(uintptr_t n, uintptr_t to) { return (n + to - 1) / to * to; }
@@ -53,20 +59,47 @@ static bool reserve_arena(uint64_t capacity) {
     return false;
 }
 
+// The end of what is taken before `at`, if it begins at or after `low`; else 0.
+static uintptr_t taken_before(uintptr_t at, uintptr_t low) {
+    uintptr_t end = 0;
+    auto one = live->lower_bound(at);
+    if (one != live->begin()) {
+        --one;
+        if (one->first >= low) end = one->first + one->second->size;
+    }
+    auto two = reserved.lower_bound(at);
+    if (two != reserved.begin()) {
+        --two;
+        if (two->first >= low && two->first + two->second.extent > end)
+            end = two->first + two->second.extent;
+    }
+    return end;
+}
+
+// What is taken first at or after `at`: its begin and end; false where nothing is.
+static bool taken_after(uintptr_t at, uintptr_t* begin, uintptr_t* end) {
+    auto one = live->lower_bound(at);
+    auto two = reserved.lower_bound(at);
+    const bool any = one != live->end(), other = two != reserved.end();
+    if (!any && !other) return false;
+    if (other && (!any || two->first <= one->first)) {
+        *begin = two->first;
+        *end = two->first + two->second.extent;
+    } else {
+        *begin = one->first;
+        *end = one->first + one->second->size;
+    }
+    return true;
+}
+
 // First gap of `need` bytes at or after `cursor`, with `gap` unused bytes on both sides; 0: none.
 static uintptr_t find_gap(uintptr_t cursor, uintptr_t low, uintptr_t high, uintptr_t need,
                           uintptr_t gap, uintptr_t alignment) {
-    uintptr_t at = round_up(cursor, alignment);
-    auto next = live->lower_bound(at);
-    if (next != live->begin()) {
-        auto previous = std::prev(next);
-        const uintptr_t end = previous->second->base + previous->second->size + gap;
-        if (previous->second->base >= low && end > at) at = round_up(end, alignment);
-    }
+    uintptr_t at = round_up(cursor, alignment), begin, end = taken_before(at, low);
+    if (end && end + gap > at) at = round_up(end + gap, alignment);
     while (at + need + gap <= high) {
-        next = live->lower_bound(at);
-        if (next == live->end() || next->second->base >= at + need + gap) return at;
-        at = round_up(next->second->base + next->second->size + gap, alignment);
+        if (!taken_after(at, &begin, &end) || begin >= at + need + gap) return at;
+        at = round_up(end + gap, alignment);
     }
     return 0;
 }
@@ -80,16 +113,33 @@ static void clear_range(void* start, uintptr_t bytes, uintptr_t page) {
         memset(start, 0, bytes);
 }
 
+// The same for a range that shares its outermost pages. `sparse`: it is mostly untouched, and
+// looking costs less than clearing.
+static void clear_part(void* start, uintptr_t bytes, bool sparse) {
+    char *low = (char*)start, *high = low + bytes;
+    char* first = (char*)round_up((uintptr_t)low, 4096);
+    char* last = (char*)((uintptr_t)high / 4096 * 4096);
+    if (bytes >= (256 << 10)) {
+        madvise(first, last - first, MADV_DONTNEED);
+        clear_part(low, first - low, sparse);
+        clear_part(last, high - last, sparse);
+    } else if (sparse) {
+        for (uint32_t* word = (uint32_t*)low; word < (uint32_t*)high; word++)
+            if (*word) *word = 0;
+    } else {
+        memset(low, 0, bytes);
+    }
+}
+
 static void clear_shadow(uintptr_t base, uintptr_t size, uintptr_t page) {
     const uintptr_t offset = base - arena_base;
-    clear_range(arena_shadow + offset / 2, (size + 3) / 4 * 8, page);
-    // Mostly untouched: looking costs less than clearing.
-    uint32_t* fine = arena_fine + 2 * offset;
+    uint32_t *words = arena_shadow + offset / 2, *fine = arena_fine + 2 * offset;
     if (page) {
+        clear_range(words, (size + 3) / 4 * 8, page);
         clear_range(fine, 8 * size, 4096);
     } else {
-        for (uintptr_t i = 0; i < 2 * size; i++)
-            if (fine[i]) fine[i] = 0;
+        clear_part(words, (size + 3) / 4 * 8, false);
+        clear_part(fine, 8 * size, true);
     }
 }
 
@@ -99,6 +149,58 @@ static void fill_words(uintptr_t base, uintptr_t size, uint32_t word) {
     memcpy((char*)base + size / 4 * 4, &word, size % 4);
 }
 
+// An unused range of addresses, or 0.
+static uintptr_t find_room(uintptr_t actual) {
+    uintptr_t at = 0;
+    if (actual <= kSmall) {
+        for (;;) {
+            at = find_gap(small_cursor, arena_base, small_limit, actual, kGranule, kGranule);
+            if (!at)
+                at = find_gap(arena_base + kGranule, arena_base, small_limit, actual, kGranule,
+                              kGranule);
+            const uintptr_t end = arena_base + small_size;
+            if (at || small_limit >= end) break;
+            small_cursor = small_limit;
+            small_limit = arena_base + 2 * (small_limit - arena_base);
+            if (small_limit > end) small_limit = end;
+        }
+        if (at) small_cursor = at + actual + kGranule;
+    }
+    if (!at) {
+        const bool large = actual >= kHuge;
+        const uintptr_t alignment = large ? kHuge : 4096, gap = large ? kHuge : 65536;
+        const uintptr_t middle = arena_base + small_size + medium_size;
+        const uintptr_t low = large ? middle : arena_base + small_size;
+        const uintptr_t high = large ? arena_base + arena_size : middle;
+        uintptr_t& cursor = large ? large_cursor : medium_cursor;
+        at = find_gap(cursor, low, high, actual, gap, alignment);
+        if (!at) at = find_gap(low, low, high, actual, gap, alignment);
+        if (at) cursor = at + actual + gap;
+    }
+    return at;
+}
+
+// The size of the pages that a range of this size has to itself; 0 where it shares them.
+static uintptr_t own_page(uintptr_t base, uintptr_t size) {
+    if (base < arena_base + small_size) return 0;
+    return size >= kHuge ? kHuge : 4096;
+}
+
+static void forget_freed(uintptr_t at, uintptr_t size) {
+    for (auto it = freed->lower_bound(at); it != freed->end() && it->first < at + size;)
+        it = freed->erase(it);
+    auto it = freed->lower_bound(at);
+    if (it != freed->begin()) {
+        --it;
+        if (it->first + it->second > at) freed->erase(it);
+    }
+}
+
+static void remember_freed(uintptr_t at, uintptr_t size) {
+    if (freed->size() > 100000) freed->erase(freed->begin());
+    (*freed)[at] = size;
+}
+
 // Returns 0 when the device is full. `fill` marks the bytes as never written; without it the
 // caller promises to write them all before anything reads them.
 CUSIM_API uint64_t cs_allocate(uint64_t size, int fill) {
@@ -106,41 +208,9 @@ CUSIM_API uint64_t cs_allocate(uint64_t size, int fill) {
     if (actual > arena_size) return 0;
     pthread_rwlock_wrlock(&table_lock);
     uintptr_t at = 0;
-    if (bytes_in_use + actual <= bytes_capacity) {
-        if (actual <= kSmall) {
-            for (;;) {
-                at = find_gap(small_cursor, arena_base, small_limit, actual, kGranule, kGranule);
-                if (!at)
-                    at = find_gap(arena_base + kGranule, arena_base, small_limit, actual, kGranule,
-                                  kGranule);
-                const uintptr_t end = arena_base + small_size;
-                if (at || small_limit >= end) break;
-                small_cursor = small_limit;
-                small_limit = arena_base + 2 * (small_limit - arena_base);
-                if (small_limit > end) small_limit = end;
-            }
-            if (at) small_cursor = at + actual + kGranule;
-        }
-        if (!at) {
-            const bool large = actual >= kHuge;
-            const uintptr_t alignment = large ? kHuge : 4096, gap = large ? kHuge : 65536;
-            const uintptr_t middle = arena_base + small_size + medium_size;
-            const uintptr_t low = large ? middle : arena_base + small_size;
-            const uintptr_t high = large ? arena_base + arena_size : middle;
-            uintptr_t& cursor = large ? large_cursor : medium_cursor;
-            at = find_gap(cursor, low, high, actual, gap, alignment);
-            if (!at) at = find_gap(low, low, high, actual, gap, alignment);
-            if (at) cursor = at + actual + gap;
-        }
-    }
+    if (bytes_in_use + actual <= bytes_capacity) at = find_room(actual);
     if (at) {
-        for (auto it = freed->lower_bound(at); it != freed->end() && it->first < at + actual;)
-            it = freed->erase(it);
-        auto it = freed->lower_bound(at);
-        if (it != freed->begin()) {
-            --it;
-            if (it->first + it->second > at) freed->erase(it);
-        }
+        forget_freed(at, actual);
         (*live)[at] = new Allocation{at, actual, !fill, false};
         bytes_in_use += actual;
     }
@@ -148,6 +218,76 @@ CUSIM_API uint64_t cs_allocate(uint64_t size, int fill) {
     pthread_rwlock_unlock(&table_lock);
     if (at && fill) fill_words(at, actual, kUnwritten);
     return at;
+}
+
+// Sets `extent` addresses aside for a pool, counted as `size` bytes of the device; 0: no room.
+CUSIM_API uint64_t cs_reserve(uint64_t extent, uint64_t size) {
+    if (extent > arena_size) return 0;
+    pthread_rwlock_wrlock(&table_lock);
+    uintptr_t at = 0;
+    if (bytes_in_use + size <= bytes_capacity) at = find_room(extent);
+    if (at) {
+        reserved[at] = Reserved{extent, size};
+        bytes_in_use += size;
+    }
+    pthread_rwlock_unlock(&table_lock);
+    return at;
+}
+
+// Gives a pool's addresses back. Nothing may be placed in them any more.
+CUSIM_API int cs_unreserve(uint64_t address) {
+    pthread_rwlock_wrlock(&table_lock);
+    auto it = reserved.find(address);
+    const bool found = it != reserved.end();
+    if (found) {
+        const uintptr_t page = own_page(address, it->second.extent);
+        if (page) clear_range((void*)address, it->second.extent, page);
+        bytes_in_use -= it->second.size;
+        reserved.erase(it);
+    }
+    pthread_rwlock_unlock(&table_lock);
+    return found ? 0 : -1;
+}
+
+// Begins an allocation at an address of a pool's. The caller sees to it that none overlaps.
+CUSIM_API void cs_place(uint64_t address, uint64_t size, int fill) {
+    pthread_rwlock_wrlock(&table_lock);
+    forget_freed(address, size);
+    (*live)[address] = new Allocation{address, size, !fill, false};
+    table_generation++;
+    pthread_rwlock_unlock(&table_lock);
+    if (fill) fill_words(address, size, kUnwritten);
+}
+
+// Lets a placed allocation reach further, for work that is queued on it under two sizes.
+CUSIM_API int cs_extend(uint64_t address, uint64_t size) {
+    pthread_rwlock_wrlock(&table_lock);
+    auto it = live->find(address);
+    const bool found = it != live->end();
+    if (found) {
+        forget_freed(address, size);
+        if (size > it->second->size) it->second->size = size;
+        table_generation++;
+    }
+    pthread_rwlock_unlock(&table_lock);
+    return found ? 0 : -1;
+}
+
+// Ends it. Its bytes stay as they are.
+CUSIM_API int cs_displace(uint64_t address) {
+    pthread_rwlock_wrlock(&table_lock);
+    auto it = live->find(address);
+    const bool found = it != live->end();
+    if (found) {
+        Allocation* a = it->second;
+        remember_freed(a->base, a->size);
+        live->erase(it);
+        table_generation++;
+        if (a->touched) clear_shadow(a->base, a->size, 0);
+        delete a;
+    }
+    pthread_rwlock_unlock(&table_lock);
+    return found ? 0 : -1;
 }
 
 CUSIM_API int cs_free(uint64_t address) {
@@ -158,13 +298,11 @@ CUSIM_API int cs_free(uint64_t address) {
         return -1;
     }
     Allocation* a = it->second;
-    if (freed->size() > 100000) freed->erase(freed->begin());
-    (*freed)[a->base] = a->size;
+    remember_freed(a->base, a->size);
     bytes_in_use -= a->size;
     live->erase(it);
     table_generation++;
-    const uintptr_t page =
-        a->base < arena_base + small_size ? 0 : (a->size >= kHuge ? kHuge : 4096);
+    const uintptr_t page = own_page(a->base, a->size);
     if (a->touched) clear_shadow(a->base, a->size, page);
     if (page) clear_range((void*)a->base, a->size, page);
     delete a;

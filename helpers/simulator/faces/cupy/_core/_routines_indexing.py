@@ -1,0 +1,422 @@
+"""Indexing: basic indices make views; index arrays gather, and wrap around."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+from cupy._core import core
+from cupy._core.core import _SCALARS, ndarray
+
+_BASIC = (slice, type(None), type(Ellipsis))
+
+
+def getitem(array: ndarray, index: object) -> ndarray:
+    """``array[index]``."""
+    view = array._view
+    kind = type(index)
+    if kind is int:
+        if view.ndim == 0:
+            raise IndexError("too many indices for array: array is 0-dimensional, but 1 were indexed")
+        size = view.shape[0]
+        if not -size <= index < size:
+            raise IndexError(f"Index {index} is out of bounds for axis 0 with size {size}")
+        return core._wrap(view[index, ...], array)
+    if kind is slice and index.step != 0 and view.ndim:
+        return core._wrap(view[index], array)
+    parts, advanced = _parse(array.shape, index)
+    if not advanced:
+        return core._wrap(view[(*parts, ...) if Ellipsis not in parts else tuple(parts)], array)
+    parts = [_settle(part) for part in parts]
+    shape = _result_shape(array.shape, parts)
+    if not shape_is_empty(shape):
+        _check_gather(array.shape, parts)
+    target = core._new(shape, array.dtype)
+    to, sizes = target._view, array.shape
+    if target.size:
+
+        def work() -> None:
+            to[...] = view[_wrapped(parts, sizes)]
+
+        core._enqueue(work, target.nbytes)
+    return target
+
+
+def shape_is_empty(shape: tuple[int, ...]) -> bool:
+    """Whether an array of the shape has no elements."""
+    return 0 in shape
+
+
+def setitem(array: ndarray, index: object, value: object) -> None:
+    """``array[index] = value``."""
+    view = array._view
+    parts, advanced = _parse(array.shape, index)
+    if not advanced:
+        part = core._wrap(view[(*parts, ...) if Ellipsis not in parts else tuple(parts)], array)
+        _assign(part, value)
+        return
+    if isinstance(value, ndarray) or not core._exports(value):
+        if not isinstance(value, (ndarray, *_SCALARS)):
+            value = core.from_host(np.asarray(value))
+    else:
+        value = core.from_interface(value)
+    masks = [part for part in parts if isinstance(part, ndarray) and part.dtype.kind == "b"]
+    scalar = not isinstance(value, ndarray) or value.ndim == 0
+    if len(parts) == 1 and masks and scalar and masks[0].shape == array.shape:
+        mask = masks[0]._view
+        source = value._view if isinstance(value, ndarray) else np.asarray(value)
+        dtype = array.dtype
+
+        def work() -> None:
+            with np.errstate(all="ignore"):
+                np.copyto(view, core.convert(source, dtype), where=mask, casting="unsafe")
+
+        core._enqueue(work, array.nbytes)
+        return
+    parts = [_settle(part) for part in parts]
+    shape = _result_shape(array.shape, parts)
+    if isinstance(value, ndarray):
+        try:
+            fits = np.broadcast_shapes(value.shape, shape) == shape
+        except ValueError:
+            fits = False
+        if not fits and _squeezed(value.shape) != shape:
+            raise ValueError(
+                f"operands could not be broadcast together with shape {value.shape} and "
+                f"requested shape {shape}"
+            )
+        source = value._view
+    else:
+        source = np.asarray(value)
+    if shape_is_empty(shape):
+        return
+    _check_gather(array.shape, parts)
+    sizes, dtype = array.shape, array.dtype
+
+    def scatter_work() -> None:
+        with np.errstate(all="ignore"):
+            view[_wrapped(parts, sizes)] = core.convert(source, dtype)
+
+    core._enqueue(scatter_work, max(source.nbytes, 8 * int(np.prod(shape))))
+
+
+def _squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:
+    first = next((i for i, size in enumerate(shape) if size != 1), len(shape))
+    return shape[first:]
+
+
+def _assign(part: ndarray, value: object) -> None:
+    if not isinstance(value, ndarray):
+        if isinstance(value, (np.ndarray, *_SCALARS)) or not core._exports(value):
+            part.fill(value)
+            return
+        value = core.from_interface(value)
+    source = value._view
+    if source.ndim > part.ndim:
+        extra = source.ndim - part.ndim
+        if any(size != 1 for size in source.shape[:extra]):
+            raise ValueError(
+                f"operands could not be broadcast together with shapes {value.shape} {part.shape}"
+            )
+        source = source.reshape(source.shape[extra:])
+    for size, wanted in zip(reversed(source.shape), reversed(part.shape)):
+        if size not in (1, wanted):
+            raise ValueError(
+                f"operands could not be broadcast together with shapes {value.shape} {part.shape}"
+            )
+    if part.size:
+        core._fill_from(part, core._wrap(source, value))
+
+
+def _parse(shape: tuple[int, ...], index: object) -> tuple[list, bool]:
+    """The index as a list of None, Ellipsis, slices, checked integers and device arrays."""
+    given = list(index) if isinstance(index, tuple) else [index]
+    parts, advanced, used, ellipses = [], False, 0, 0
+    for item in given:
+        if isinstance(item, (list, np.ndarray)) or (
+            not isinstance(item, (ndarray, *_SCALARS, *_BASIC)) and core._exports(item)
+        ):
+            item = _index_array(item)
+        if item is None:
+            pass
+        elif item is Ellipsis:
+            ellipses += 1
+            if ellipses > 1:
+                raise IndexError("an index can only have a single ellipsis ('...')")
+        elif isinstance(item, slice):
+            if item.step is not None and item.step == 0:
+                raise ValueError("Slice step must be nonzero.")
+            used += 1
+        elif isinstance(item, (bool, np.bool_)):
+            item, advanced = _bool_index(item), True
+        elif isinstance(item, ndarray):
+            if item.dtype.kind == "b":
+                used += item.ndim
+            elif item.dtype.kind in "iu":
+                used += 1
+            else:
+                raise IndexError(
+                    "arrays used as indices must be of integer or boolean type. (actual: "
+                    f"{item.dtype.type})"
+                )
+            advanced = True
+        elif isinstance(item, (int, float, np.integer, np.floating)):
+            item = int(item)
+            used += 1
+        elif hasattr(item, "__index__"):
+            item = item.__index__()
+            used += 1
+        elif hasattr(item, "__int__"):
+            item = int(item)
+            used += 1
+        else:
+            raise IndexError(f"Invalid index: {item!r}")
+        parts.append(item)
+    if used > len(shape):
+        raise IndexError(
+            f"too many indices for array: array is {len(shape)}-dimensional, but {used} were "
+            "indexed"
+        )
+    if not ellipses:
+        ellipsis_at = len(parts)
+    else:
+        ellipsis_at = next(i for i, part in enumerate(parts) if part is Ellipsis)
+    axis = 0
+    for i, part in enumerate(parts):
+        if i == ellipsis_at:
+            axis += len(shape) - used
+        elif part is None or (isinstance(part, ndarray) and part.dtype.kind == "b"
+                              and part.ndim == 0):  # fmt: skip
+            continue
+        elif isinstance(part, int):
+            size = shape[axis]
+            if not -size <= part < size:
+                raise IndexError(
+                    f"Index {part} is out of bounds for axis {axis} with size {size}"
+                )
+            axis += 1
+        elif isinstance(part, ndarray) and part.dtype.kind == "b":
+            for k, size in enumerate(part.shape):
+                if size != shape[axis + k]:
+                    raise IndexError(
+                        "boolean index did not match indexed array along dimension "
+                        f"{axis + k}; dimension is {shape[axis + k]} but corresponding boolean "
+                        f"dimension is {size}"
+                    )
+            axis += part.ndim
+        else:
+            axis += 1
+    return parts, advanced
+
+
+def _bool_index(item: bool) -> ndarray:
+    result = core._new((), np.dtype(bool))
+    result._view[...] = item
+    return result
+
+
+def _index_array(item: object) -> ndarray:
+    if not isinstance(item, (list, np.ndarray)):
+        return core.from_interface(item)
+    if isinstance(item, list):
+        if any(isinstance(one, ndarray) for one in item):
+            from cupy._creation.from_data import array
+
+            return array(item)
+        item = np.asarray(item) if item else np.empty(0, np.intp)
+    if item.dtype.kind not in "iub":
+        raise IndexError(
+            f"arrays used as indices must be of integer or boolean type. (actual: "
+            f"{item.dtype.type})"
+        )
+    return core.from_host(item)
+
+
+def _settle(part: object) -> object:
+    """Masks become index arrays, for which the host has to look at them; others stay."""
+    if not isinstance(part, ndarray):
+        return part
+    if part.dtype.kind != "b":
+        return part._view
+    if part.ndim == 0:
+        return _Axis(bool(part))
+    core._wait()
+    return _Mask(np.nonzero(part._view))
+
+
+class _Mask:
+    """A mask as the tuple of its true places."""
+
+    def __init__(self, places: tuple[np.ndarray, ...]) -> None:
+        self.places = places
+
+
+class _Axis:
+    """A boolean scalar: an axis of length one or zero."""
+
+    def __init__(self, kept: bool) -> None:
+        self.kept = kept
+
+
+def _flat(parts: list) -> list:
+    flat = []
+    for part in parts:
+        flat.extend(part.places if isinstance(part, _Mask) else [part])
+    return flat
+
+
+def _result_shape(shape: tuple[int, ...], parts: list) -> tuple[int, ...]:
+    """NumPy's rule for the shape of ``array[parts]``, from the shapes of the indices alone."""
+    flat = _flat(parts)
+    used = _count_axes(flat)
+    if not any(p is Ellipsis for p in flat):
+        flat = [*flat, Ellipsis]
+    rest, shapes, axis = [], [], 0
+    place, interrupted, apart = None, False, False
+    for part in flat:
+        if isinstance(part, (np.ndarray, int, _Axis)):
+            if place is None:
+                place = len(rest)
+            elif interrupted:
+                apart = True
+            if isinstance(part, _Axis):
+                shapes.append((1,) if part.kept else (0,))
+            else:
+                shapes.append(part.shape if isinstance(part, np.ndarray) else ())
+                axis += 1
+            continue
+        interrupted = place is not None
+        if part is None:
+            rest.append(1)
+        elif part is Ellipsis:
+            extra = len(shape) - used
+            rest.extend(shape[axis : axis + extra])
+            axis += extra
+        else:
+            rest.append(len(range(*part.indices(shape[axis]))))
+            axis += 1
+    try:
+        gathered = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise IndexError(
+            "shape mismatch: indexing arrays could not be broadcast together with shapes "
+            + " ".join(str(s) for s in shapes)
+        ) from None
+    place = 0 if apart or place is None else place
+    return (*rest[:place], *gathered, *rest[place:])
+
+
+def _count_axes(flat: list) -> int:
+    return sum(p is not None and p is not Ellipsis and not isinstance(p, _Axis) for p in flat)
+
+
+def _check_gather(shape: tuple[int, ...], parts: list) -> None:
+    axis, flat = 0, _flat(parts)
+    used = _count_axes(flat)
+    for part in flat:
+        if part is Ellipsis:
+            axis += len(shape) - used
+        elif isinstance(part, np.ndarray):
+            if shape[axis] == 0 and part.size:
+                raise IndexError("cannot do a non-empty take from an empty axes.")
+            axis += 1
+        elif part is not None and not isinstance(part, _Axis):
+            axis += 1
+
+
+def _wrapped(parts: list, sizes: tuple[int, ...]) -> tuple:
+    """The index for NumPy, with index arrays taken modulo the length of their axis."""
+    flat = _flat(parts)
+    used = _count_axes(flat)
+    result, axis = [], 0
+    for part in flat:
+        if isinstance(part, _Axis):
+            result.append(part.kept)
+            continue
+        if part is Ellipsis:
+            axis += len(sizes) - used
+        elif isinstance(part, np.ndarray):
+            size = sizes[axis]
+            part = part % np.array(size, np.intp) if size else part
+            part = part.astype(np.intp, copy=False)
+            axis += 1
+        elif part is not None:
+            axis += 1
+        result.append(part)
+    return tuple(result)
+
+
+def take(array: ndarray, indices: object, axis: int | None = None, out: ndarray | None = None):
+    """``numpy.take`` whose indices wrap around."""
+    array = core._checked(array, "a")
+    source = array if axis is not None else array.ravel()
+    axis = 0 if axis is None else axis
+    if not -source.ndim <= axis < source.ndim and not (source.ndim == 0 and axis in (0, -1)):
+        raise np.exceptions.AxisError(axis, source.ndim)
+    axis %= max(1, source.ndim)
+    if isinstance(indices, (int, np.integer)):
+        index: object = core.from_host(np.array(int(indices)))
+    elif isinstance(indices, ndarray):
+        index = indices
+    else:
+        index = _index_array(indices if isinstance(indices, (list, np.ndarray)) else [*indices])
+    result = getitem(source, (slice(None),) * axis + (index,))
+    if out is None:
+        return result
+    if out.dtype != array.dtype:
+        raise TypeError("Output dtype mismatch")
+    if out.shape != result.shape:
+        raise ValueError("Output shape mismatch")
+    core._fill_from(out, result)
+    return out
+
+
+def compute_at(array: ndarray, index: object, value: object, loop: np.ufunc) -> None:
+    """``loop.at(array, index, value)`` with indices that wrap around."""
+    parts, _ = _parse(array.shape, index)
+    parts = [_settle(part) for part in parts]
+    shape = _result_shape(array.shape, parts)
+    if isinstance(value, ndarray):
+        source = value._view
+    elif isinstance(value, (*_SCALARS, np.ndarray)):
+        source = np.asarray(value)
+    else:
+        raise TypeError(f"Unsupported type {type(value)}")
+    if shape_is_empty(shape):
+        return
+    _check_gather(array.shape, parts)
+    view, sizes, dtype = array._view, array.shape, array.dtype
+
+    def work() -> None:
+        with np.errstate(all="ignore"):
+            loop.at(view, _wrapped(parts, sizes), core.convert(source, dtype))
+
+    core._enqueue(work, max(view.nbytes, source.nbytes))
+
+
+def at(loop: np.ufunc, types: str, name: str) -> Callable:
+    """The ``at`` of a ufunc for the dtypes that the device has atomics for."""
+
+    def method(array: ndarray, indices: object, value: object) -> None:
+        array = core._argument(array)
+        if array.dtype.char not in types:
+            raise TypeError(f"{name}.at only supports dtypes {types}, given: {array.dtype}")
+        compute_at(array, indices, value, loop)
+
+    return method
+
+
+_SCATTER = {"add": np.add, "max": np.maximum, "min": np.minimum}
+_TEXTS = {
+    "add": "`ndarray.scatter_add` is deprecated. Please use `cupy.add.at` instead.",
+    "max": "`ndarray.scatter_max` is deprecated Please use `cupy.maximum.at` instead.",
+    "min": "`ndarray.scatter_min` is deprecated Please use `cupy.minimum.at` instead.",
+}
+
+
+def scatter(array: ndarray, index: object, value: object, kind: str) -> None:
+    """The deprecated methods."""
+    warnings.warn(_TEXTS[kind], DeprecationWarning, stacklevel=3)
+    compute_at(array, index, value, _SCATTER[kind])

@@ -1,0 +1,265 @@
+"""Reductions and scans: NumPy's, accumulated at least as well as a GPU's trees do it."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+
+import numpy as np
+
+from cupy._core import core
+from cupy._core.core import ndarray
+
+_LONG = 1024  # elements from which on a running sum in float32 would show
+
+
+def normalize_axes(axis: object, ndim: int) -> tuple[int, ...]:
+    """Axes as a sorted tuple; AxisError, TypeError or ValueError as the library."""
+    if axis is None:
+        return tuple(range(ndim))
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    result = []
+    for one in given:
+        one = operator.index(one)
+        if not -ndim <= one < ndim:
+            raise np.exceptions.AxisError(one, ndim)
+        result.append(one % ndim)
+    if len(set(result)) != len(result):
+        raise ValueError("duplicate value in 'axis'")
+    return tuple(sorted(result))
+
+
+def reduced_shape(shape: tuple, axes: tuple, keepdims: bool) -> tuple[int, ...]:
+    """Shape after a reduction."""
+    if keepdims:
+        return tuple(1 if i in axes else size for i, size in enumerate(shape))
+    return tuple(size for i, size in enumerate(shape) if i not in axes)
+
+
+def reduce(
+    array: ndarray,
+    function: Callable[[np.ndarray, tuple, bool], np.ndarray],
+    dtype: np.dtype,
+    axis: object,
+    out: ndarray | None,
+    keepdims: bool,
+    empty: str | None = None,
+) -> ndarray:
+    """Queue ``function(view, axes, keepdims)`` over the axes.
+
+    ``empty`` is the operation's name where an empty reduction has no answer.
+    """
+    axes = normalize_axes(axis, array.ndim)
+    shape = reduced_shape(array.shape, axes, keepdims)
+    if empty is not None and math.prod(shape) and array.size == 0:
+        raise ValueError(
+            f"zero-size array to reduction operation {empty} which has no identity"
+        )
+    if out is not None:
+        if not isinstance(out, ndarray):
+            raise TypeError(f"Unsupported type {type(out)}")
+        if out.shape != shape:
+            raise ValueError("Out shape is mismatched")
+    result = core._new(shape, dtype) if out is None else out
+    view, target = array._view, result._view
+
+    def work() -> None:
+        with np.errstate(all="ignore"):
+            target[...] = function(view, axes, keepdims)
+
+    core._enqueue(work, array.nbytes)
+    return result
+
+
+def accumulator(array: ndarray, axes: tuple, dtype: np.dtype) -> np.dtype:
+    """The type to add up in: wider where NumPy would run along without pairing."""
+    if dtype == np.float16:
+        return np.dtype(np.float32)
+    if dtype.char in "fF" and axes:
+        count = math.prod(array.shape[axis] for axis in axes)
+        last = min(range(array.ndim), key=lambda axis: (abs(array.strides[axis]), -axis))
+        if count > _LONG and (last not in axes or array.shape[last] < count):
+            return np.dtype(np.float64 if dtype.char == "f" else np.complex128)
+    return dtype
+
+
+def sum_dtype(array: ndarray, dtype: object) -> np.dtype:
+    """Small integers are added up in 64 bits."""
+    if dtype is not None:
+        return core.check_dtype(dtype)
+    if array.dtype.kind in "bi":
+        return np.dtype(np.int64)
+    if array.dtype.kind == "u":
+        return np.dtype(np.uint64)
+    return array.dtype
+
+
+def sum(array, axis=None, dtype=None, out=None, keepdims=False) -> ndarray:  # noqa: A001
+    """Add up along axes."""
+    return _total(np.add, array, axis, dtype, out, keepdims)
+
+
+def prod(array, axis=None, dtype=None, out=None, keepdims=False) -> ndarray:
+    """Multiply along axes."""
+    return _total(np.multiply, array, axis, dtype, out, keepdims)
+
+
+def _total(loop, array, axis, dtype, out, keepdims):
+    dtype = sum_dtype(array, dtype)
+    wide = accumulator(array, normalize_axes(axis, array.ndim), dtype)
+    source = array
+    if array.dtype.kind in "fc" and dtype.kind in "iu":
+        source = array.astype(dtype)
+    return reduce(
+        source,
+        lambda view, axes, keep: loop.reduce(view, axis=axes, dtype=wide, keepdims=keep),
+        dtype, axis, out, keepdims,
+    )  # fmt: skip
+
+
+def extreme(loop: np.ufunc, name: str) -> Callable[..., ndarray]:
+    """``max`` or ``min``."""
+
+    def method(array, axis=None, out=None, keepdims=False):
+        return reduce(
+            array,
+            lambda view, axes, keep: loop.reduce(view, axis=axes, keepdims=keep),
+            array.dtype, axis, out, keepdims, f"CUPY_CUB_{name}",
+        )  # fmt: skip
+
+    return method
+
+
+def position(function: Callable, name: str) -> Callable[..., ndarray]:
+    """``argmax`` or ``argmin``."""
+
+    def method(array, axis=None, dtype=None, out=None, keepdims=False):
+        if array.dtype.kind == "c":
+            raise TypeError("complex argmax/argmin is not supported")
+        if axis is not None:
+            (axis,) = normalize_axes(axis, array.ndim)
+
+        def compute(view, axes, keep):
+            return function(view, axis=axis, keepdims=keep)
+
+        return reduce(
+            array, compute, np.dtype(np.int64 if dtype is None else dtype), axis, out, keepdims,
+            f"CUPY_CUB_{name}",
+        )  # fmt: skip
+
+    return method
+
+
+def truth(loop: np.ufunc) -> Callable[..., ndarray]:
+    """``all`` or ``any``."""
+
+    def method(array, axis=None, out=None, keepdims=False):
+        return reduce(
+            array,
+            lambda view, axes, keep: loop.reduce(view, axis=axes, keepdims=keep),
+            np.dtype(bool), axis, out, keepdims,
+        )  # fmt: skip
+
+    return method
+
+
+def scan(loop: np.ufunc) -> Callable[..., ndarray]:
+    """``cumsum`` or ``cumprod``."""
+
+    def method(array, axis=None, dtype=None, out=None):
+        if not isinstance(array, ndarray):
+            raise TypeError("Only cupy arrays can be scanned")
+        dtype = sum_dtype(array, dtype)
+        source = array.ravel() if axis is None else array
+        if axis is None:
+            axis = 0
+        else:
+            (axis,) = normalize_axes(axis, source.ndim)
+        if array.dtype.kind in "fc" and dtype.kind in "iu":
+            source = source.astype(dtype)
+        wide = {"e": np.float32, "f": np.float64, "F": np.complex128}.get(dtype.char, dtype)
+        result = core._new(source.shape, dtype) if out is None else out
+        if result.shape != source.shape:
+            raise ValueError("Out shape is mismatched")
+        view, target = source._view, result._view
+
+        def work() -> None:
+            with np.errstate(all="ignore"):
+                target[...] = loop.accumulate(view, axis=axis, dtype=wide)
+
+        core._enqueue(work, source.nbytes)
+        return result
+
+    return method
+
+
+amax, amin = extreme(np.maximum, "MAX"), extreme(np.minimum, "MIN")
+argmax, argmin = position(np.argmax, "ARGMAX"), position(np.argmin, "ARGMIN")
+all, any = truth(np.logical_and), truth(np.logical_or)  # noqa: A001
+cumsum, cumprod = scan(np.add), scan(np.multiply)
+
+
+def mean(array, axis=None, dtype=None, out=None, keepdims=False) -> ndarray:
+    """Average along axes; float64 for integers, float16 by way of float32."""
+    if dtype is None:
+        dtype = np.dtype(np.float64) if array.dtype.kind in "biu" else array.dtype
+    dtype = core.check_dtype(dtype)
+    wide = accumulator(array, normalize_axes(axis, array.ndim), dtype)
+
+    def compute(view, axes, keep):
+        count = math.prod(view.shape[i] for i in axes)
+        total = np.add.reduce(view, axis=axes, dtype=wide, keepdims=keep)
+        return np.true_divide(total, wide.type(count))
+
+    return reduce(array, compute, dtype, axis, out, keepdims)
+
+
+def var(array, axis=None, dtype=None, out=None, ddof=0, keepdims=False) -> ndarray:
+    """Variance along axes."""
+    if dtype is None:
+        dtype = np.dtype(np.float64) if array.dtype.kind in "biu" else array.dtype
+    dtype = core.check_dtype(dtype)
+    result_dtype = np.dtype(dtype.char.lower()) if dtype.kind == "c" else dtype
+    wide = {"e": np.float32, "f": np.float64, "F": np.complex128}.get(dtype.char, dtype)
+
+    def compute(view, axes, keep):
+        count = math.prod(view.shape[i] for i in axes)
+        middle = np.add.reduce(view, axis=axes, dtype=wide, keepdims=True) / max(count, 1)
+        distance = np.abs(view - middle) ** 2
+        total = np.add.reduce(distance, axis=axes, keepdims=keep)
+        return np.true_divide(total, max(count - ddof, 0))
+
+    return reduce(array, compute, result_dtype, axis, out, keepdims)
+
+
+def std(array, axis=None, dtype=None, out=None, ddof=0, keepdims=False) -> ndarray:
+    """Standard deviation along axes."""
+    from cupy import sqrt
+
+    result = var(array, axis, dtype, None, ddof, keepdims)
+    return sqrt(result, out=out if out is not None else result)
+
+
+def ptp(array, axis=None, out=None, keepdims=False) -> ndarray:
+    """Largest less smallest."""
+    from cupy import subtract
+
+    high, low = amax(array, axis, None, keepdims), amin(array, axis, None, keepdims)
+    return subtract(high, low, out=out)
+
+
+def clip(array, min=None, max=None, out=None) -> ndarray:  # noqa: A002
+    """Values between limits; one of them may be None."""
+    from cupy import maximum, minimum
+
+    if min is None and max is None:
+        raise ValueError("array_clip: must set either max or min")
+    if min is None:
+        return minimum(array, max, out=out)
+    if max is None:
+        return maximum(array, min, out=out)
+    for limit in (min, max):
+        if isinstance(limit, np.ndarray):
+            raise TypeError(f"Unsupported type {type(limit)}")
+    return minimum(maximum(array, min), max, out=out)

@@ -1,0 +1,59 @@
+"""Sorting, as the methods of an array call it."""
+
+from __future__ import annotations
+
+from operator import index
+
+import numpy as np
+
+from cupy import _host
+
+
+def _refuse_zero_d(a):
+    if a.ndim == 0:
+        raise np.exceptions.AxisError("Sorting arrays with the rank of zero is not supported")
+
+
+def _ndarray_sort(a, axis=-1, kind=None):
+    if kind is not None and kind != "stable":
+        raise ValueError("kind can only be None or 'stable'")
+    _refuse_zero_d(a)
+    if not a.flags.c_contiguous:
+        raise NotImplementedError("Sorting non-contiguous array is not supported.")
+    axis = _host.one_axis(axis, a.ndim)
+    _host.change(a, lambda v: v.sort(axis=axis, kind="stable"))
+
+
+def _ndarray_argsort(a, axis=-1, kind=None):
+    if kind is not None and kind != "stable":
+        raise ValueError("kind can only be None or 'stable'")
+    _refuse_zero_d(a)
+    if axis is None:
+        return _host.compute(
+            lambda v: np.argsort(v, axis=None, kind="stable"), [a], (a.size,), np.int64)
+    axis = _host.one_axis(axis, a.ndim)
+    return _host.compute(
+        lambda v: np.argsort(v, axis=axis, kind="stable"), [a], a.shape, np.int64)
+
+
+def _check_kth(kth, length):
+    for one in kth if isinstance(kth, (tuple, list)) else (kth,):
+        one = index(one)
+        if not -length <= one < length:
+            raise ValueError(f"kth(={one}) out of bounds {length}")
+
+
+def _ndarray_partition(a, kth, axis=-1):
+    _refuse_zero_d(a)
+    if not a.flags.c_contiguous:
+        raise NotImplementedError("Sorting non-contiguous array is not supported.")
+    axis = _host.one_axis(axis, a.ndim)
+    _check_kth(kth, a.shape[axis])
+    _host.change(a, lambda v: v.sort(axis=axis, kind="stable"))
+
+
+def _ndarray_argpartition(a, kth, axis=-1):
+    _refuse_zero_d(a)
+    length = a.size if axis is None else a.shape[_host.one_axis(axis, a.ndim)]
+    _check_kth(kth, length)
+    return _ndarray_argsort(a, axis)

@@ -1,0 +1,124 @@
+"""New arrays: empty, or of one value."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cupy._core import core
+from cupy._core.core import ndarray
+
+
+def empty(shape, dtype=float, order="C") -> ndarray:
+    """Memory that nobody has written."""
+    return ndarray(shape, dtype, order=order)
+
+
+def zeros(shape, dtype=float, order="C") -> ndarray:
+    """Zeros."""
+    return _filled(shape, dtype, order, 0)
+
+
+def ones(shape, dtype=float, order="C") -> ndarray:
+    """Ones."""
+    return _filled(shape, dtype, order, 1)
+
+
+def full(shape, fill_value, dtype=None, order="C") -> ndarray:
+    """One value everywhere; its dtype unless another is given."""
+    if dtype is None:
+        dtype = fill_value.dtype if isinstance(fill_value, (ndarray, np.ndarray, np.generic)) \
+            else np.array(fill_value).dtype  # fmt: skip
+    result = core._new(core.check_shape(shape), core.check_dtype(dtype), _order(order))
+    if isinstance(fill_value, ndarray) and fill_value.ndim:
+        result[...] = fill_value
+    else:
+        result.fill(fill_value)
+    return result
+
+
+def _order(order: str | None) -> str:
+    if order not in ("C", "F", "c", "f", None):
+        raise TypeError(f"order not understood. order={order}")
+    return "F" if order in ("F", "f") else "C"
+
+
+def _filled(shape, dtype, order, value) -> ndarray:
+    result = core._new(core.check_shape(shape), core.check_dtype(dtype), _order(order))
+    view = result._view
+    core._enqueue(lambda: view.fill(value), result.nbytes)
+    return result
+
+
+def _like(a, dtype, order, subok, shape) -> ndarray:
+    if subok is not None:
+        raise TypeError("subok is not supported yet")
+    if not isinstance(a, ndarray):
+        if core._exports(a):
+            a = core.from_interface(a)
+        else:
+            a = np.asarray(a)
+            dtype = a.dtype if dtype is None else dtype
+            return core._new(core.check_shape(a.shape if shape is None else shape),
+                             core.check_dtype(dtype))  # fmt: skip
+    dtype = core.check_dtype(a.dtype if dtype is None else dtype)
+    flags = a._view.flags
+    if shape is not None:
+        same = len(core.check_shape(shape)) == a.ndim
+        order = "F" if order in ("K", "A") and flags.fnc and same else "C" if order in "KA" else order
+        return core._new(core.check_shape(shape), dtype, order)
+    if order == "K" and not flags.forc and a.size:
+        axes = sorted(range(a.ndim), key=lambda axis: -abs(a.strides[axis]))
+        packed = core._new(tuple(a.shape[axis] for axis in axes), dtype)
+        result = core._wrap(packed._view.transpose(np.argsort(axes)), packed)
+        result._base = None
+        return result
+    order = ("F" if flags.fnc else "C") if order in ("K", "A") else order
+    return core._new(a.shape, dtype, order)
+
+
+def empty_like(prototype, dtype=None, order="K", subok=None, shape=None) -> ndarray:
+    """Memory of the shape and dtype of another array."""
+    like = _like(prototype, dtype, order, subok, shape)
+    return core._unwritten(like)
+
+
+def zeros_like(a, dtype=None, order="K", subok=None, shape=None) -> ndarray:
+    """Zeros of the shape and dtype of another array."""
+    result = _like(a, dtype, order, subok, shape)
+    result.fill(0)
+    return result
+
+
+def ones_like(a, dtype=None, order="K", subok=None, shape=None) -> ndarray:
+    """Ones of the shape and dtype of another array."""
+    result = _like(a, dtype, order, subok, shape)
+    result.fill(1)
+    return result
+
+
+def full_like(a, fill_value, dtype=None, order="K", subok=None, shape=None) -> ndarray:
+    """One value, in the shape and dtype of another array."""
+    result = _like(a, dtype, order, subok, shape)
+    if isinstance(fill_value, ndarray) and fill_value.ndim:
+        result[...] = fill_value
+    else:
+        result.fill(fill_value)
+    return result
+
+
+def eye(N, M=None, k=0, dtype=float, order="C") -> ndarray:
+    """Ones on a diagonal."""
+    M = N if M is None else M
+    result = zeros((N, M), dtype, order)
+    view = result._view
+
+    def work() -> None:
+        view[...] = np.eye(N, M, k, view.dtype)
+
+    core._enqueue(work, result.nbytes)
+    return result
+
+
+def identity(n, dtype=float) -> ndarray:
+    """Ones on the main diagonal of a square."""
+    return eye(n, dtype=dtype)

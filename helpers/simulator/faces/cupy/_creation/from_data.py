@@ -1,0 +1,152 @@
+"""Arrays from what is there already: on the host, on the device, or in another library."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cupy._core import core
+from cupy._core.core import ndarray
+
+
+def array(obj, dtype=None, copy=True, order="K", subok=False, ndmin=0, *, blocking=False):
+    """A device array of anything array-like.
+
+    Parameters
+    ----------
+    obj : array_like
+    dtype : dtype, optional
+    copy : bool or None
+        None and False copy only where needed.
+    order : {"K", "A", "C", "F"}
+    ndmin : int
+        Axes at least.
+    blocking : bool
+        Wait for the transfer.
+    """
+    if subok:
+        raise NotImplementedError("subok=True is not supported")
+    order = "K" if order is None else order
+    if not isinstance(obj, ndarray) and core._exports(obj):
+        obj = core.from_interface(obj)
+    if isinstance(obj, ndarray):
+        result = _of_device(obj, dtype, copy, order)
+    elif isinstance(obj, (list, tuple)) and _holds_device_arrays(obj):
+        result = _stacked(obj, dtype)
+        if order == "F":
+            result = result.copy("F")
+    else:
+        host = np.asarray(obj) if dtype is None else np.asarray(obj, core.check_dtype(dtype))
+        core.check_dtype(host.dtype)
+        result = core.from_host(host, order, blocking)
+    if result.ndim < ndmin:
+        view = result._view.reshape((1,) * (ndmin - result.ndim) + result.shape)
+        result = core._wrap(view, result)
+        result._base = None
+    return result
+
+
+def _of_device(obj: ndarray, dtype, copy, order) -> ndarray:
+    dtype = obj.dtype if dtype is None else core.check_dtype(dtype)
+    if copy:
+        return obj.astype(dtype, order=order, copy=True)
+    return obj.astype(dtype, order=order, copy=False)
+
+
+def _holds_device_arrays(obj: object) -> bool:
+    if isinstance(obj, (list, tuple)):
+        return any(_holds_device_arrays(item) for item in obj)
+    return isinstance(obj, ndarray)
+
+
+def _stacked(obj, dtype) -> ndarray:
+    from cupy._manipulation.join import stack
+
+    parts = []
+    for item in obj:
+        if isinstance(item, (list, tuple)):
+            item = _stacked(item, None) if _holds_device_arrays(item) else array(item)
+        elif isinstance(item, np.ndarray):
+            raise TypeError(core._IMPLICIT)
+        elif not isinstance(item, ndarray):
+            item = array(item)
+        parts.append(item)
+    if len({part.shape for part in parts}) > 1:
+        raise ValueError(
+            "setting an array element with a sequence. The requested array has an inhomogeneous "
+            "shape"
+        )
+    result = stack(parts)
+    return result if dtype is None else result.astype(dtype, copy=False)
+
+
+def asarray(a, dtype=None, order=None, *, blocking=False) -> ndarray:
+    """A device array; the argument itself where nothing has to change."""
+    return array(a, dtype, False, order, blocking=blocking)
+
+
+def asanyarray(a, dtype=None, order=None, *, blocking=False) -> ndarray:
+    """See asarray."""
+    return array(a, dtype, False, order, blocking=blocking)
+
+
+def ascontiguousarray(a, dtype=None) -> ndarray:
+    """C-contiguous, with at least one axis."""
+    return array(a, dtype, False, "C", ndmin=1)
+
+
+def asfortranarray(a, dtype=None) -> ndarray:
+    """Fortran-contiguous."""
+    return array(a, dtype, False, "F")
+
+
+def copy(a, order="K") -> ndarray:
+    """A copy."""
+    return array(a, order=order)
+
+
+def asnumpy(a, stream=None, order="C", out=None, *, blocking=True) -> np.ndarray:
+    """A host array of anything array-like."""
+    if isinstance(a, ndarray):
+        return a.get(stream=stream, order=order, out=out, blocking=blocking)
+    if core._exports(a):
+        return array(a).get(stream=stream, order=order, out=out, blocking=blocking)
+    host = np.asarray(a, order=order)
+    if out is not None:
+        out[...] = host
+        return out
+    return host
+
+
+def frombuffer(*args, **kwargs) -> ndarray:
+    """From a buffer on the host."""
+    return asarray(np.frombuffer(*args, **kwargs))
+
+
+def fromfile(*args, **kwargs) -> ndarray:
+    """From a file."""
+    return asarray(np.fromfile(*args, **kwargs))
+
+
+def fromfunction(*args, **kwargs) -> ndarray:
+    """From a function of indices."""
+    return asarray(np.fromfunction(*args, **kwargs))
+
+
+def fromiter(*args, **kwargs) -> ndarray:
+    """From an iterator."""
+    return asarray(np.fromiter(*args, **kwargs))
+
+
+def fromstring(*args, **kwargs) -> ndarray:
+    """From a string."""
+    return asarray(np.fromstring(*args, **kwargs))
+
+
+def loadtxt(*args, **kwargs) -> ndarray:
+    """From a text file."""
+    return asarray(np.loadtxt(*args, **kwargs))
+
+
+def genfromtxt(*args, **kwargs) -> ndarray:
+    """From a text file with gaps."""
+    return asarray(np.genfromtxt(*args, **kwargs))

@@ -1,0 +1,177 @@
+"""What the routines share: NumPy works on the device's memory, in the order of the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from cupy._core import core
+
+
+def quiet(function: Callable) -> Callable:
+    """Let NumPy say nothing of overflows and divisions by zero, as a GPU does."""
+
+    def silent(*views):
+        with np.errstate(all="ignore"):
+            return function(*views)
+
+    return silent
+
+
+def is_array(x) -> bool:
+    """Whether it is a device array."""
+    return isinstance(x, core.ndarray)
+
+
+def argument(x):
+    """Let device arrays pass; TypeError for anything else."""
+    given = core._argument(x)
+    return x if given is None else given
+
+
+def typed(x, name: str):
+    """Let device arrays pass; the TypeError of a typed argument for anything else."""
+    if not is_array(x):
+        kind = type(x)
+        said = kind.__qualname__ if kind.__module__ == "builtins" else (
+            f"{kind.__module__}.{kind.__qualname__}")
+        raise TypeError(
+            f"Argument '{name}' has incorrect type "
+            f"(expected cupy._core.core._ndarray_base, got {said})"
+        )
+    return x
+
+
+def compute(
+    function: Callable, inputs: Sequence, shape: Sequence[int], dtype, out=None, order: str = "C"
+):
+    """Queue ``function`` on the views of ``inputs``; return its result, or ``out`` filled."""
+    shape = tuple(int(n) for n in shape)
+    if out is None:
+        return core._apply(quiet(function), inputs, shape, np.dtype(dtype), order)
+    typed(out, "out")
+    if out.shape != shape:
+        raise ValueError("Out shape is mismatched")
+    inputs, silent = list(inputs), quiet(function)
+
+    def work():
+        with np.errstate(all="ignore"):
+            out._view[...] = silent(*[x._view for x in inputs])
+
+    core._enqueue(work, out.nbytes + sum(x.nbytes for x in inputs))
+    return out
+
+
+def compute_many(function: Callable, inputs: Sequence, layouts: Sequence[tuple]) -> tuple:
+    """Queue a function with several results, each of a known (shape, dtype)."""
+    results = tuple(core._new(tuple(shape), np.dtype(dtype)) for shape, dtype in layouts)
+    inputs, silent = list(inputs), quiet(function)
+
+    def work():
+        for result, value in zip(results, silent(*[x._view for x in inputs])):
+            with np.errstate(all="ignore"):
+                result._view[...] = value
+
+    core._enqueue(work, sum(x.nbytes for x in (*inputs, *results)))
+    return results
+
+
+def change(x, function: Callable, inputs: Sequence = ()) -> None:
+    """Queue a function that changes ``x`` in place; it gets x's view first."""
+    inputs, silent = list(inputs), quiet(function)
+
+    def work():
+        silent(x._view, *[y._view for y in inputs])
+
+    core._enqueue(work, x.nbytes + sum(y.nbytes for y in inputs))
+
+
+def compute_now(function: Callable, inputs: Sequence):
+    """Wait, compute, and copy what comes out, whose shape depends on the values."""
+    return core._apply_now(quiet(function), list(inputs))
+
+
+def look(x) -> np.ndarray:
+    """Wait, and return a copy of the values on the host."""
+    core._wait()
+    return np.array(x._view)
+
+
+def out_given(out, result, casting: str = "unsafe"):
+    """Return ``result``, or ``out`` filled with it."""
+    if out is None:
+        return result
+    return compute(lambda v: v, [result], result.shape, result.dtype, out=out)
+
+
+def contiguous(x, dtype=None):
+    """Return x, or a C-contiguous copy of it in ``dtype``."""
+    dtype = x.dtype if dtype is None else np.dtype(dtype)
+    if x.dtype == dtype and x.flags.c_contiguous:
+        return x
+    return compute(lambda v: v, [x], x.shape, dtype)
+
+
+def copy(x, dtype=None, order: str = "C"):
+    """Return a contiguous copy."""
+    return compute(lambda v: v, [x], x.shape, x.dtype if dtype is None else dtype, order=order)
+
+
+def device(values, dtype=None):
+    """Copy host values to the device."""
+    values = np.asarray(values, dtype=dtype)
+    result = core._new(values.shape, values.dtype)
+    host = values.copy()
+
+    def work():
+        result._view[...] = host
+
+    core._enqueue(work, result.nbytes)
+    return result
+
+
+def axes_of(axis, ndim: int) -> tuple[int, ...]:
+    """Return the axes to reduce, all of them for None."""
+    if axis is None:
+        return tuple(range(ndim))
+    axes = normalize_axis_tuple(axis, ndim, allow_duplicate=True)
+    if len(set(axes)) != len(axes):
+        raise ValueError("duplicate value in 'axis'")
+    return axes
+
+
+def reduced(shape: Sequence[int], axes: Sequence[int], keepdims: bool) -> tuple[int, ...]:
+    """Return the shape that a reduction over ``axes`` leaves."""
+    if keepdims:
+        return tuple(1 if i in axes else n for i, n in enumerate(shape))
+    return tuple(n for i, n in enumerate(shape) if i not in axes)
+
+
+def one_axis(axis, ndim: int) -> int:
+    """Return a valid axis counted from the front."""
+    return normalize_axis_index(axis, ndim)
+
+
+def floating(dtype) -> np.dtype:
+    """Return float64 for integers and booleans, a float or complex type itself."""
+    dtype = np.dtype(dtype)
+    return dtype if dtype.kind in "fc" else np.dtype(float)
+
+
+def real_type(dtype) -> np.dtype:
+    """Return the type of the real part."""
+    return np.empty(0, dtype).real.dtype
+
+
+def wide(dtype) -> np.dtype:
+    """Return the type to compute in: float32 for float16."""
+    dtype = np.dtype(dtype)
+    return np.dtype(np.float32) if dtype.char == "e" else dtype
+
+
+def size_of(shape: Sequence[int]) -> int:
+    """Return the number of elements."""
+    return prod(shape)

@@ -1,0 +1,63 @@
+"""Elements put by indices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cupy._core import core
+from cupy._core.core import _SCALARS, ndarray
+
+
+def put(a, ind, v, mode="wrap") -> None:
+    """Set elements by flat index; indices wrap around or are clipped."""
+    if mode not in ("wrap", "clip"):
+        raise TypeError("mode='raise' is not supported" if mode == "raise" else f"clipmode {mode}")
+    a = core._checked(a, "a")
+    inputs = [x if isinstance(x, ndarray) else core.from_host(np.asarray(x)) for x in (ind, v)]
+    view, index, values = a._view, inputs[0]._view, inputs[1]._view
+
+    def work() -> None:
+        if view.size:
+            np.put(view, index, core.convert(values, view.dtype), mode)
+
+    core._enqueue(work, values.nbytes)
+
+
+def place(arr, mask, vals) -> None:
+    """Set elements where a mask is true, in their order."""
+    core._wait()
+    views = [core._argument(x)._view for x in (arr, mask, vals)]
+    np.place(*views)
+
+
+def putmask(a, mask, values) -> None:
+    """Set elements where a mask is true."""
+    if not isinstance(a, ndarray):
+        raise TypeError("`a` should be of type cupy.ndarray")
+    mask = core._argument(mask)
+    if mask.dtype != bool:
+        mask = mask.astype(bool)
+    if a.shape != mask.shape:
+        raise ValueError("mask and data must be the same size")
+    source = np.asarray(values) if isinstance(values, _SCALARS) else core._argument(values)._view
+    if isinstance(values, ndarray) and not np.can_cast(values.dtype, a.dtype):
+        raise TypeError(f"Cannot cast array data from {values.dtype!r} to {a.dtype!r} according "
+                        "to the rule 'safe'")  # fmt: skip
+    to, where = a._view, mask._view
+    core._enqueue(lambda: np.putmask(to, where, core.convert(source, to.dtype)), a.nbytes)
+
+
+def fill_diagonal(a, val, wrap=False) -> None:
+    """Set the diagonal."""
+    source = np.asarray(val) if isinstance(val, (*_SCALARS, list)) else core._argument(val)._view
+    view = core._checked(a, "a")._view
+    if view.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    core._enqueue(lambda: np.fill_diagonal(view, source, wrap), 0)
+
+
+def put_along_axis(arr, indices, values, axis) -> None:
+    """Set one element each along an axis."""
+    to, index = core._argument(arr)._view, core._argument(indices)._view
+    source = np.asarray(values) if isinstance(values, _SCALARS) else core._argument(values)._view
+    core._enqueue(lambda: np.put_along_axis(to, index, source, axis), to.nbytes)

@@ -1,0 +1,42 @@
+"""Comparisons with tolerance, and of whole arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cupy._core import core
+from cupy._core.core import _SCALARS, ndarray
+
+
+def _operand(x: object) -> object:
+    return x if isinstance(x, (ndarray, *_SCALARS)) else core._argument(x)
+
+
+def isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False) -> ndarray:
+    """|a - b| <= atol + rtol |b|, element-wise."""
+    from cupy._core._ufunc import _broadcast
+
+    a, b = _operand(a), _operand(b)
+    return core._apply(
+        lambda x, y: np.isclose(x, y, rtol, atol, equal_nan), [a, b], _broadcast([a, b]),
+        np.dtype(bool),
+    )  # fmt: skip
+
+
+def allclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False) -> ndarray:
+    """Whether all are close: a 0-d array."""
+    return isclose(a, b, rtol, atol, equal_nan).all()
+
+
+def array_equal(a1, a2, equal_nan=False) -> ndarray:
+    """Whether shape and elements are equal: a 0-d array."""
+    if a1.shape != a2.shape:
+        return core._apply(lambda: False, [], (), np.dtype(bool))
+    return core._apply(
+        lambda x, y: np.array_equal(x, y, equal_nan), [a1, a2], (), np.dtype(bool)
+    )
+
+
+def array_equiv(a1, a2) -> ndarray:
+    """Whether elements are equal after broadcasting: a 0-d array."""
+    return core._apply(lambda x, y: np.array_equiv(x, y), [a1, a2], (), np.dtype(bool))

@@ -1,0 +1,18 @@
+"""Truth of arrays."""
+
+from __future__ import annotations
+
+from cupy._core import core
+
+
+def all(a, axis=None, out=None, keepdims=False):  # noqa: A001
+    """Whether all elements are true."""
+    return core._checked(a, "a").all(axis=axis, out=out, keepdims=keepdims)
+
+
+def any(a, axis=None, out=None, keepdims=False):  # noqa: A001
+    """Whether any element is true."""
+    return core._checked(a, "a").any(axis=axis, out=out, keepdims=keepdims)
+
+
+alltrue, sometrue = all, any

@@ -1,0 +1,79 @@
+"""Axes of length one, and broadcasting."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cupy._core import core
+from cupy._core._ufunc import _broadcast
+from cupy._core.core import ndarray
+
+
+def _atleast(function, arrays):
+    made = []
+    for a in arrays:
+        if not isinstance(a, ndarray):
+            raise TypeError(f"Only cupy arrays can be atleast_{function.__name__[-2]}d")
+        made.append(core._wrap(function(a._view), a) if function(a._view).shape != a.shape else a)
+    return made[0] if len(made) == 1 else made
+
+
+def atleast_1d(*arys):
+    """At least one axis."""
+    return _atleast(np.atleast_1d, arys)
+
+
+def atleast_2d(*arys):
+    """At least two axes."""
+    return _atleast(np.atleast_2d, arys)
+
+
+def atleast_3d(*arys):
+    """At least three axes."""
+    return _atleast(np.atleast_3d, arys)
+
+
+class broadcast:  # noqa: N801 -- the library's name
+    """Arrays broadcast against each other."""
+
+    def __init__(self, *arrays: ndarray) -> None:
+        self.shape = _broadcast(list(arrays))
+        self.nd, self.size = len(self.shape), int(np.prod(self.shape))
+        self.values = tuple(
+            broadcast_to(a, self.shape) if isinstance(a, ndarray) else a for a in arrays
+        )
+
+
+def broadcast_arrays(*args) -> list[ndarray]:
+    """Views of a common shape."""
+    return list(broadcast(*args).values)
+
+
+def broadcast_to(array, shape) -> ndarray:
+    """A view with zero strides."""
+    array = core._checked(array, "array")
+    shape = core.check_shape(shape)
+    try:
+        view = np.broadcast_to(array._view, shape)
+    except ValueError:
+        raise ValueError(
+            f"operands could not be broadcast together with shapes {array.shape} {shape}"
+        ) from None
+    view = core._look(core._address(array._view), view.shape, view.dtype, view.strides)
+    return core._wrap(view, array)
+
+
+def broadcast_shapes(*shapes) -> tuple[int, ...]:
+    """The common shape."""
+    return np.broadcast_shapes(*shapes)
+
+
+def expand_dims(a, axis) -> ndarray:
+    """New axes of length one."""
+    a = core._checked(a, "a")
+    return core._wrap(np.expand_dims(a._view, axis), a)
+
+
+def squeeze(a, axis=None) -> ndarray:
+    """Without axes of length one."""
+    return core._checked(a, "a").squeeze(axis)

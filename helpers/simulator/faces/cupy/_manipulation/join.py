@@ -1,0 +1,97 @@
+"""Arrays put together."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cupy._core import core
+from cupy._core.core import ndarray
+
+
+def concatenate(tup, axis=0, out=None, *, dtype=None, casting="same_kind") -> ndarray:
+    """Along an axis that is there."""
+    arrays = [a if isinstance(a, ndarray) else core._argument(a) for a in tup]
+    if not arrays:
+        raise ValueError("Cannot concatenate from empty tuple")
+    if axis is None:
+        arrays, axis = [a.ravel() for a in arrays], 0
+    first = arrays[0]
+    if first.ndim == 0:
+        raise TypeError("zero-dimensional arrays cannot be concatenated")
+    if not -first.ndim <= axis < first.ndim:
+        raise np.exceptions.AxisError(axis, first.ndim)
+    axis %= first.ndim
+    for a in arrays[1:]:
+        if a.ndim != first.ndim:
+            raise ValueError(
+                "All arrays to concatenate must have the same ndim"
+            )
+        if a.shape[:axis] + a.shape[axis + 1 :] != first.shape[:axis] + first.shape[axis + 1 :]:
+            raise ValueError(
+                "All arrays must have same shape except the axis to concatenate"
+            )
+    shape = list(first.shape)
+    shape[axis] = sum(a.shape[axis] for a in arrays)
+    if out is not None:
+        if not isinstance(out, ndarray):
+            raise TypeError(f"Unsupported type {type(out)}")
+        if out.shape != tuple(shape):
+            raise ValueError("Output array is the wrong shape")
+        result = out
+    else:
+        kind = np.result_type(*[a.dtype for a in arrays]) if dtype is None else np.dtype(dtype)
+        result = core._new(tuple(shape), core.check_dtype(kind))
+    at = 0
+    for a in arrays:
+        piece = result._view[(slice(None),) * axis + (slice(at, at + a.shape[axis]),)]
+        at += a.shape[axis]
+        if a.size:
+            core._fill_from(core._wrap(piece, result), a)
+    return result
+
+
+concat = concatenate
+
+
+def stack(tup, axis=0, out=None, *, dtype=None, casting="same_kind") -> ndarray:
+    """Along a new axis."""
+    arrays = [core._checked(a, "a") for a in tup]
+    if len({a.shape for a in arrays}) > 1:
+        raise ValueError("all input arrays must have the same shape")
+    from cupy._manipulation.dims import expand_dims
+
+    return concatenate([expand_dims(a, axis) for a in arrays], axis, out, dtype=dtype)
+
+
+def vstack(tup, *, dtype=None, casting="same_kind") -> ndarray:
+    """Rows on top of each other."""
+    from cupy._manipulation.dims import atleast_2d
+
+    return concatenate([atleast_2d(a) for a in tup], 0, dtype=dtype)
+
+
+row_stack = vstack
+
+
+def hstack(tup, *, dtype=None, casting="same_kind") -> ndarray:
+    """Side by side."""
+    from cupy._manipulation.dims import atleast_1d
+
+    arrays = [atleast_1d(a) for a in tup]
+    return concatenate(arrays, 0 if arrays[0].ndim == 1 else 1, dtype=dtype)
+
+
+def dstack(tup) -> ndarray:
+    """Along the third axis."""
+    from cupy._manipulation.dims import atleast_3d
+
+    return concatenate([atleast_3d(a) for a in tup], 2)
+
+
+def column_stack(tup) -> ndarray:
+    """Vectors as columns."""
+    arrays = []
+    for a in tup:
+        a = core._checked(a, "a")
+        arrays.append(a.reshape(-1, 1) if a.ndim < 2 else a)
+    return concatenate(arrays, 1)

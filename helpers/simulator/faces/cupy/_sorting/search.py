@@ -1,0 +1,130 @@
+"""Places of extremes, of what is not zero, and where to insert."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cupy import _host
+
+
+def argmax(a, axis=None, dtype=None, out=None, keepdims=False):
+    """Return the first place of the largest value."""
+    return a.argmax(axis=axis, dtype=dtype, out=out, keepdims=keepdims)
+
+
+def argmin(a, axis=None, dtype=None, out=None, keepdims=False):
+    """Return the first place of the smallest value."""
+    return a.argmin(axis=axis, dtype=dtype, out=out, keepdims=keepdims)
+
+
+def _without_nan(a, fill, axis, function, dtype, out, keepdims):
+    _host.argument(a)
+    if a.dtype.kind not in "fc":
+        return function(a, axis, dtype, out, keepdims)
+    clean = _host.compute(
+        lambda v: np.where(np.isnan(v), np.asarray(fill, v.dtype), v), [a], a.shape, a.dtype)
+    return function(clean, axis, dtype, out, keepdims)
+
+
+def nanargmax(a, axis=None, dtype=None, out=None, keepdims=False):
+    """Return the place of the largest value, nan left out."""
+    return _without_nan(a, -np.inf, axis, argmax, dtype, out, keepdims)
+
+
+def nanargmin(a, axis=None, dtype=None, out=None, keepdims=False):
+    """Return the place of the smallest value, nan left out."""
+    return _without_nan(a, np.inf, axis, argmin, dtype, out, keepdims)
+
+
+def _ndarray_nonzero(a):
+    _host.argument(a)
+    return _host.compute_now(lambda v: tuple(np.nonzero(np.atleast_1d(v))), [a])
+
+
+def nonzero(a):
+    """Return the indices of what is not zero, an array for each axis; it waits."""
+    return a.nonzero()
+
+
+def flatnonzero(a):
+    """Return the indices of what is not zero in the flattened array; it waits."""
+    _host.argument(a)
+    return _host.compute_now(np.flatnonzero, [a])
+
+
+def argwhere(a):
+    """Return the indices of what is not zero, a row for each; it waits."""
+    _host.argument(a)
+    return _host.compute_now(np.argwhere, [a])
+
+
+def where(condition, x=None, y=None):
+    """Choose from x or y, elementwise; of a condition alone return `nonzero`."""
+    if (x is None) != (y is None):
+        raise ValueError("Must provide both 'x' and 'y' or neither.")
+    if x is None:
+        return nonzero(condition)
+    if np.isscalar(condition):
+        condition = _host.device(condition)
+    arrays = [_host.argument(condition)]
+    kinds, scalars = [], []
+    for value in (x, y):
+        if isinstance(value, (bool, int, float, complex, np.generic)):
+            scalars.append(value)
+            kinds.append(value)
+        else:
+            arrays.append(_host.argument(value))
+            scalars.append(None)
+            kinds.append(value.dtype)
+    dtype = np.result_type(*kinds)
+    shape = np.broadcast_shapes(*(a.shape for a in arrays))
+
+    def choose(wanted, *values):
+        values = iter(values)
+        x, y = (next(values) if one is None else one for one in scalars)
+        if wanted.dtype != bool:
+            wanted = wanted != 0
+        return np.where(wanted, np.asarray(x).astype(dtype, copy=False),
+                        np.asarray(y).astype(dtype, copy=False))
+
+    return _host.compute(choose, arrays, shape, dtype)
+
+
+def searchsorted(a, v, side="left", sorter=None):
+    """Return where values of v would be inserted to keep a sorted."""
+    _host.argument(a)
+    if a.ndim > 1:
+        raise ValueError("object of too small depth for desired array" if a.ndim == 0
+                         else "object too deep for desired array")
+    if a.ndim < 1:
+        raise ValueError("object of too small depth for desired array")
+    if side not in ("left", "right"):
+        raise ValueError(f"side must be either 'left' or 'right', got '{side}'")
+    if not _host.is_array(v):
+        if not isinstance(v, (bool, int, float, complex, np.generic, list, tuple)):
+            _host.argument(v)
+        v = _host.device(v)
+    inputs = [a, v]
+    if sorter is not None:
+        if sorter.dtype.kind not in "iu":
+            raise TypeError("sorter must be of integer type")
+        if sorter.size != a.size:
+            raise ValueError("sorter.size must be equal to a.size")
+        inputs.append(sorter)
+
+    def work(values, wanted, order=None):
+        return np.searchsorted(values, wanted, side=side, sorter=order)
+
+    return _host.compute(work, inputs, v.shape, np.int64)
+
+
+def _ndarray_searchsorted(a, v, side="left", sorter=None):
+    return searchsorted(a, v, side, sorter)
+
+
+def extract(condition, a):
+    """Return what the condition is true for; it waits."""
+    if not _host.is_array(condition):
+        condition = _host.device(condition)
+    _host.argument(a)
+    return _host.compute_now(np.extract, [condition, a])

@@ -1,0 +1,67 @@
+"""Sorting."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cupy import _host
+from cupy._core import _routines_sorting
+
+
+def sort(a, axis=-1, kind=None):
+    """Return a sorted copy; ``axis=None`` flattens."""
+    if kind is not None and kind != "stable":
+        raise ValueError("kind can only be None or 'stable'")
+    if axis is None:
+        result, axis = a.flatten(), -1
+    else:
+        result = a.copy()
+    result.sort(axis=axis)
+    return result
+
+
+def argsort(a, axis=-1, kind=None):
+    """Return the indices that sort; equal keys keep their order."""
+    return a.argsort(axis=axis, kind=kind)
+
+
+def lexsort(keys):
+    """Return the indices that sort by the last row of keys, then the one before, and so on."""
+    if keys.ndim == 0:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    if keys.ndim == 1:
+        return _host.device(0, np.int64)
+    if keys.ndim > 2:
+        raise NotImplementedError(
+            "Keys with the rank of three or more is not supported in lexsort")
+    return _host.compute(np.lexsort, [keys], keys.shape[1:], np.int64)
+
+
+def msort(a):
+    """Return a copy sorted along the first axis."""
+    import warnings
+
+    warnings.warn("msort is deprecated, use cupy.sort(a, axis=0) instead", DeprecationWarning,
+                  stacklevel=2)
+    return sort(a, axis=0)
+
+
+def sort_complex(a):
+    """Return a sorted copy of complex type."""
+    small = a.dtype.char in "bhBHF"
+    return sort(_host.copy(a, np.complex64 if small else np.complex128))
+
+
+def partition(a, kth, axis=-1):
+    """Return a copy with the kth element in its place; here it is sorted completely."""
+    if axis is None:
+        result, axis = a.flatten(), -1
+    else:
+        result = a.copy()
+    _routines_sorting._ndarray_partition(result, kth, axis)
+    return result
+
+
+def argpartition(a, kth, axis=-1):
+    """Return the indices of `partition`."""
+    return _routines_sorting._ndarray_argpartition(a, kth, axis)

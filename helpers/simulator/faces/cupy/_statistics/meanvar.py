@@ -1,0 +1,154 @@
+"""Means, variances and medians."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cupy import _host
+from cupy._core import _routines_statistics
+
+
+def mean(a, axis=None, dtype=None, out=None, keepdims=False):
+    """Return the arithmetic mean."""
+    return a.mean(axis=axis, dtype=dtype, out=out, keepdims=keepdims)
+
+
+def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+    """Return the variance."""
+    return a.var(axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims)
+
+
+def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+    """Return the standard deviation."""
+    return a.std(axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims)
+
+
+def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
+    """Return the weighted mean, and the weights' sum where ``returned``.
+
+    Raises
+    ------
+    ZeroDivisionError
+        Where weights sum to zero; looking at that waits.
+    """
+    _host.argument(a)
+    axes = _host.axes_of(axis, a.ndim)
+    shape = _host.reduced(a.shape, axes, keepdims)
+    if weights is None:
+        result = a.mean(axis=axis, keepdims=keepdims)
+        if not returned:
+            return result
+        count = a.size // max(_host.size_of(_host.reduced(a.shape, axes, False)), 1)
+        return result, _host.compute(
+            lambda v: np.full(shape, count), [result], shape, result.dtype)
+    _host.argument(weights)
+    if a.shape != weights.shape:
+        if axis is None:
+            raise TypeError("Axis must be specified when shapes of a and weights differ.")
+        if weights.ndim != 1:
+            raise TypeError("1D weights expected when shapes of a and weights differ.")
+        if weights.shape[0] != a.shape[axes[0]]:
+            raise ValueError("Length of weights not compatible with specified axis.")
+    kind = np.result_type(a.dtype, weights.dtype)
+    dtype = kind if a.dtype.kind in "fc" else np.result_type(kind, np.float64)
+
+    def spread(v, w):
+        if v.shape != w.shape:
+            w = w.reshape([len(w) if i == axes[0] else 1 for i in range(v.ndim)])
+        return np.broadcast_to(w, v.shape)
+
+    total = _host.compute(
+        lambda v, w: np.sum(spread(v, w), axis=axes, dtype=dtype, keepdims=keepdims),
+        [a, weights], shape, dtype)
+    if (_host.look(total) == 0).any():
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+    result = _host.compute(
+        lambda v, w, t: np.sum(v * spread(v, w), axis=axes, dtype=dtype, keepdims=keepdims) / t,
+        [a, weights, total], shape, dtype)
+    return (result, total) if returned else result
+
+
+def _median(a, axis, out, keepdims, skip_nan):
+    axes = _host.axes_of(axis, a.ndim)
+    dtype = _host.floating(a.dtype)
+
+    def work(v):
+        rest = [i for i in range(v.ndim) if i not in axes]
+        moved = v.transpose(*rest, *axes)
+        flat = moved.reshape(*moved.shape[:len(rest)], -1).astype(dtype)
+        return _middle(np.sort(flat, axis=-1), skip_nan).reshape(shape)
+
+    shape = _host.reduced(a.shape, axes, keepdims)
+    return _host.compute(work, [a], shape, dtype, out)
+
+
+def _middle(ordered, skip_nan):
+    """Return the middle of sorted rows; nan sorts last."""
+    holes = np.isnan(ordered).sum(axis=-1)
+    count = ordered.shape[-1] - (holes if skip_nan else 0 * holes)
+    if ordered.shape[-1] == 0:
+        return np.full(ordered.shape[:-1], np.nan, ordered.dtype)
+    low = np.maximum((count - 1) // 2, 0)[..., None]
+    high = np.minimum(count // 2, ordered.shape[-1] - 1)[..., None]
+    ends = [np.take_along_axis(ordered, place, axis=-1)[..., 0] for place in (low, high)]
+    middle = np.where(ends[0] == ends[1], ends[0], (ends[0] + ends[1]) / 2)
+    empty = count == 0 if skip_nan else holes > 0
+    return np.where(empty, np.nan, middle).astype(ordered.dtype)
+
+
+def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    """Return the median."""
+    return _median(_host.argument(a), axis, out, keepdims, False)
+
+
+def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    """Return the median, nan left out."""
+    return _median(_host.argument(a), axis, out, keepdims, a.dtype.kind in "fc")
+
+
+def nanmean(a, axis=None, dtype=None, out=None, keepdims=False):
+    """Return the mean, nan left out."""
+    _host.argument(a)
+    if a.dtype.kind not in "fc":
+        return mean(a, axis, dtype, out, keepdims)
+    axes = _host.axes_of(axis, a.ndim)
+    kind = a.dtype if dtype is None else np.dtype(dtype)
+
+    def work(v):
+        valid = ~np.isnan(v)
+        total = np.sum(v, axis=axes, dtype=_host.wide(kind), where=valid, keepdims=keepdims)
+        return total / np.sum(valid, axis=axes, keepdims=keepdims)
+
+    return _host.compute(work, [a], _host.reduced(a.shape, axes, keepdims), kind, out)
+
+
+def _nanspread(root, a, axis, dtype, out, ddof, keepdims):
+    _host.argument(a)
+    if a.dtype.kind not in "fc":
+        method = _routines_statistics._ndarray_std if root else _routines_statistics._ndarray_var
+        return method(a, axis, dtype, out, ddof, keepdims)
+    axes = _host.axes_of(axis, a.ndim)
+    kind = a.dtype if dtype is None else np.dtype(dtype)
+
+    def work(v):
+        v = v.astype(_host.wide(kind), copy=False)
+        valid = ~np.isnan(v)
+        count = np.sum(valid, axis=axes, keepdims=True)
+        around = np.where(valid, v - np.sum(v, axis=axes, where=valid, keepdims=True) / count, 0)
+        left = np.where(count > ddof, count - ddof, np.nan)
+        value = np.sum(np.abs(around) ** 2, axis=axes, keepdims=True) / left
+        value = np.sqrt(value) if root else value
+        return value if keepdims else value.reshape(shape)
+
+    shape = _host.reduced(a.shape, axes, keepdims)
+    return _host.compute(work, [a], shape, _host.real_type(kind), out)
+
+
+def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+    """Return the variance, nan left out."""
+    return _nanspread(False, a, axis, dtype, out, ddof, keepdims)
+
+
+def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+    """Return the standard deviation, nan left out."""
+    return _nanspread(True, a, axis, dtype, out, ddof, keepdims)

@@ -1,0 +1,65 @@
+"""Hooks that see what memory pools do."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection
+
+
+class _Local(threading.local):
+    def __init__(self) -> None:
+        self.hooks: dict[str, MemoryHook] = {}
+
+
+def _hooks() -> Collection[MemoryHook]:
+    """The hooks of this thread, in the order in which they came."""
+    return _local.hooks.values()
+
+
+def _has_memory_hooks() -> bool:
+    return bool(_local.hooks)
+
+
+def get_memory_hooks() -> dict[str, MemoryHook]:
+    """The hooks of this thread, by name."""
+    return _local.hooks
+
+
+class MemoryHook:
+    """A context manager whose methods are called at what pools do within it.
+
+    ``alloc_*`` is new memory from the device, ``malloc_*`` a block that is given out, ``free_*``
+    a block that comes back.
+    """
+
+    name = "MemoryHook"
+
+    def __enter__(self) -> MemoryHook:
+        if self.name in _local.hooks:
+            raise KeyError(f"memory hook {self.name} already exists")
+        _local.hooks[self.name] = self
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        del _local.hooks[self.name]
+
+    def alloc_preprocess(self, **kwargs: int) -> None:
+        """Before new memory: ``device_id``, ``mem_size``."""
+
+    def alloc_postprocess(self, **kwargs: int) -> None:
+        """After new memory: ``device_id``, ``mem_size``, ``mem_ptr``."""
+
+    def malloc_preprocess(self, **kwargs: int) -> None:
+        """Before a block: ``device_id``, ``size`` as asked, ``mem_size`` as rounded."""
+
+    def malloc_postprocess(self, **kwargs: int) -> None:
+        """After a block: also ``mem_ptr`` and ``pmem_id``."""
+
+    def free_preprocess(self, **kwargs: int) -> None:
+        """Before a block comes back: ``device_id``, ``mem_size``, ``mem_ptr``, ``pmem_id``."""
+
+    def free_postprocess(self, **kwargs: int) -> None:
+        """After a block came back."""
+
+
+_local = _Local()

@@ -1,0 +1,15 @@
+"""Switches of the library's transforms. Here they change nothing: NumPy computes."""
+
+enable_nd_planning = True
+use_multi_gpus = False
+_devices = None
+
+
+def set_cufft_gpus(gpus):
+    """Keep which devices a transform over several would use."""
+    global _devices
+    _devices = list(range(gpus)) if isinstance(gpus, int) else list(gpus)
+
+
+def __getattr__(name):
+    raise AttributeError(f"the simulator's cupy.fft.config has no {name!r}")

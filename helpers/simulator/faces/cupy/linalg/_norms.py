@@ -1,0 +1,81 @@
+"""Norms and determinants."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cupy import _host
+from cupy.linalg import _util
+
+
+def norm(x, ord=None, axis=None, keepdims=False):  # noqa: A002
+    """Return a norm of vectors or matrices."""
+    _host.argument(x)
+    dtype = _host.real_type(_host.floating(x.dtype))
+    if axis is None:
+        if ord is not None and x.ndim not in (1, 2):
+            raise ValueError("Improper number of dimensions to norm.")
+        axes = tuple(range(x.ndim))
+    else:
+        axes = _host.axes_of(axis, x.ndim)
+        if len(axes) > 2:
+            raise ValueError("Improper number of dimensions to norm.")
+    if ord is not None:  # an order that does not fit is refused at once
+        np.linalg.norm(np.zeros((1,) * len(axes)), ord)
+
+    def work(v):
+        v = v.astype(_host.wide(v.dtype), copy=False)
+        return np.linalg.norm(v, ord, axis if axis is None else axes, keepdims)
+
+    return _host.compute(work, [x], _host.reduced(x.shape, axes, keepdims), dtype)
+
+
+def cond(x, p=None):
+    """Return the condition number."""
+    _util._assert_cupy_array(x)
+    _util._assert_stacked_2d(x)
+    dtype = _util.linalg_common_type(x)
+
+    def work(v):
+        return np.linalg.cond(v.astype(dtype, copy=False), p)
+
+    return _host.compute(work, [x], x.shape[:-2], _host.real_type(dtype))
+
+
+def det(a):
+    """Return the determinant, by way of its logarithm."""
+    dtype, sign_log = _slogdet(a)
+
+    def work(v):
+        sign, logarithm = sign_log(v)
+        return sign * np.exp(logarithm)
+
+    return _host.compute(work, [a], a.shape[:-2], dtype)
+
+
+def _slogdet(a):
+    _util._assert_cupy_array(a)
+    _util._assert_stacked_2d(a)
+    _util._assert_stacked_square(a)
+    dtype = _util.linalg_common_type(a)
+    return dtype, lambda v: np.linalg.slogdet(v.astype(dtype, copy=False))
+
+
+def slogdet(a):
+    """Return the sign of the determinant and the logarithm of its absolute value."""
+    dtype, work = _slogdet(a)
+    return _host.compute_many(
+        work, [a], [(a.shape[:-2], dtype), (a.shape[:-2], _host.real_type(dtype))])
+
+
+def matrix_rank(M, tol=None):  # noqa: N803
+    """Return the number of singular values above a limit."""
+    _host.argument(M)
+    inputs = [M, tol] if _host.is_array(tol) else [M]
+    if M.ndim < 2:
+        return _host.compute(lambda v: np.any(v != 0), [M], (), np.int64)
+
+    def work(v, limit=tol):
+        return np.linalg.matrix_rank(v.astype(_host.floating(v.dtype), copy=False), limit)
+
+    return _host.compute(work, inputs, M.shape[:-2], np.int64)

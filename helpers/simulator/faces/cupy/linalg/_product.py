@@ -1,0 +1,169 @@
+"""Products of vectors, matrices and tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+
+import numpy as np
+
+from cupy import _host
+from cupy._core import _routines_linalg
+from cupy._core._routines_linalg import MISMATCH
+from cupy.linalg import _util
+
+
+def dot(a, b, out=None):
+    """Return the dot product of two arrays."""
+    return a.dot(b, out)
+
+
+def matmul(a, b, /, out=None):
+    """Return the matrix product, batches broadcast."""
+    return _routines_linalg.matmul(a, b, out)
+
+
+def vdot(a, b):
+    """Return the dot product of two arrays seen as vectors, the first conjugated."""
+    _host.typed(a, "a")
+    _host.typed(b, "b")
+    if a.size != b.size:
+        raise ValueError(MISMATCH)
+    dtype = np.promote_types(a.dtype, b.dtype)
+    work = _host.wide(dtype)
+    return _host.compute(
+        lambda x, y: np.vdot(x.astype(work, copy=False), y.astype(work, copy=False)),
+        [a, b], (), dtype)
+
+
+def inner(a, b):
+    """Return the sums of products over the last axes."""
+    _host.typed(a, "a")
+    _host.typed(b, "b")
+    dtype = np.promote_types(a.dtype, b.dtype)
+    if a.ndim == 0 or b.ndim == 0:
+        return _routines_linalg.dot(a, b)
+    if a.shape[-1] != b.shape[-1]:
+        raise ValueError(MISMATCH)
+    return _routines_linalg.tensordot_core(a, b, (a.ndim - 1,), (b.ndim - 1,), dtype)
+
+
+def outer(a, b, out=None):
+    """Return the products of every element of a with every one of b."""
+    _host.typed(a, "a")
+    _host.typed(b, "b")
+    dtype = np.promote_types(a.dtype, b.dtype)
+    return _host.compute(
+        lambda x, y: np.multiply(x.ravel()[:, None], y.ravel(), dtype=dtype),
+        [a, b], (a.size, b.size), dtype, out)
+
+
+def tensordot(a, b, axes=2):
+    """Return the sums of products over the axes given."""
+    _host.typed(a, "a")
+    _host.typed(b, "b")
+    if a.ndim == 0 or b.ndim == 0:
+        if axes != 0 and axes != ((), ()):
+            raise ValueError("An input is zero-dim while axes has dimensions")
+        return _routines_linalg.dot(a, b)
+    if isinstance(axes, Sequence):
+        if len(axes) != 2:
+            raise ValueError("Axes must consist of two arrays.")
+        a_axes, b_axes = ((one,) if np.isscalar(one) else tuple(one) for one in axes)
+    else:
+        count = index(axes)
+        a_axes, b_axes = tuple(range(a.ndim - count, a.ndim)), tuple(range(count))
+    if len(a_axes) != len(b_axes):
+        raise ValueError("Axes length mismatch")
+    a_axes = tuple(_host.one_axis(i, a.ndim) for i in a_axes)
+    b_axes = tuple(_host.one_axis(i, b.ndim) for i in b_axes)
+    if any(a.shape[i] != b.shape[j] for i, j in zip(a_axes, b_axes)):
+        raise ValueError(MISMATCH)
+    dtype = np.promote_types(a.dtype, b.dtype)
+    return _routines_linalg.tensordot_core(a, b, a_axes, b_axes, dtype)
+
+
+def kron(a, b):
+    """Return the Kronecker product."""
+    _host.typed(a, "a")
+    _host.typed(b, "b")
+    ndim = max(a.ndim, b.ndim)
+    one, two = ((1,) * (ndim - x.ndim) + x.shape for x in (a, b))
+    shape = tuple(m * n for m, n in zip(one, two))
+    return _host.compute(np.kron, [a, b], shape, np.promote_types(a.dtype, b.dtype))
+
+
+def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+    """Return the cross product of vectors of two or three elements."""
+    _host.argument(a)
+    _host.argument(b)
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    axisa, axisb = _host.one_axis(axisa, a.ndim), _host.one_axis(axisb, b.ndim)
+    lengths = a.shape[axisa], b.shape[axisb]
+    if not set(lengths) <= {2, 3}:
+        raise ValueError(
+            "incompatible dimensions for cross product\n(dimension must be 2 or 3)")
+    rest = [
+        tuple(n for i, n in enumerate(x.shape) if i != skip)
+        for x, skip in ((a, axisa), (b, axisb))
+    ]
+    shape = np.broadcast_shapes(*rest)
+    dtype = np.promote_types(a.dtype, b.dtype)
+    flat = lengths == (2, 2)
+    if not flat:
+        place = _host.one_axis(axisc, len(shape) + 1)
+        shape = (*shape[:place], 3, *shape[place:])
+
+    def work(x, y):
+        x, y = (np.moveaxis(v, i, -1).astype(dtype, copy=False) for v, i in ((x, axisa), (y, axisb)))
+        x0, x1, y0, y1 = x[..., 0], x[..., 1], y[..., 0], y[..., 1]
+        third = x0 * y1 - x1 * y0
+        if flat:
+            return third
+        x2 = x[..., 2] if lengths[0] == 3 else np.zeros_like(x0)
+        y2 = y[..., 2] if lengths[1] == 3 else np.zeros_like(y0)
+        return np.stack([x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, third], axis=place)
+
+    return _host.compute(work, [a, b], shape, dtype)
+
+
+def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
+    """Return the sum along a diagonal."""
+    return a.trace(offset, axis1, axis2, dtype, out)
+
+
+def _ndarray_trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
+    if a.ndim < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
+    axes = _host.one_axis(axis1, a.ndim), _host.one_axis(axis2, a.ndim)
+    shape = _host.reduced(a.shape, axes, False)
+    kind = np.empty((0, 0), a.dtype).trace(dtype=dtype).dtype
+    return _host.compute(
+        lambda v: v.trace(offset, axis1, axis2, dtype=kind), [a], shape, kind, out)
+
+
+def matrix_power(M, n):  # noqa: N803
+    """Return the n-th power of square matrices."""
+    _util._assert_cupy_array(M)
+    _util._assert_stacked_2d(M)
+    _util._assert_stacked_square(M)
+    if not isinstance(n, (int, np.integer)):
+        raise TypeError("exponent must be an integer")
+    if n < 0:
+        from cupy.linalg._solve import inv
+
+        M, n = inv(M), -n  # noqa: N806
+    work = _host.wide(M.dtype)
+    return _host.compute(
+        lambda v: np.linalg.matrix_power(v.astype(work, copy=False), n), [M], M.shape, M.dtype)
+
+
+def matrix_transpose(x, /):
+    """Return a view with the last two axes swapped."""
+    if x.ndim < 2:
+        raise ValueError(
+            "Input array must be at least 2-dimensional, "
+            f"but it is {x.ndim}"
+        )
+    return x.transpose(tuple([*range(x.ndim - 2), x.ndim - 1, x.ndim - 2]))

@@ -1,0 +1,117 @@
+"""Checks and types that the solvers share."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.linalg import LinAlgError
+
+from cupy import _host
+
+
+def _assert_cupy_array(*arrays):
+    for a in arrays:
+        if not _host.is_array(a):
+            raise LinAlgError(
+                f"cupy.linalg only supports cupy.ndarray, got {type(a).__module__}."
+                f"{type(a).__qualname__}"
+            )
+
+
+def _assert_2d(*arrays):
+    for a in arrays:
+        if a.ndim != 2:
+            raise LinAlgError(
+                f"{a.ndim}-dimensional array given. Array must be two-dimensional")
+
+
+def _assert_stacked_2d(*arrays):
+    for a in arrays:
+        if a.ndim < 2:
+            raise LinAlgError(
+                f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
+
+
+def _assert_stacked_square(*arrays):
+    for a in arrays:
+        if a.shape[-2] != a.shape[-1]:
+            raise LinAlgError("Last 2 dimensions of the array must be square")
+
+
+def linalg_common_type(*arrays, reject_float16=True):
+    """Return the type to compute in: single or double, real or complex."""
+    types = [a.dtype for a in arrays]
+    if reject_float16 and any(kind.char == "e" for kind in types):
+        raise TypeError("float16 is unsupported in linalg")
+    return np.result_type(*(_host.wide(_host.floating(kind)) for kind in types))
+
+
+def raises() -> bool:
+    """Whether `cupyx.errstate(linalg="raise")` asks for exceptions."""
+    import cupyx
+
+    return cupyx.geterr().get("linalg") == "raise"
+
+
+def _report(name, dtype, info):
+    if any(info):
+        letter = {"f": "s", "d": "d", "F": "c", "D": "z"}[np.dtype(dtype).char]
+        raise LinAlgError(
+            f"Error reported by {letter}{name} in cuSOLVER. devInfo = {list(info)}. "
+            "Please refer to the cuSOLVER documentation."
+        )
+
+
+def _zero_pivot(matrix) -> int:
+    """Return the number of the first pivot that is zero, counted from one, or zero."""
+    left = matrix.copy()
+    for i in range(len(left)):
+        best = i + int(np.argmax(np.abs(left[i:, i])))
+        if left[best, i] == 0:
+            return i + 1
+        left[[i, best]] = left[[best, i]]
+        left[i + 1:] -= np.outer(left[i + 1:, i] / left[i, i], left[i])
+    return 0
+
+
+def check_getrf(a, dtype):
+    """Raise for a singular matrix where exceptions are wanted; this waits."""
+    if raises():
+        values = _host.look(a).astype(dtype).reshape(-1, *a.shape[-2:])
+        _report("getrf", dtype, [_zero_pivot(one) for one in values])
+
+
+def check_potrf(a, dtype):
+    """Raise for a matrix that is not positive definite where exceptions are wanted."""
+    if raises():
+        values = _host.look(a).astype(dtype).reshape(-1, *a.shape[-2:])
+        _report("potrf", dtype, [_minor(one) for one in values])
+
+
+def _minor(matrix) -> int:
+    for n in range(1, len(matrix) + 1):
+        try:
+            np.linalg.cholesky(matrix[:n, :n])
+        except LinAlgError:
+            return n
+    return 0
+
+
+def each(function, failed=np.nan):
+    """Apply a NumPy function to stacked matrices; those that it refuses become ``failed``."""
+
+    def apply(v, *others):
+        try:
+            return function(v, *others)
+        except LinAlgError:
+            pass
+        batch = v.shape[:-2]
+        if not batch:
+            shape = function(np.broadcast_to(np.eye(v.shape[-1], dtype=v.dtype), v.shape), *others)
+            return np.full_like(shape, failed)
+        parts = [
+            apply(v[i], *[w[i] if w.ndim > v.ndim - 2 else w for w in others])
+            for i in range(batch[0])
+        ]
+        return np.stack(parts)
+
+    return apply

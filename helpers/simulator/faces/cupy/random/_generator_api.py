@@ -1,0 +1,137 @@
+"""The newer interface: `Generator`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cupy import _host
+from cupy.random import _draw
+from cupy.random._bit_generator import XORWOW, BitGenerator
+
+
+def _real(dtype) -> np.dtype:
+    dtype = np.dtype(dtype)
+    if dtype.char not in "fd":
+        raise TypeError(
+            "Unsupported dtype %r. Only float32 and float64 are supported" % dtype.name)
+    return dtype
+
+
+class Generator:
+    """Random numbers from a bit generator.
+
+    Attributes
+    ----------
+    bit_generator : BitGenerator
+    """
+
+    def __init__(self, bit_generator):
+        self.bit_generator = bit_generator
+
+    def _draw(self, function, parameters, size, dtype, out=None):
+        return self.bit_generator._source.draw(function, parameters, size, dtype, out)
+
+    def _named(self, name, parameters, size, dtype):
+        return self._draw(_draw.by_name(name), parameters, size, dtype)
+
+    def random(self, size=None, dtype=np.float64, out=None):
+        """Return uniform numbers of [0, 1)."""
+        dtype = _real(dtype)
+        return self._draw(lambda g, shape: g.random(shape, dtype), (), size, dtype, out)
+
+    def integers(self, low, high=None, size=None, dtype=np.int64, endpoint=False):
+        """Return integers of [low, high), or of [low, high] with ``endpoint``."""
+        if high is None:
+            low, high = 0, low
+        dtype = np.dtype(dtype)
+        if not (_host.is_array(low) or _host.is_array(high)):
+            low, high = int(low), int(high)
+            if low > high or low == high and not endpoint:
+                raise ValueError("low >= high")
+            if low < np.iinfo(dtype).min:
+                raise ValueError(f"low is out of bounds for {dtype}")
+            if high - (not endpoint) > np.iinfo(dtype).max:
+                raise ValueError(f"high is out of bounds for {dtype}")
+        return self._draw(
+            lambda g, shape, a, b: g.integers(a, b, shape, dtype, endpoint),
+            (low, high), size, dtype)
+
+    def standard_normal(self, size=None, dtype=np.float64, out=None):
+        """Return standard normal numbers."""
+        dtype = _real(dtype)
+        return self._draw(lambda g, shape: g.standard_normal(shape, dtype), (), size, dtype, out)
+
+    def standard_exponential(self, size=None, dtype=np.float64, method="inv", out=None):
+        """Return numbers of the exponential distribution of scale one."""
+        if method != "inv":
+            raise NotImplementedError("Only inv method is currently implemented")
+        dtype = _real(dtype)
+        return self._draw(
+            lambda g, shape: g.standard_exponential(shape, dtype), (), size, dtype, out)
+
+    def standard_gamma(self, shape, size=None, dtype=np.float64, out=None):
+        """Return numbers of the gamma distribution of scale one."""
+        dtype = _real(dtype)
+        return self._draw(_draw.by_name("standard_gamma"), (shape,), size, dtype, out)
+
+    def gamma(self, shape, scale=1.0, size=None):
+        """Return numbers of the gamma distribution."""
+        return self._named("gamma", (shape, scale), size, np.float64)
+
+    def beta(self, a, b, size=None, dtype=np.float64):
+        """Return numbers of the beta distribution."""
+        return self._named("beta", (a, b), size, _real(dtype))
+
+    def chisquare(self, df, size=None):
+        """Return numbers of the chi-square distribution."""
+        return self._named("chisquare", (df,), size, np.float64)
+
+    def dirichlet(self, alpha, size=None):
+        """Return points of a simplex."""
+        alpha = _host.look(alpha) if _host.is_array(alpha) else np.asarray(alpha, float)
+        shape = _draw.shape_of(size)
+        return self._draw(
+            lambda g, _: g.dirichlet(alpha, shape), (), (*shape, alpha.size), np.float64)
+
+    def exponential(self, scale=1.0, size=None):
+        """Return numbers of the exponential distribution."""
+        return self._named("exponential", (scale,), size, np.float64)
+
+    def f(self, dfnum, dfden, size=None):
+        """Return numbers of the F distribution."""
+        return self._named("f", (dfnum, dfden), size, np.float64)
+
+    def geometric(self, p, size=None):
+        """Return numbers of the geometric distribution."""
+        return self._named("geometric", (p,), size, np.int64)
+
+    def hypergeometric(self, ngood, nbad, nsample, size=None):
+        """Return numbers of the hypergeometric distribution."""
+        return self._named("hypergeometric", (ngood, nbad, nsample), size, np.int64)
+
+    def logseries(self, p, size=None):
+        """Return numbers of the logarithmic series distribution."""
+        return self._named("logseries", (p,), size, np.int64)
+
+    def poisson(self, lam=1.0, size=None):
+        """Return numbers of the Poisson distribution."""
+        return self._named("poisson", (lam,), size, np.int64)
+
+    def power(self, a, size=None):
+        """Return numbers of the power distribution."""
+        return self._named("power", (a,), size, np.float64)
+
+    def binomial(self, n, p, size=None):
+        """Return numbers of the binomial distribution."""
+        return self._named("binomial", (n, p), size, np.int64)
+
+    def uniform(self, low=0.0, high=1.0, size=None, dtype=np.float64):
+        """Return uniform numbers of [low, high)."""
+        return self._named("uniform", (low, high), size, _real(dtype))
+
+
+def default_rng(seed=None) -> Generator:
+    """Return a Generator on XORWOW, or on the bit generator given."""
+    if isinstance(seed, Generator):
+        return seed
+    return Generator(seed if isinstance(seed, BitGenerator) else XORWOW(seed))

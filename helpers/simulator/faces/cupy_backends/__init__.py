@@ -1,0 +1,1 @@
+"""The simulator in the place of CuPy's bindings to CUDA."""

@@ -1,0 +1,1 @@
+"""Bindings to CUDA: here, to the engine."""

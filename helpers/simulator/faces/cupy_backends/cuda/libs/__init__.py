@@ -1,0 +1,1 @@
+"""Libraries that come with CUDA."""
