@@ -8,8 +8,19 @@ import numpy as np
 
 from cupy._core import _kernel, core
 from cupy._core._kernel import (
-    _build, _Codes, _decide_types, _declare, _element, _get_param_info, _headers, _indexer,
-    _is_flat, _layout, _preprocess, _typedefs, ParameterInfo,
+    ParameterInfo,
+    _build,
+    _Codes,
+    _decide_types,
+    _declare,
+    _element,
+    _get_param_info,
+    _headers,
+    _indexer,
+    _is_flat,
+    _layout,
+    _preprocess,
+    _typedefs,
 )  # fmt: skip
 from cupy.cuda import compiler, function
 from helpers.simulator import engine
