@@ -70,7 +70,9 @@ def unwrap(p, discont=None, axis=-1, *, period=2 * np.pi):
 
 def convolve(a, v, mode="full"):
     """Discrete convolution of two vectors."""
-    return core._apply_now(lambda x, y: np.convolve(x, y, mode), [core._argument(a), core._argument(v)])
+    from cupy._statistics.correlation import _slide
+
+    return _slide(np.convolve, a, v, mode)
 
 
 def interp(x, xp, fp, left=None, right=None, period=None):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 from cupy import _host
 
 
@@ -36,14 +35,10 @@ def nanargmin(a, axis=None, dtype=None, out=None, keepdims=False):
     return _without_nan(a, np.inf, axis, argmin, dtype, out, keepdims)
 
 
-def _ndarray_nonzero(a):
-    _host.argument(a)
-    return _host.compute_now(lambda v: tuple(np.nonzero(np.atleast_1d(v))), [a])
-
-
 def nonzero(a):
     """Return the indices of what is not zero, an array for each axis; it waits."""
-    return a.nonzero()
+    _host.argument(a)
+    return _host.compute_now(lambda v: tuple(np.nonzero(np.atleast_1d(v))), [a])
 
 
 def flatnonzero(a):
@@ -120,11 +115,3 @@ def searchsorted(a, v, side="left", sorter=None):
 
 def _ndarray_searchsorted(a, v, side="left", sorter=None):
     return searchsorted(a, v, side, sorter)
-
-
-def extract(condition, a):
-    """Return what the condition is true for; it waits."""
-    if not _host.is_array(condition):
-        condition = _host.device(condition)
-    _host.argument(a)
-    return _host.compute_now(np.extract, [condition, a])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-
 from cupy import _host
 
 METHODS = (
@@ -27,9 +26,7 @@ def amin(a, axis=None, out=None, keepdims=False):
 
 def ptp(a, axis=None, out=None, keepdims=False):
     """Return the maximum less the minimum."""
-    from cupy._core import _routines_statistics
-
-    return _routines_statistics._ndarray_ptp(_host.argument(a), axis, out, keepdims)
+    return _host.argument(a).ptp(axis=axis, out=out, keepdims=keepdims)
 
 
 def _nan_extreme(function, fallback, name, a, axis, out, keepdims):

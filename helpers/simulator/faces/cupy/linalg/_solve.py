@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.linalg import LinAlgError
-
 from cupy import _host
 from cupy.linalg import _util
+from numpy.linalg import LinAlgError
 
 
 def solve(a, b):
@@ -69,7 +68,8 @@ def lstsq(a, b, rcond="warn"):
     _util._assert_cupy_array(a, b)
     _util._assert_2d(a)
     if b.ndim > 2:
-        raise LinAlgError(f"{b.ndim}-dimensional array given. Array must be at most two-dimensional")
+        raise LinAlgError(
+            f"{b.ndim}-dimensional array given. Array must be at most two-dimensional")
     if a.shape[0] != b.shape[0]:
         raise LinAlgError("Incompatible dimensions")
     dtype = _util.linalg_common_type(a, b)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 from cupy import _host
 from cupy.random import _draw
 from cupy.random._bit_generator import XORWOW, BitGenerator
@@ -13,7 +12,7 @@ def _real(dtype) -> np.dtype:
     dtype = np.dtype(dtype)
     if dtype.char not in "fd":
         raise TypeError(
-            "Unsupported dtype %r. Only float32 and float64 are supported" % dtype.name)
+            f"Unsupported dtype {dtype.name!r}. Only float32 and float64 are supported")
     return dtype
 
 
