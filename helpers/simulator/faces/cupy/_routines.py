@@ -1,6 +1,7 @@
 """The functions of `cupy` that live in the libraries of routines."""
 
 # ruff: noqa: F401
+from cupy._core.dlpack import from_dlpack, fromDlpack
 from cupy._io.formatting import array2string, array_repr, array_str
 from cupy._io.npz import load, save, savez, savez_compressed
 from cupy._io.text import savetxt
