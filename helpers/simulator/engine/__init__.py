@@ -25,6 +25,7 @@ Examples
 
 from . import limits, streams
 from .compiler import find as find_compiler
+from .counters import Counts, counting
 from .errors import (
     CompileError,
     CompilerNotFound,
@@ -82,6 +83,7 @@ __all__ = [
     "BarrierFault",
     "CompileError",
     "CompilerNotFound",
+    "Counts",
     "EngineError",
     "GlobalOutOfBounds",
     "IntegerDivisionByZero",
@@ -112,6 +114,7 @@ __all__ = [
     "copy",
     "copy_from_device",
     "copy_to_device",
+    "counting",
     "displace",
     "fill",
     "find_compiler",

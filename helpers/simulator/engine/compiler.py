@@ -52,6 +52,24 @@ _CHECKED = {
         "-mllvm", "-tsan-instrument-read-before-write=1",
     ],
 }  # fmt: skip
+# For counting, what the source says is what must be seen: no access twice in the code, none made
+# of two. Two equal reads with no write between are one, and a read that a loop without writes
+# repeats is made once before it: so do all compilers, the GPU's too. What a promise such as
+# __restrict__ allows beyond that, each does in its own way: the promise is not passed on.
+_COUNTED = {
+    "gcc": [
+        "-O1", "-finline-functions", "-finline-small-functions", "-fno-unroll-loops",
+        "-fno-tree-dominator-opts", "-fno-thread-jumps", "-fno-tree-ch", "-fno-tree-phiprop",
+        "-fno-tree-pre", "-fno-code-hoisting", "-fno-split-loops", "-fno-if-conversion",
+        "-fno-if-conversion2", "-fno-tree-sink", "-fno-tree-tail-merge", "-fno-ipa-cp",
+    ],
+    "clang": [
+        "-O1", "-finline-functions", "-fno-unroll-loops", "-mllvm", "-disable-licm-promotion",
+        "-mllvm", "-simplifycfg-merge-cond-stores=0", "-mllvm", "-sink-common-insts=0",
+        "-mllvm", "-hoist-common-insts=0", "-mllvm", "-enable-pre=0",
+        "-mllvm", "-enable-load-pre=0",
+    ],
+}  # fmt: skip
 _FAMILY = {
     # Without unique symbols: a template's __shared__ array must not be merged with the one of
     # the same name in another module. A loop that waits for memory to change is not finite.
@@ -86,10 +104,13 @@ class Compiler:
     identity: str
     is_zig: bool = field(default=False)
 
-    def kernel_flags(self, checked: bool) -> list[str]:
-        """Flags for a library of kernels, instrumented or not."""
+    def kernel_flags(self, checked: bool, counted: bool = False) -> list[str]:
+        """Flags for a library of kernels, instrumented or not, with counters or not."""
         flags = _COMMON + _FAMILY[self.family]
         flags = flags + (_CHECKED[self.family] if checked else ["-O2"])
+        if counted:
+            flags = [flag for flag in flags if flag != "-O2"] + _COUNTED[self.family]
+            flags += ["-D__restrict__=", "-D__restrict="]
         if self.is_zig:
             flags = [*flags, "-nostdinc++", "-UNDEBUG", "-fno-sanitize=undefined"]
             if checked:  # zig turns these on in its own way: ask again, last

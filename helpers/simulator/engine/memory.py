@@ -217,14 +217,15 @@ def displace(address: int) -> None:
 
     Its bytes stay as they are until something else is placed there.
     """
-    with _lock:
-        allocation = _live.pop(address, None)
-        if allocation is None:
-            raise InvalidAddress(f"nothing was placed at address {address:#x}")
-        allocation.owner = None
-        _freed[address] = allocation
-        while len(_freed) > _HISTORY:
-            _freed.popitem(last=False)
+    allocation = _live.pop(address, None)
+    if allocation is None:
+        raise InvalidAddress(f"nothing was placed at address {address:#x}")
+    allocation.owner = None
+    _freed[address] = allocation
+    if len(_freed) > _HISTORY:
+        with _lock:
+            while len(_freed) > _HISTORY:
+                _freed.popitem(last=False)
     _runtime().cs_displace(address)
 
 

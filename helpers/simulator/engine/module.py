@@ -14,7 +14,20 @@ from collections.abc import Callable, Sequence
 from ctypes import byref, c_char_p, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 
-from . import cache, compiler, faults, limits, memory, native, options, source, switches, symbols
+from . import (
+    cache,
+    compiler,
+    counters,
+    faults,
+    limits,
+    memory,
+    native,
+    options,
+    source,
+    switches,
+    symbols,
+)
+from .counters import COUNT_BIT, Counts, read_counts, recorders_now
 from .errors import CompileError, InvalidLaunch, KernelNotFound
 
 _SLICE_MS = 50  # how long a wait keeps the interpreter from seeing an interrupt
@@ -114,7 +127,7 @@ class Module:
         self.from_cache: bool | None = None
         self._names = names
         self._lock = threading.RLock()
-        self._builds: dict[bool, _Build] = {}
+        self._builds: dict[tuple[bool, bool], _Build] = {}
         self._first: _Build | None = None
         self._variables: dict[str, memory.Allocation] = {}
         self._kernels: dict[str, Kernel] = {}
@@ -156,11 +169,11 @@ class Module:
         rows += [(name, "") for name in self._names if name not in known]
         return rows
 
-    def _arguments(self, checked: bool) -> list[str]:
+    def _arguments(self, checked: bool, counted: bool) -> list[str]:
         libc = self.dialect == "nvcc" and any(
             name not in _OWN_HEADERS for name in self._scan.includes
         )
-        arguments = [*self.compiler.kernel_flags(checked), f"-std={self._standard()}"]
+        arguments = [*self.compiler.kernel_flags(checked, counted), f"-std={self._standard()}"]
         if self.dialect == "nvrtc":
             # -w would silence the very errors that make it strict.
             arguments = [a for a in arguments if a != "-w"] + ["-pedantic-errors", "-Werror=vla"]
@@ -174,7 +187,7 @@ class Module:
             "-isystem", str(compiler.INCLUDE), "-include", "cusim_prelude.h",
         ]  # fmt: skip
 
-    def _text(self) -> str:
+    def _text(self, counted: bool) -> str:
         rows = self._entry_names()
         entries = "".join(f"    CUSIM_ENTRY({bound or 0}, {name}),\n" for name, bound in rows)
         dynamic = ""
@@ -189,8 +202,10 @@ class Module:
                 f'{labels}    ".zero 65536\\n.popsection\\n");\n'
             )
         definitions = _definitions(self.options.preprocessor)
+        renamed = counters.RENAMED if counted else ""
         return (
-            f'{definitions}#line 1 "{self.name}"\n{source.rewrite(self.source, self._scan)}\n'
+            f'{renamed}{definitions}#line 1 "{self.name}"\n'
+            f"{source.rewrite(self.source, self._scan)}\n"
             f'#line 1 "cusim_entries.h"\n{dynamic}'
             "#define CUSIM_EXPORT extern \"C\" __attribute__((visibility(\"default\")))\n"
             "CUSIM_EXPORT __attribute__((no_sanitize(\"thread\"))) "
@@ -200,19 +215,20 @@ class Module:
             f"{entries}    {{nullptr, nullptr, nullptr, 0, 0}}}};\n"
         )
 
-    def build(self, checked: bool) -> _Build:
+    def build(self, checked: bool, counted: bool = False) -> _Build:
         """The library with or without instrumentation, compiled or from the cache."""
+        kind = (checked or counted, counted)
         with self._lock:
-            if checked not in self._builds:
+            if kind not in self._builds:
                 self._dynamic_names = list(self._scan.dynamic_shared)
-                build = self._compile(checked)
-                self._builds[checked] = build
+                build = self._compile(*kind)
+                self._builds[kind] = build
                 if self._first is None:
                     self._first = build
-            return self._builds[checked]
+            return self._builds[kind]
 
-    def _compile(self, checked: bool) -> _Build:
-        arguments, text = self._arguments(checked), self._text()
+    def _compile(self, checked: bool, counted: bool) -> _Build:
+        arguments, text = self._arguments(checked, counted), self._text(counted)
         found = self.compiler
         name = cache.key(
             "module", native.engine_version(), found.identity, found.command, arguments, text,
@@ -517,7 +533,8 @@ class Kernel:
         shared: int = 0,
         *,
         time_limit: float | None = None,
-    ) -> None:
+        counters: bool = False,
+    ) -> Counts | None:
         """Run the kernel over a grid and wait for it.
 
         Parameters
@@ -532,6 +549,13 @@ class Kernel:
             Bytes of dynamic shared memory.
         time_limit : float, optional
             Seconds.
+        counters : bool
+            Count what the launch asks of memory, and return it; see also :func:`counting`.
+
+        Returns
+        -------
+        Counts or None
+            With ``counters=True`` the counts.
 
         Raises
         ------
@@ -548,7 +572,8 @@ class Kernel:
         self._check_launch(grid, block, shared)
         pointers, keep = self._pack(arguments)
         mask = switches.enabled()
-        build = self.module.build(bool(mask))
+        recorders = recorders_now(counters)
+        build = self.module.build(bool(mask), bool(recorders))
         copies = self.module._copies(build)
         rows = self._shared_rows(build)
         symbols_shared = _rows([(row[1], row[2], row[4]) for row in rows])
@@ -558,7 +583,7 @@ class Kernel:
             grid=(c_uint32 * 3)(*grid),
             block=(c_uint32 * 3)(*block),
             dynamic_shared=int(shared),
-            checks=mask,
+            checks=mask | (COUNT_BIT if recorders else 0),
             arguments=ctypes.cast(pointers, c_void_p),
             shared=ctypes.cast(symbols_shared, c_void_p),
             shared_count=len(rows),
@@ -575,6 +600,10 @@ class Kernel:
         output, length = c_char_p(), c_uint64()
         runtime.cs_result(job, byref(record), byref(output), byref(length))
         printed = ctypes.string_at(output, length.value) if length.value else b""
+        if recorders and not record.kind and not timed_out:
+            found = read_counts(runtime, job, self._place(build, shared))
+            for recorder in recorders:
+                recorder.add(found)
         runtime.cs_release(job)
         if printed:
             _printer(printed)
@@ -586,6 +615,7 @@ class Kernel:
             raise fault
         if record.kind:
             raise faults.build(record, self._place(build, shared))
+        return recorders[-1] if counters else None
 
     def _place(self, build: _Build, shared: int) -> faults.Place:
         description = build.description

@@ -68,6 +68,35 @@ class LaunchRequest(ctypes.Structure):
     ]  # fmt: skip
 
 
+class CounterRow(ctypes.Structure):
+    """What one instruction asked of memory."""
+
+    _fields_ = [
+        ("pc", c_uint64), ("address", c_uint64), ("block", c_uint64),
+        ("access", c_int32), ("space", c_int32), ("size", c_uint32), ("late", c_uint32),
+        ("requests", c_uint64), ("accesses", c_uint64), ("bytes", c_uint64),
+        ("sectors", c_uint64), ("ideal_sectors", c_uint64),
+        ("wavefronts", c_uint64), ("ideal_wavefronts", c_uint64),
+    ]  # fmt: skip
+
+
+class CounterSample(ctypes.Structure):
+    """The addresses of one warp's request."""
+
+    _fields_ = [
+        ("pc", c_uint64), ("access", c_int32), ("space", c_int32), ("size", c_uint32),
+        ("warp", c_uint32), ("occurrence", c_uint32), ("mask", c_uint32),
+        ("address", c_uint64 * 32),
+    ]  # fmt: skip
+
+
+class CounterTotals(ctypes.Structure):
+    """What a launch did beside using memory."""
+
+    _fields_ = [("barriers", c_uint64), ("warp_operations", c_uint64), ("blocks", c_uint64),
+                ("warps", c_uint64)]  # fmt: skip
+
+
 _FUNCTIONS = {
     "cs_start": (c_int, [c_int, c_uint64]),
     "cs_allocate": (c_uint64, [c_uint64, c_int]),
@@ -88,6 +117,8 @@ _FUNCTIONS = {
     "cs_result": (None, [c_void_p, ctypes.POINTER(FaultRecord), ctypes.POINTER(c_char_p),
                          ctypes.POINTER(c_uint64)]),
     "cs_release": (None, [c_void_p]),
+    "cs_counters": (None, [c_void_p, c_void_p, ctypes.POINTER(c_uint64), c_void_p,
+                           ctypes.POINTER(c_uint64), ctypes.POINTER(CounterTotals)]),
 }  # fmt: skip
 
 _RUNTIME_FLAGS = [

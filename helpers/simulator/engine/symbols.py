@@ -137,14 +137,18 @@ def _file_name(program, index: int) -> str:
 
 
 def _row(program, address: int) -> tuple[str, int] | None:
-    previous = None
+    previous, last = None, 0
     for entry in program.get_entries():
         state = entry.state
         if state is None:
             continue
         if previous is not None and previous.address <= address < state.address:
-            return _file_name(program, previous.file), previous.line
+            # Code that was moved has no line: the one after it is the nearest that is known.
+            if previous.line or state.end_sequence:
+                return _file_name(program, previous.file), previous.line or last
+            address = state.address
         previous = None if state.end_sequence else state
+        last = state.line or last
     return None
 
 

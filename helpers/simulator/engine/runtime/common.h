@@ -140,6 +140,7 @@ struct Job {
     bool done;
     FaultRecord fault;
     std::string output;
+    struct JobCounts* counts;  // see counters.h
     pthread_mutex_t lock;
 };
 
@@ -196,6 +197,8 @@ struct Worker {
     uint32_t* shared_shadow;
     uint32_t* shared_fine;
     uint64_t shared_capacity;
+    struct Counting* counting;  // while a job is counted
+    struct Counting* counting_memory;
 };
 
 struct Allocation {
@@ -272,6 +275,11 @@ static FaultRecord& begin_fault(FaultKind kind) {
         w->fault = w->pending;
     siglongjmp(w->jump, 1);
 }
+
+// Where the lanes of a warp meet, what they asked of memory is put together (counters.h).
+static void warp_met(Worker* w, uint32_t warp);
+static void count_barrier(Worker* w);
+static void count_warp_operation(Worker* w, uint32_t warp, uint32_t lanes, uint32_t all);
 
 // An interval between two barriers ends: nobody wrote in it what was read unwritten.
 static inline void report_pending() {

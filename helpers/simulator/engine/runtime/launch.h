@@ -1,5 +1,6 @@
 // Workers, jobs and signals.
 #pragma once
+#include "counted_hooks.h"
 #include "hooks.h"
 
 static std::vector<Worker*>* workers;
@@ -170,6 +171,7 @@ static void run_block(Worker* w, Job* job, uint64_t index) {
     become(w, f);
     cusim_switch(&w->base_stack, f->stack_pointer);
     report_pending();
+    if (UNLIKELY(w->counting != nullptr)) count_block_end(w);
 }
 
 static void run_blocks(Worker* w, Job* job) {
@@ -188,6 +190,7 @@ static void run_blocks(Worker* w, Job* job) {
     hot.block_first = 0;
     hot.cached_size[0] = hot.cached_size[1] = 0;
     prepare_shared(w, job->library);
+    begin_counting(w, job);
     w->fault.kind = w->pending.kind = kNoFault;
     if (sigsetjmp(w->jump, 1) == 0) {
         hot.in_kernel = 1;
@@ -218,6 +221,11 @@ static void run_blocks(Worker* w, Job* job) {
             }
             pthread_mutex_unlock(&job->lock);
         }
+    }
+    if (w->counting) {
+        pthread_mutex_lock(&job->lock);
+        hand_in_counts(w, job);
+        pthread_mutex_unlock(&job->lock);
     }
 }
 
@@ -456,5 +464,6 @@ CUSIM_API void cs_release(Job* job) {
         if (w->job == job) w->job = nullptr;
     pthread_mutex_unlock(&pool_lock);
     pthread_mutex_destroy(&job->lock);
+    delete job->counts;
     delete job;
 }

@@ -51,6 +51,8 @@ CUSIM_API bool cusim_next_thread(cusim::Context*) {
         c.thread.y = row - c.thread.z * c.block_size.y;
     }
     hot.stamp = (hot.worker->warp_segment[n >> 5] << 12) | (n << 2);
+    if (UNLIKELY((n & 31) == 0) && hot.worker->counting && hot.worker->suspended == 0)
+        warp_met(hot.worker, (n >> 5) - 1);  // its lanes have ended
     return true;
 }
 
@@ -161,6 +163,7 @@ static void release_barrier(Worker* w, Fibre* current) {
     for (uint32_t i = 0; i < b.count; i++)
         if (w->at_barrier[i] != current) enqueue(w, w->at_barrier[i]);
     b.count = b.nonzero = 0;
+    if (UNLIKELY(w->counting != nullptr)) count_barrier(w);
     if (hot.checks) {
         report_pending();
         start_interval(w);
@@ -243,6 +246,7 @@ static void finish_warp(Worker* w, uint32_t number, uint32_t lanes, int op, Fibr
         if (s.fibre[lane] != current) enqueue(w, s.fibre[lane]);
     }
     s.waiting &= ~lanes;
+    if (UNLIKELY(w->counting != nullptr)) count_warp_operation(w, number, lanes, lanes_of(number));
     if (op == cusim::kSyncWarp && hot.checks) {
         w->warp_segment[number] = take_segment(w);
         if (current) set_stamp(linear_thread());

@@ -342,7 +342,8 @@ class ndarray:  # noqa: N801 -- the library's name
         if out is None:
             if order not in ("C", "F", "A", "K"):
                 raise ValueError(f"unsupported order: {order}")
-            out = np.empty(self.shape, self.dtype, order="C" if flags.c_contiguous else "F")
+            fortran = order == "F" or (order in ("A", "K") and flags.fnc)
+            out = np.empty(self.shape, self.dtype, order="F" if fortran else "C")
         same = (flags.c_contiguous and out.flags.c_contiguous) or (
             flags.f_contiguous and out.flags.f_contiguous
         )

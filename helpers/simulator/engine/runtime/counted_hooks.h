@@ -1,0 +1,72 @@
+// The functions that a build for counting calls in place of those in hooks.h: each counts, and
+// then does what its namesake does. module.py gives the compiler's names these meanings.
+#pragma once
+#include "counters.h"
+#include "hooks.h"
+
+#define COUNTED(N)                                                                           \
+    CUSIM_API void cusim_counted_read##N(void* p) {                                          \
+        check_access<N, kRead>(p, CALLER);                                                   \
+        count_access(p, N, kRead, CALLER);                                                   \
+    }                                                                                        \
+    CUSIM_API void cusim_counted_write##N(void* p) {                                         \
+        check_access<N, kWrite>(p, CALLER);                                                  \
+        count_access(p, N, kWrite, CALLER);                                                  \
+    }                                                                                        \
+    CUSIM_API void cusim_counted_read_write##N(void* p) {                                    \
+        check_access<N, kRead>(p, CALLER);                                                   \
+        check_access<N, kWrite>(p, CALLER);                                                  \
+        count_access(p, N, kRead, CALLER);                                                   \
+        count_access(p, N, kWrite, CALLER);                                                  \
+    }                                                                                        \
+    CUSIM_API void cusim_counted_unaligned_read##N(void* p) {                                \
+        check_general(p, N, kRead, false, false, CALLER);                                    \
+        count_access(p, N, kRead, CALLER);                                                   \
+    }                                                                                        \
+    CUSIM_API void cusim_counted_unaligned_write##N(void* p) {                               \
+        check_general(p, N, kWrite, false, false, CALLER);                                   \
+        count_access(p, N, kWrite, CALLER);                                                  \
+    }                                                                                        \
+    CUSIM_API void cusim_counted_volatile_read##N(void* p) {                                 \
+        check_general(p, N, kRead, true, true, CALLER);                                      \
+        count_access(p, N, kRead, CALLER);                                                   \
+        if (hot.worker && hot.in_kernel) {                                                   \
+            strong_access_seen(hot.worker);                                                  \
+            count_spin();                                                                    \
+        }                                                                                    \
+    }                                                                                        \
+    CUSIM_API void cusim_counted_volatile_write##N(void* p) {                                \
+        check_general(p, N, kWrite, true, true, CALLER);                                     \
+        count_access(p, N, kWrite, CALLER);                                                  \
+        if (hot.worker && hot.in_kernel) strong_access_seen(hot.worker);                     \
+    }
+COUNTED(1)
+COUNTED(2)
+COUNTED(4)
+COUNTED(8)
+COUNTED(16)
+
+#define COUNTED_VECTOR(N, T)                                                                 \
+    CUSIM_API T cusim_counted_vector_read##N(const void* p) {                                \
+        check_access<N, kRead>(p, CALLER);                                                   \
+        count_access(p, N, kRead, CALLER);                                                   \
+        T value;                                                                             \
+        memcpy(&value, p, N);                                                                \
+        return value;                                                                        \
+    }                                                                                        \
+    CUSIM_API void cusim_counted_vector_write##N(void* p, T value) {                         \
+        check_access<N, kWrite>(p, CALLER);                                                  \
+        count_access(p, N, kWrite, CALLER);                                                  \
+        memcpy(p, &value, N);                                                                \
+    }
+COUNTED_VECTOR(2, unsigned short)
+COUNTED_VECTOR(4, unsigned int)
+COUNTED_VECTOR(8, unsigned long long)
+COUNTED_VECTOR(16, cusim::Bytes16)
+
+CUSIM_API void cusim_counted_atomic_hook(const volatile void* p, unsigned int size) {
+    check_general((const void*)p, size, kAtomic, true, true, CALLER);
+    count_access((const void*)p, size, kAtomic, CALLER);
+    strong_access_seen(hot.worker);
+    count_spin();
+}
