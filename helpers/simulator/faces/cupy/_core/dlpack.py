@@ -60,7 +60,7 @@ _rename.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 _exported: dict[int, tuple] = {}  # by number: what must live until the other library is done
 _numbers = itertools.count(1)
-_ALONE = 4  # references: the table, the list of its items, the loop's name, the call's own
+_ALONE = 2  # references: the table's, and the argument's of the call that counts
 
 
 @_Deleter
@@ -73,10 +73,10 @@ def _sweep():
 
     A destructor in Python would run while the capsule dies, perhaps with an exception set.
     """
-    for number, (capsule, *_) in list(_exported.items()):
-        if sys.getrefcount(capsule) <= _ALONE and _is_valid(capsule, b"dltensor"):
+    for number in list(_exported):
+        alone = sys.getrefcount(_exported[number][0]) <= _ALONE
+        if alone and _is_valid(_exported[number][0], b"dltensor"):
             _exported.pop(number, None)
-        del capsule
 
 
 def export_capsule(array) -> object:
