@@ -59,8 +59,6 @@ def _convolve(in1, in2, mode, method, flipped=False):
     if method == "auto":
         exact = dtype.kind not in "fc" or min(in1.size, in2.size) <= 64
         method = "direct" if exact else "fft"
-    if method == "fft" and dtype.kind not in "fc":
-        dtype = np.dtype(np.float64) if flipped is None else dtype
     full = [m + n - 1 for m, n in zip(first, second)]
     shape = {
         "full": full, "same": first, "valid": [abs(m - n) + 1 for m, n in zip(first, second)],
