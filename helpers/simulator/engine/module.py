@@ -475,6 +475,7 @@ class Kernel:
         self.max_threads = min(entry.max_threads or 1024, limits.MAX_THREADS_PER_BLOCK)
         self.static_shared = self._static_shared()
         self._max_dynamic = limits.SHARED_PER_BLOCK - self.static_shared
+        self._tables: dict[bool, tuple] = {}  # what every launch passes, per build
 
     def __repr__(self) -> str:
         return f"<Kernel {self.name} of {self.module.name}>"
@@ -544,30 +545,9 @@ class Kernel:
         KeyboardInterrupt
             The kernel is stopped first.
         """
-        grid, block = _triple(grid, "grid"), _triple(block, "block")
-        self._check_launch(grid, block, shared)
-        pointers, keep = self._pack(arguments)
-        mask = switches.enabled()
-        build = self.module.build(bool(mask))
-        copies = self.module._copies(build)
-        rows = self._shared_rows(build)
-        symbols_shared = _rows([(row[1], row[2], row[4]) for row in rows])
-        request = native.LaunchRequest(
-            entry=ctypes.addressof(build.entries[self.name]),
-            library=build.native,
-            grid=(c_uint32 * 3)(*grid),
-            block=(c_uint32 * 3)(*block),
-            dynamic_shared=int(shared),
-            checks=mask,
-            arguments=ctypes.cast(pointers, c_void_p),
-            shared=ctypes.cast(symbols_shared, c_void_p),
-            shared_count=len(rows),
-            copies=ctypes.cast((native.Copy * max(1, len(copies)))(*copies), c_void_p),
-            copy_count=len(copies),
-        )
+        prepared = self.prepare(grid, block, arguments, shared)
         runtime = native.runtime()
-        job = runtime.cs_submit(byref(request))
-        del keep
+        job = runtime.cs_submit(byref(prepared.request))
         if not job:
             raise MemoryError("no memory for the simulator's worker threads")
         timed_out = _wait(runtime, job, time_limit)
@@ -585,7 +565,47 @@ class Kernel:
             fault.kernel = self.name
             raise fault
         if record.kind:
-            raise faults.build(record, self._place(build, shared))
+            raise prepared.fault(record)
+
+    def prepare(
+        self,
+        grid: Sequence[int],
+        block: Sequence[int],
+        arguments: Sequence[bytes] | bytes = (),
+        shared: int = 0,
+    ) -> PreparedLaunch:
+        """Check a launch and pack its arguments; it can then be queued any number of times.
+
+        Parameters as for :meth:`launch`, which also says what a wrong launch raises. The checks
+        that are on now are those that it will run with.
+        """
+        grid, block = _triple(grid, "grid"), _triple(block, "block")
+        self._check_launch(grid, block, shared)
+        pointers, buffers = self._pack(arguments)
+        mask = switches.enabled()
+        build = self.module.build(bool(mask))
+        table = self._tables.get(bool(mask))
+        if table is None:
+            rows = self._shared_rows(build)
+            copies = self.module._copies(build)
+            table = (
+                _rows([(row[1], row[2], row[4]) for row in rows]), len(rows),
+                (native.Copy * max(1, len(copies)))(*copies), len(copies),
+            )  # fmt: skip
+            self._tables[bool(mask)] = table
+        request = native.LaunchRequest()
+        request.entry = ctypes.addressof(build.entries[self.name])
+        request.library = build.native
+        request.grid[:] = grid
+        request.block[:] = block
+        request.dynamic_shared = int(shared)
+        request.checks = mask
+        request.arguments = ctypes.addressof(pointers)
+        request.shared = ctypes.addressof(table[0])
+        request.shared_count = table[1]
+        request.copies = ctypes.addressof(table[2])
+        request.copy_count = table[3]
+        return PreparedLaunch(self, build, int(shared), request, (pointers, buffers, table))
 
     def _place(self, build: _Build, shared: int) -> faults.Place:
         description = build.description
@@ -652,6 +672,32 @@ class Kernel:
         ]
         pointers = (c_void_p * max(1, len(buffers)))(*[ctypes.addressof(b) for b in buffers])
         return pointers, buffers
+
+
+class PreparedLaunch:
+    """A launch with all that the runtime needs to know of it, see :meth:`Kernel.prepare`."""
+
+    __slots__ = ("kernel", "request", "_build", "_shared", "_keep")
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        build: _Build,
+        shared: int,
+        request: native.LaunchRequest,
+        keep: tuple,
+    ) -> None:
+        self.kernel, self.request = kernel, request
+        self._build, self._shared, self._keep = build, shared, keep
+
+    def fault(self, record: native.FaultRecord) -> faults.KernelFault:
+        """The exception for a fault that the runtime recorded."""
+        return faults.build(record, self.kernel._place(self._build, self._shared))
+
+
+def print_text(text: bytes) -> None:
+    """Hand on what kernels printed: see :func:`set_printer`."""
+    _printer(text)
 
 
 def _triple(sizes: Sequence[int] | int, what: str) -> tuple[int, int, int]:
