@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
-from ctypes import byref, c_char_p, c_uint32, c_uint64, c_void_p
+from ctypes import byref, c_char_p, c_uint64, c_void_p
 from pathlib import Path
 
 from . import cache, compiler, faults, limits, memory, native, options, source, switches, symbols

@@ -85,9 +85,10 @@ static std::deque<std::string>* printed;
 static uint64_t printed_bytes;
 static std::vector<Span>* spans;
 static bool recording_spans;
-// Nodes that are not done. Python reads it without asking.
-CUSIM_API uint64_t cs_outstanding;
-uint64_t cs_outstanding;
+// What Python reads without asking: nodes that are not done, and faults that nobody has asked for;
+// and numbers that it should ask for.
+CUSIM_API uint64_t cs_outstanding, cs_to_release;
+uint64_t cs_outstanding, cs_to_release;
 
 static void start_state() {
     streams = new std::vector<Stream*>;
@@ -109,7 +110,7 @@ static void start_state() {
     pthread_cond_init(&python_work, &steady);
     pthread_cond_init(&pool_done, &steady);
     pthread_condattr_destroy(&steady);
-    cs_outstanding = 0;
+    cs_outstanding = cs_to_release = 0;
     python_stopped = false;
 }
 
@@ -138,6 +139,7 @@ static void fail(Node* n, FailureKind kind, const FaultRecord* record) {
     f.stream = n->stream->handle;
     if (record) f.record = *record;
     (*failures)[n->id] = f;
+    __atomic_fetch_add(&cs_outstanding, 1, __ATOMIC_RELEASE);
     n->fault = n->id;
 }
 
@@ -182,6 +184,7 @@ static void complete(Node* n) {
     if (n->hold && n->fault != n->id) {
         if (released_ids->empty()) pthread_cond_signal(&python_work);
         released_ids->push_back(n->id);
+        cs_to_release = released_ids->size();
     }
     if (n->awaited) pthread_cond_broadcast(&pool_done);
     live_nodes->erase(n->id);
@@ -594,6 +597,7 @@ CUSIM_API int cs_take_fault(uint64_t id, FaultRecord* record) {
         kind = it->second.kind;
         *record = it->second.record;
         failures->erase(it);
+        __atomic_fetch_sub(&cs_outstanding, 1, __ATOMIC_RELEASE);
         for (size_t i = 0; i < streams->size();) {
             Stream* s = (*streams)[i];
             if (!s->alive && !s->last && !open_fault(s->fault))
@@ -627,6 +631,7 @@ CUSIM_API int cs_released(uint64_t* ids, int most) {
         ids[count++] = released_ids->back();
         released_ids->pop_back();
     }
+    cs_to_release = released_ids->size();
     pthread_mutex_unlock(&pool_lock);
     return count;
 }
