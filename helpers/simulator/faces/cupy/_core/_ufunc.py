@@ -278,8 +278,7 @@ def _scalar(item: object, dtype: np.dtype) -> np.generic:
     """A scalar as the loop takes it; OverflowError for an integer that does not fit."""
     if type(item) is int and dtype.kind in "iu":
         return dtype.type(item)
-    with np.errstate(all="ignore"):
-        return np.asarray(item).astype(dtype)[()]
+    return np.asarray(item).astype(dtype)[()]
 
 
 def _broadcast(items: list) -> tuple[int, ...]:
