@@ -171,6 +171,13 @@ class MemoryPointer:
     def __int__(self) -> int:
         return self.ptr
 
+    def __len__(self) -> int:
+        # The real type is compiled, and says its name with the module.
+        raise TypeError("object of type 'cupy.cuda.memory.MemoryPointer' has no len()")
+
+    def __bool__(self) -> bool:
+        return True
+
     @property
     def device(self) -> object:
         """Its device."""
