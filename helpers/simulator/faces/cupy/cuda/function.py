@@ -55,7 +55,7 @@ def _bytes_of_complex(value: complex) -> bytes:
 
 
 _BY_TYPE: dict[type, Callable[[object], bytes]] = {
-    bool: lambda value: b"\1" if value else b"\0",
+    bool: lambda value: _pack_integer(value),  # with zeros behind it
     int: _integer,
     float: _pack_float,
     complex: _bytes_of_complex,

@@ -870,3 +870,9 @@ def using_allocator(
         yield
     finally:
         _set_thread_local_allocator(before)
+
+
+_default_memory_pool = MemoryPool()
+# Arrays keep their distance, whatever was cut out of one block.
+_default_memory_pool._pool._spread = 2
+_current_allocator = _default_memory_pool.malloc
