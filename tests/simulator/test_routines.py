@@ -87,7 +87,8 @@ def test_products():
 
 
 EINSUMS = [
-    ("ij,jk->ik", (3, 4), (4, 5)), ("ij,jk", (3, 4), (4, 5)), ("bij,bjk->bik", (2, 3, 4), (2, 4, 5)),
+    ("ij,jk->ik", (3, 4), (4, 5)), ("ij,jk", (3, 4), (4, 5)),
+    ("bij,bjk->bik", (2, 3, 4), (2, 4, 5)),
     ("ij,ij->", (3, 4), (3, 4)), ("i,j->ji", (3,), (4,)), ("ii->", (3, 3)), ("ij->", (3, 4)),
     ("ijk->ki", (2, 3, 4)), ("iij->j", (3, 3, 2)), ("...ij,...jk->...ik", (2, 1, 3, 4), (5, 4, 2)),
     ("bhqd,bhkd->bhqk", (2, 2, 3, 4), (2, 2, 5, 4)), ("ij,jk,kl->il", (2, 3), (3, 4), (4, 5)),
@@ -245,7 +246,7 @@ def test_reductions(name, axis, dtype):
 
 @pytest.mark.parametrize("name", ["nanmean", "nanvar", "nanstd", "nanmedian", "nanmax", "nanmin"])
 def test_reductions_leave_nan_out(name):
-    a = np.where(values((4, 6)) > 4, np.nan, values((4, 6)))
+    a = np.where(values((6, 5)) > 6, np.nan, values((6, 5)))
     assert np.isnan(a).any()
     same(getattr(cp, name)(cp.asarray(a), axis=0), getattr(np, name)(a, axis=0))
 
@@ -456,8 +457,8 @@ def test_logistic_and_gamma_functions():
     same(special.log_expit(x), -np.log1p(np.exp(-a)))
     same(special.logit(special.expit(x)), a)
     assert special.expit(cp.array([-1000.0, 1000.0])).tolist() == [0.0, 1.0]
-    same(special.gammaln(cp.array([0.5, 3.0, 0.0])), [math.lgamma(0.5), math.lgamma(3), np.inf][0:]
-         and np.array([math.lgamma(0.5), math.lgamma(3.0), np.inf]))
+    same(special.gammaln(cp.array([0.5, 3.0, 0.0])),
+         np.array([math.lgamma(0.5), math.lgamma(3.0), np.inf]))
     same(special.xlogy(cp.zeros(2), cp.zeros(2)), np.zeros(2))
 
 
