@@ -61,7 +61,7 @@ class BaseMemory:
 def _quiet() -> bool:
     """Whether no stream has work left."""
     for stream in tuple(engine.streams._streams.values()):
-        if not stream.done:
+        if not stream.capturing and not stream.done:
             return False
     return True
 
