@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from cupy import _host
+
 from cupyx.scipy.special import _values
 
 
