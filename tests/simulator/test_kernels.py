@@ -260,6 +260,31 @@ def test_a_reductions_fault_is_placed_in_its_expression():
 # raw kernels and modules
 
 
+def test_functions_that_c_lacks():
+    kernel = cp.ElementwiseKernel(
+        "float64 x", "float64 y, float32 z", "y = erfinv(erf(x)); z = nanf(\"\")", "functions2"
+    )
+    x = np.linspace(-3, 3, 13)
+    y, z = kernel(cp.asarray(x))
+    np.testing.assert_allclose(y.get(), x, atol=1e-11)
+    assert np.isnan(z.get()).all()
+
+
+def test_denormals_of_float_are_zero_unless_told_otherwise():
+    code = 'extern "C" __global__ void half_of(float* x) { x[0] *= 0.5f; }'
+    for options, expected in (((), 0.0), (("-ftz=false",), np.float32(1e-38))):
+        x = cp.full(1, 2e-38, "f4")
+        cp.RawKernel(code, "half_of", options)((1,), (1,), (x,))
+        assert x.get()[0] == expected
+
+
+def test_parameters_that_are_too_large_do_not_compile():
+    code = """struct Big { char bytes[5000]; };
+    extern "C" __global__ void take(Big big, char* out) { *out = big.bytes[0]; }"""
+    with pytest.raises(cp.cuda.compiler.CompileException, match="parameter space overflowed"):
+        cp.RawKernel(code, "take").compile()
+
+
 def test_vector_types_by_value():
     code = """extern "C" __global__ void unpack(float4 v, double2 w, float* out) {
         out[0] = v.x + v.y + v.z + v.w + (float)(w.x * w.y);
