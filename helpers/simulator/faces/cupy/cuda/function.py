@@ -90,9 +90,7 @@ def _argument(value: object) -> bytes:
 
 def _name_memory(pointer: MemoryPointer, name: str) -> None:
     """Let reports of faults call an array by the name of the parameter it was passed for."""
-    allocation = getattr(pointer.mem, "_allocation", None)
-    if allocation is not None:
-        allocation.name = name
+    engine.memory.rename(pointer.mem.ptr, name)
 
 
 def _launch(
