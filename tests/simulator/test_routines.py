@@ -66,6 +66,17 @@ def test_matmul(shapes, dtype):
     same(cp.matmul(x, y), expected)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64",
+                                   "uint64"])
+@pytest.mark.parametrize("shapes", [((5, 70), (70, 3)), ((70,), (70,)), ((2, 4, 40), (40,))])
+def test_matmul_of_large_integers_wraps(shapes, dtype):
+    rng, limits = np.random.default_rng(0), np.iinfo(dtype)
+    a, b = (rng.integers(limits.min, limits.max, shape, dtype, endpoint=True) for shape in shapes)
+    assert ((cp.asarray(a) @ cp.asarray(b)).get() == np.matmul(a, b)).all()
+    assert (cp.full(70, limits.min, dtype) @ cp.full(70, limits.max, dtype)).get() == (
+        np.full(70, limits.min, dtype) @ np.full(70, limits.max, dtype))
+
+
 def test_matmul_of_views_that_overlap_and_reverse():
     a, x = both((6, 8))
     same(x[::-1, ::2] @ x[:4, ::-1].T[::2], a[::-1, ::2] @ a[:4, ::-1].T[::2])
