@@ -27,7 +27,7 @@ from . import (
     switches,
     symbols,
 )
-from .counters import COUNT_BIT, Counts, read_counts, recorders_now
+from .counters import COUNT_BIT, ONE_WORKER_BIT, Counts, read_counts, recorders_now
 from .errors import CompileError, InvalidLaunch, KernelNotFound
 
 _SLICE_MS = 50  # how long a wait keeps the interpreter from seeing an interrupt
@@ -534,6 +534,7 @@ class Kernel:
         *,
         time_limit: float | None = None,
         counters: bool = False,
+        one_worker: bool = False,
     ) -> Counts | None:
         """Run the kernel over a grid and wait for it.
 
@@ -551,6 +552,9 @@ class Kernel:
             Seconds.
         counters : bool
             Count what the launch asks of memory, and return it; see also :func:`counting`.
+        one_worker : bool
+            Run the blocks one after another, in order: what several of them meet over is then the
+            same each time.
 
         Returns
         -------
@@ -583,7 +587,7 @@ class Kernel:
             grid=(c_uint32 * 3)(*grid),
             block=(c_uint32 * 3)(*block),
             dynamic_shared=int(shared),
-            checks=mask | (COUNT_BIT if recorders else 0),
+            checks=mask | (COUNT_BIT if recorders else 0) | (ONE_WORKER_BIT * one_worker),
             arguments=ctypes.cast(pointers, c_void_p),
             shared=ctypes.cast(symbols_shared, c_void_p),
             shared_count=len(rows),

@@ -16,6 +16,8 @@ static const uint32_t kCount = 1u << 16;  // among a job's checks: count as well
 
 enum Space : int32_t { kInGlobal = 0, kInShared = 1, kInModule = 2 };
 
+static const uint32_t kOneWorker = 1u << 17;  // the blocks in order, one after another
+
 // One instruction of the kernel. native.py mirrors it.
 struct CounterRow {
     // An address that it used, in the lowest block that came here: absolute in global memory,
