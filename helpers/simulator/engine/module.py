@@ -89,12 +89,17 @@ class _Build:
             self.base + description["image"],
         )
         self.data_offset = low
+        self._located: dict[int, tuple[str, int] | None] = {}
 
     def locate(self, address: int) -> tuple[str, int] | None:
         """File and line of an instruction, None where the debug information has nothing."""
         if not self.base <= address < self.base + self.description["image"]:
             return None
-        return symbols.source_line(self.data, address - self.base, str(compiler.INCLUDE))
+        if address not in self._located:
+            self._located[address] = symbols.source_line(
+                self.data, address - self.base, str(compiler.INCLUDE)
+            )
+        return self._located[address]
 
 
 def _rows(values: Sequence[tuple[int, int, int]]) -> ctypes.Array:
