@@ -17,6 +17,7 @@ from types import CodeType
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 RECORDED = HERE / "recorded"
+LIBRARIES = ("cupy", "pycuda")
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,10 @@ class Program:
     alone: bool
     statements: tuple[ast.stmt, ...]
     prelude: tuple[ast.stmt, ...]
+
+    @property
+    def library(self) -> str:
+        return self.path.parent.name
 
     @property
     def chapter(self) -> str:

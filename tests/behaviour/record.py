@@ -1,7 +1,8 @@
 """Records what the real libraries answer: `python -m tests.behaviour.record`, on a GPU machine.
 
-Every program runs twice. What it answered goes to recorded/cupy.json, the public names of the
-library's modules and classes to recorded/names.json. What deserves a look is listed at the end.
+Every program runs twice. What it answered goes to recorded/cupy.json or pycuda.json, the public
+names of the library's modules and classes to recorded/names.json or pycuda_names.json. What
+deserves a look is listed at the end.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ import time
 from pathlib import Path
 
 from . import runner
-from .collect import RECORDED, Program, programs
+from .collect import LIBRARIES, RECORDED, Program, programs
 
 SECONDS_WITH_COMPILATION = 45  # the first pass fills the library's cache of kernels
+FILES = {"cupy": ("cupy.json", "names.json"), "pycuda": ("pycuda.json", "pycuda_names.json")}
 ERROR_NAME = re.compile(r"\b([A-Z]\w*(?:Error|Exception))\b")
 
 
@@ -51,6 +53,7 @@ def main() -> int:
     """Record, report, and return 1 where something has no trustworthy answer."""
     parser = argparse.ArgumentParser(prog="python -m tests.behaviour.record", description=__doc__)
     parser.add_argument("--out", type=Path, default=RECORDED, help="folder for the two files")
+    parser.add_argument("--library", choices=LIBRARIES, default="cupy", help="whose programs")
     parser.add_argument("--only", default="", metavar="TEXT",
                         help="print the answers of the programs whose name contains this; "
                              "write nothing")
@@ -60,16 +63,18 @@ def main() -> int:
     options = parser.parse_args()
 
     begun = time.monotonic()
-    chosen = [one for one in programs() if options.only in one.name]
-    greeting, report = runner.ask("names")
+    chosen = [one for one in programs(options.library) if options.only in one.name]
+    answers_file, names_file = FILES[options.library]
+    greeting, report = runner.ask("all", options.library)
     if "ready" not in greeting:
-        print(f"No CuPy with a device here: {greeting['absent']}", file=sys.stderr)
+        print(f"No {options.library} with a device here: {greeting['absent']}", file=sys.stderr)
         return 2
     about = greeting["ready"]
     if "simulator" in about["device"].lower() and not options.simulator:
         print(f"This is the simulator ({about['device']}): record on a GPU.", file=sys.stderr)
         return 2
-    print(f"Recording {len(chosen)} programs twice on {about['device']}, CuPy {about['cupy']}, "
+    print(f"Recording {len(chosen)} programs twice on {about['device']}, "
+          f"{options.library} {about[options.library]}, "
           f"{options.jobs} processes at a time.", flush=True)
     passes = []
     for number, seconds in ((1, SECONDS_WITH_COMPILATION), (2, runner.SECONDS)):
@@ -91,13 +96,13 @@ def main() -> int:
     else:
         today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
         header = {"recorded": {**about, "date": today}}
-        write(options.out / "cupy.json", header | {"answers": answers, "unstable": unstable})
+        write(options.out / answers_file, header | {"answers": answers, "unstable": unstable})
         if report and "names" in report:
-            write(options.out / "names.json", header | {"names": report["names"]})
-            print(f"Wrote {options.out.name}/names.json.")
+            write(options.out / names_file, header | {"names": report["names"]})
+            print(f"Wrote {options.out.name}/{names_file}.")
         else:
-            print("The public names could NOT be read: names.json is not written.")
-        print(f"Wrote {options.out.name}/cupy.json: {len(answers)} answers.")
+            print(f"The public names could NOT be read: {names_file} is not written.")
+        print(f"Wrote {options.out.name}/{answers_file}: {len(answers)} answers.")
 
     print(f"\n{len(unstable)} without one clear answer (stored as \"unstable\"):")
     for name, pair in unstable.items():

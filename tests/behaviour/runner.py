@@ -14,6 +14,8 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from helpers import backend
+
 from .collect import HERE, ROOT, Program
 
 SECONDS = 20  # for one program whose kernels are in the cache
@@ -87,9 +89,16 @@ class Worker:
         return f"exit status {status}" + (f": {tail}" if tail else "")
 
 
-def ask(wanted="names") -> tuple[dict, dict | None]:
+def _wanted(library: str, names: list[str] | str, alone: bool = False) -> dict:
+    """What a worker is told: PyCUDA's programs that are alone make their contexts themselves."""
+    untouched = alone and library == "pycuda"
+    return {"library": library, "names": names, "untouched": untouched,
+            "simulator": untouched and backend.find_gpu() is None}
+
+
+def ask(names: list[str] | str = "all", library: str = "cupy") -> tuple[dict, dict | None]:
     """Start one worker for one question; return its greeting and its next report."""
-    worker = Worker(wanted)
+    worker = Worker(_wanted(library, names))
     try:
         greeting = worker.hear(SECONDS_TO_START)
         report = worker.hear(SECONDS_TO_START) if greeting and "ready" in greeting else None
@@ -100,13 +109,14 @@ def ask(wanted="names") -> tuple[dict, dict | None]:
     return greeting or {"absent": problem or ended}, report
 
 
-def _run_group(names: list[str], seconds: float) -> dict[str, Answer]:
+def _run_group(group: list[Program], seconds: float) -> dict[str, Answer]:
     """Run programs in one worker, and in a new one after each that breaks or hangs it."""
+    names, library, alone = [one.name for one in group], group[0].library, group[0].alone
     answers: dict[str, Answer] = {}
     left = list(names)
     starts_to_lose = 1  # with every core busy a process may fail to get its context
     while left:
-        worker = Worker(left)
+        worker = Worker(_wanted(library, left, alone))
         broken, trouble, hangs = "", "", False
         try:
             greeting = worker.hear(SECONDS_TO_START)
@@ -141,6 +151,7 @@ def run(
     Parameters
     ----------
     programs : iterable of Program
+        All of one library.
     jobs : int, optional
         Processes at a time; as many as there are cores unless said.
     seconds : float
@@ -153,12 +164,12 @@ def run(
     """
     programs = list(programs)
     jobs = jobs or cores()
-    shared = [program.name for program in programs if not program.alone]
+    shared = [program for program in programs if not program.alone]
     size = max(8, math.ceil(len(shared) / (4 * jobs)))  # starting a process takes seconds
     groups = [shared[first:first + size] for first in range(0, len(shared), size)]
-    groups += [[program.name] for program in programs if program.alone]
+    groups += [[program] for program in programs if program.alone]
     answers: dict[str, Answer] = {}
     with ThreadPoolExecutor(jobs) as pool:
-        for part in pool.map(lambda names: _run_group(names, seconds), groups):
+        for part in pool.map(lambda group: _run_group(group, seconds), groups):
             answers |= part
     return {program.name: answers[program.name] for program in programs}

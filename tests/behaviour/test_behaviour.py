@@ -1,5 +1,6 @@
-"""CuPy, or the simulator in its place, answers as a real GPU machine did."""
+"""CuPy and PyCUDA, or the simulator in their place, answer as a real GPU machine did."""
 
+import functools
 import json
 import re
 from collections import Counter
@@ -9,57 +10,73 @@ import pytest
 from helpers import backend
 
 from . import runner
-from .collect import RECORDED, programs
-from .record import doubts
+from .collect import LIBRARIES, RECORDED, programs
+from .record import FILES, doubts
 from .worker import FACES, describe, normal
 
-PROGRAMS = programs()
-NAMES = [program.name for program in PROGRAMS]
+AT_LEAST = {"cupy": 220, "pycuda": 110}
+PROGRAMS = {library: programs(library) for library in LIBRARIES}
+ALL = [program for library in LIBRARIES for program in PROGRAMS[library]]
+each_library = pytest.mark.parametrize("library", LIBRARIES)
 
 
-def _recorded(file="cupy.json"):
+def _names(library):
+    return [program.name for program in PROGRAMS[library]]
+
+
+def _read(file):
     path = RECORDED / file
     if not path.exists():
         pytest.skip(f"recorded/{file} is not there: python -m tests.behaviour.record writes it")
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _differences():
-    return json.loads((RECORDED / "differences.json").read_text(encoding="utf-8"))
+def _recorded(library):
+    return _read(FILES[library][0])
+
+
+def _differences(library):
+    name = "differences.json" if library == "cupy" else f"{library}_differences.json"
+    return json.loads((RECORDED / name).read_text(encoding="utf-8"))
 
 
 # what holds on every machine
 
 
-def test_there_are_enough_programs_and_each_has_one_name():
-    assert len(PROGRAMS) >= 220
-    assert [name for name, count in Counter(NAMES).items() if count > 1] == []
+@each_library
+def test_there_are_enough_programs_and_each_has_one_name(library):
+    names = _names(library)
+    assert len(names) >= AT_LEAST[library]
+    assert [name for name, count in Counter(names).items() if count > 1] == []
 
 
 def test_each_program_is_short_compiles_and_says_what_it_shows():
-    for program in PROGRAMS:
+    for program in ALL:
         program.code()
         assert program.says.endswith("."), program.name
         assert 1 <= program.length <= 16, program.name
 
 
-def test_programs_and_recorded_answers_belong_together():
-    recorded = _recorded()
+@each_library
+def test_programs_and_recorded_answers_belong_together(library):
+    recorded, names = _recorded(library), _names(library)
     assert recorded["unstable"] == {}
     answers = recorded["answers"]
-    assert sorted(set(NAMES) - set(answers)) == [], "programs without a recorded answer"
-    assert sorted(set(answers) - set(NAMES)) == [], "recorded answers without a program"
+    assert sorted(set(names) - set(answers)) == [], "programs without a recorded answer"
+    assert sorted(set(answers) - set(names)) == [], "recorded answers without a program"
     assert all(answers.values())
 
 
-def test_the_recording_names_its_machine():
-    about = _recorded()["recorded"]
-    assert set(about) >= {"device", "cupy", "cuda_runtime", "numpy", "date"}
+@each_library
+def test_the_recording_names_its_machine(library):
+    about = _recorded(library)["recorded"]
+    assert set(about) >= {"device", "cupy", library, "cuda_runtime", "numpy", "date"}
     assert "simulator" not in about["device"].lower()
 
 
-def test_no_recorded_answer_has_an_address_a_path_or_a_time_in_it():
-    recorded = _recorded()
+@each_library
+def test_no_recorded_answer_has_an_address_a_path_or_a_time_in_it(library):
+    recorded = _recorded(library)
     device = recorded["recorded"]["device"]
     pattern = re.compile(r"0x[0-9a-f]{5,}|\b1[34]\d{13}\b|\d\d:\d\d:\d\d|\b\d+\.\d+ [mu]s\b")
     found = {
@@ -71,15 +88,20 @@ def test_no_recorded_answer_has_an_address_a_path_or_a_time_in_it():
     assert found == {}
 
 
-def test_public_names_are_recorded():
-    names = _recorded("names.json")["names"]
-    assert "asarray" in names["cupy"] and "get" in names["cupy.ndarray"]
+@each_library
+def test_public_names_are_recorded(library):
+    names = _read(FILES[library][1])["names"]
+    if library == "cupy":
+        assert "asarray" in names["cupy"] and "get" in names["cupy.ndarray"]
+    else:
+        assert "mem_alloc" in names["pycuda.driver"] and "get" in names["pycuda.gpuarray.GPUArray"]
     assert not [one for found in names.values() for one in found if one.startswith("_")]
 
 
-def test_differences_of_the_simulator_have_a_program_and_a_reason():
-    for name, row in _differences().items():
-        assert name in NAMES and row["why"] and isinstance(row["simulator"], list)
+@each_library
+def test_differences_of_the_simulator_have_a_program_and_a_reason(library):
+    for name, row in _differences(library).items():
+        assert name in _names(library) and row["why"] and isinstance(row["simulator"], list)
 
 
 def test_errors_are_recorded_without_what_differs_between_machines():
@@ -92,7 +114,7 @@ def test_errors_are_recorded_without_what_differs_between_machines():
 
 
 def test_the_recorder_doubts_what_its_programs_do_not_announce():
-    program = next(one for one in PROGRAMS if one.name == "arrays.missing_functions")
+    program = next(one for one in ALL if one.name == "arrays.missing_functions")
     expected = runner.Answer(["AttributeError: no geomspace"], "AttributeError")
     typing_error = runner.Answer(["NameError: name 'cpp' is not defined"], "NameError")
     assert doubts(program, expected, expected) == []
@@ -103,40 +125,39 @@ def test_the_recorder_doubts_what_its_programs_do_not_announce():
 # what a device, or the simulator, must answer
 
 
-def _no_backend():
-    if backend.find_gpu() is None and not FACES.joinpath("cupy").is_dir():
-        return "neither a GPU nor the simulator's CuPy is here"
-    return ""
+def _ask(library, request):
+    """What this machine answers to the programs asked about, or why there is no answer."""
+    if backend.find_gpu() is None and not FACES.joinpath(library).is_dir():
+        return f"neither a GPU nor the simulator's {library} is here", {}
+    greeting, _ = runner.ask([], library)
+    if "ready" not in greeting:
+        return greeting["absent"], {}
+    asked = {
+        item.callspec.params["program"]
+        for item in request.session.items
+        if getattr(item, "originalname", "") == "test_answer_is_the_recorded_one"
+    }
+    given = runner.run(program for program in PROGRAMS[library] if program in asked)
+    return greeting["ready"], given
 
 
 @pytest.fixture(scope="session")
 def answers(request):
-    """The answers of this machine to every program that this session asks about."""
-    reason = _no_backend()
-    if not reason:
-        greeting, _ = runner.ask([])
-        reason = greeting.get("absent", "")
-    if reason:
-        pytest.skip(reason)
-    asked = {
-        item.callspec.params["program"].name
-        for item in request.session.items
-        if getattr(item, "originalname", "") == "test_answer_is_the_recorded_one"
-    }
-    about = greeting["ready"]
-    given = runner.run(program for program in PROGRAMS if program.name in asked)
-    return about, given
+    """A function of a library: its versions here, or why it is absent, and its answers."""
+    return functools.cache(lambda library: _ask(library, request))
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=NAMES)
+@pytest.mark.parametrize("program", ALL, ids=[f"{one.library}-{one.name}" for one in ALL])
 def test_answer_is_the_recorded_one(program, answers):
-    about, given = answers
-    recorded = _recorded()["answers"]
+    about, given = answers(program.library)
+    if isinstance(about, str):
+        pytest.skip(about)
+    recorded = _recorded(program.library)["answers"]
     if program.name not in recorded:
         pytest.skip("no recorded answer")
     expected = recorded[program.name]
     if "simulator" in about["device"].lower():
-        expected = _differences().get(program.name, {}).get("simulator", expected)
+        expected = _differences(program.library).get(program.name, {}).get("simulator", expected)
     answer = given[program.name]
     assert not answer.trouble
     assert answer.output == expected, program.says

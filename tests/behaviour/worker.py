@@ -1,8 +1,12 @@
 """Runs programs one after another in this process and reports each on standard output.
 
-The names come as a JSON list on standard input. Every report is one line of JSON: first
-{"ready": ...} with the versions, or {"absent": reason}; then one per program. What a program
-prints, on the device too, goes to a file that is read back.
+What is wanted comes as JSON on standard input: the library, and the programs' names or "all", the
+library's public names. Every report is one line of JSON: first {"ready": ...} with the versions, or
+{"absent": reason}; then one per program. What a program prints, on the device too, goes to a file
+that is read back.
+
+PyCUDA's programs share the primary context with CuPy; one that is alone begins with an untouched
+driver.
 """
 
 from __future__ import annotations
@@ -25,23 +29,55 @@ PATH = re.compile(r"(?<![\w.])(?:/[\w.+-]+){2,}")
 SUGGESTION = re.compile(r"\. Did you mean:? '[^']*'\?$")  # Python's own, from 3.13 on
 ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{5,}\b")
 
-MODULES = (
-    "cupy",
-    "cupyx",
-    "cupy.cuda",
-    "cupy.linalg",
-    "cupy.fft",
-    "cupy.random",
-    "cupy.lib.stride_tricks",
-    "cupyx.profiler",
-)
+MODULES = {
+    "cupy": (
+        "cupy",
+        "cupyx",
+        "cupy.cuda",
+        "cupy.linalg",
+        "cupy.fft",
+        "cupy.random",
+        "cupy.lib.stride_tricks",
+        "cupyx.profiler",
+    ),
+    "pycuda": (
+        "pycuda",
+        "pycuda._driver",
+        "pycuda.autoprimaryctx",
+        "pycuda.characterize",
+        "pycuda.compiler",
+        "pycuda.cumath",
+        "pycuda.curandom",
+        "pycuda.debug",
+        "pycuda.driver",
+        "pycuda.elementwise",
+        "pycuda.gpuarray",
+        "pycuda.reduction",
+        "pycuda.scan",
+        "pycuda.tools",
+    ),
+}
 CLASSES = {
-    "cupy": ("ndarray", "ufunc", "RawKernel", "RawModule", "ElementwiseKernel", "ReductionKernel"),
+    "cupy": (
+        "ndarray", "ufunc", "RawKernel", "RawModule", "ElementwiseKernel", "ReductionKernel",
+    ),
     "cupy.cuda": (
         "Device", "Stream", "ExternalStream", "Event", "Graph", "MemoryPool", "PinnedMemoryPool",
         "MemoryPointer", "UnownedMemory", "Function", "Module",
     ),
     "cupy.random": ("RandomState", "Generator"),
+    "pycuda.driver": (
+        "Device", "Context", "Stream", "Event", "Function", "Module", "DeviceAllocation",
+        "PooledDeviceAllocation", "PagelockedHostAllocation", "ManagedAllocation",
+        "PointerHolderBase", "CompileError", "In", "InOut", "Memcpy2D", "device_attribute",
+        "function_attribute", "ctx_flags", "event_flags", "host_alloc_flags", "mem_attach_flags",
+        "func_cache", "limit", "DeviceMemoryPool", "PageLockedMemoryPool",
+    ),
+    "pycuda.compiler": ("SourceModule", "DynamicSourceModule"),
+    "pycuda.gpuarray": ("GPUArray", "vec"),
+    "pycuda.elementwise": ("ElementwiseKernel",),
+    "pycuda.reduction": ("ReductionKernel",),
+    "pycuda.tools": ("DeviceMemoryPool", "PageLockedMemoryPool", "DeviceData"),
 }
 
 
@@ -62,7 +98,7 @@ def name_of(kind: type) -> str:
 def describe(error: BaseException) -> str:
     """Say an exception as it is recorded. A compiler's log belongs to the compiler: left out."""
     name = name_of(type(error))
-    if name.endswith(".CompileException"):
+    if name.endswith((".CompileException", ".CompileError")):
         return f"{name}: (the compiler's log)"
     text = SUGGESTION.sub("", f"{name}: {error}")
     return normal(text).rstrip(": ")
@@ -98,18 +134,23 @@ class Capture:
         return text
 
 
-def open_backend() -> dict[str, str]:
-    """Import the real CuPy where a GPU answers, the simulator's face elsewhere.
+def open_backend(library: str) -> dict[str, str]:
+    """Import the real libraries where a GPU answers, the simulator's faces elsewhere.
 
     Raises
     ------
     Exception
         Of any kind, where neither is there.
     """
-    if FACES.joinpath("cupy").is_dir():
+    if FACES.joinpath(library).is_dir():
         import helpers
 
         helpers.start()
+    versions = {}
+    if library == "pycuda":
+        import pycuda.autoprimaryctx
+
+        versions = {"pycuda": pycuda.VERSION_TEXT}
     import cupy
     import numpy
 
@@ -124,16 +165,20 @@ def open_backend() -> dict[str, str]:
         "cuda_driver": str(cupy.cuda.runtime.driverGetVersion()),
         "numpy": numpy.__version__,
         "python": platform.python_version(),
+        **versions,
     }
 
 
-def public_names() -> dict[str, list[str]]:
-    """Return `dir()` of the modules and classes above, public names only."""
+def public_names(library: str) -> dict[str, list[str]]:
+    """Return `dir()` of the library's modules and classes above, public names only."""
     found = {}
-    for module in MODULES:
-        found[module] = dir(importlib.import_module(module))
+    for module in MODULES[library]:
+        try:
+            found[module] = dir(importlib.import_module(module))
+        except Exception as error:  # a part of the library that cannot work on this machine
+            print(f"{module} cannot be imported: {describe(error)}", file=sys.stderr)
     for module, classes in CLASSES.items():
-        for name in classes:
+        for name in classes if module in found else ():
             kind = getattr(importlib.import_module(module), name, None)
             if kind is not None:
                 found[f"{module}.{name}"] = dir(kind)
@@ -143,9 +188,16 @@ def public_names() -> dict[str, list[str]]:
     }
 
 
-def broken_context() -> str:
+def broken_context(library: str) -> str:
     """Put the device back as a program expects it; say what is wrong if that fails."""
     import cupy
+
+    if library == "pycuda":
+        import pycuda.autoprimaryctx
+        import pycuda.driver
+
+        if pycuda.driver.Context.get_current() != pycuda.autoprimaryctx.context:
+            return "another context is current"
 
     try:
         cupy.cuda.Stream.null.use()
@@ -156,7 +208,7 @@ def broken_context() -> str:
     return ""
 
 
-def run(program, capture: Capture) -> dict:
+def run(program, capture: Capture, untouched: bool = False) -> dict:
     """Run one program in a fresh namespace; return its report."""
     report = {"name": program.name, "error": ""}
     final = ""
@@ -173,7 +225,7 @@ def run(program, capture: Capture) -> dict:
         error.__traceback__ = None
     namespace.clear()
     gc.collect()
-    broken = broken_context()
+    broken = "" if untouched else broken_context(program.library)
     report["output"] = (normal(capture.take()) + final).splitlines() or ["(no output)"]
     report["broken"] = broken
     return report
@@ -189,18 +241,26 @@ def main() -> None:
         print(json.dumps(message), file=answers, flush=True)
 
     wanted = json.load(sys.stdin)
+    library, untouched = wanted["library"], wanted["untouched"]
     try:
-        versions = open_backend()
+        if not untouched:
+            versions = open_backend(library)
+        else:
+            versions = {}
+            if wanted["simulator"]:
+                import helpers
+
+                helpers.start()
     except Exception as error:
         say({"absent": describe(error)})
         return
     say({"ready": versions})
-    if wanted == "names":
-        say({"names": public_names()})
+    if wanted["names"] == "all":
+        say({"names": public_names(library)})
         return
-    known = {program.name: program for program in programs()}
-    for name in wanted:
-        report = run(known[name], capture)
+    known = {program.name: program for program in programs(library)}
+    for name in wanted["names"]:
+        report = run(known[name], capture, untouched)
         say(report)
         if report["broken"]:  # what follows would only see the same error again
             break

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from . import memory, native
 
 _VERBS = {0: "reads", 1: "writes", 2: "updates atomically"}
+_LINE_MARKER = re.compile(r'\s*#\s*line\s+(\d+)(?:\s+"([^"]*)")?\s*$')
 _PAST = {0: "read", 1: "wrote", 2: "atomically updated"}
 
 
@@ -187,6 +188,21 @@ def _declared_name(text: str, column: int) -> str | None:
     return None
 
 
+def _line_text(place: Place, file: str | None, line: int, whole: bool = False) -> str:
+    """What a line of the learner's source says; ``#line`` in generated source is followed."""
+    lines = place.source.split("\n")
+    name, number = place.source_name.rsplit("/", 1)[-1], 1
+    for text in lines:
+        marker = _LINE_MARKER.match(text)
+        if marker:
+            number, name = int(marker.group(1)), marker.group(2) or name
+            continue
+        if number == line and name == file:
+            return text if whole else text.strip()
+        number += 1
+    return ""
+
+
 def build(record: native.FaultRecord, place: Place) -> KernelFault:
     """The exception for a fault that the runtime recorded."""
     kind = record.kind
@@ -198,12 +214,12 @@ def build(record: native.FaultRecord, place: Place) -> KernelFault:
         found = place.locate(pc)
         if found:
             file, line = found
+    elif record.pc and "#line" in place.source:
+        found = place.locate(record.pc - 1)
+        if found and found[1] == line:
+            file = found[0]
     file = file.rsplit("/", 1)[-1] if file else None
-    text = ""
-    if line and file == place.source_name.rsplit("/", 1)[-1]:
-        lines = place.source.split("\n")
-        if 0 < line <= len(lines):
-            text = lines[line - 1].strip()
+    text = _line_text(place, file, line) if line else ""
     access = {0: "read", 1: "write", 2: "atomic"}.get(record.access)
     who = f"thread {thread} of block {block}"
     cls = _KINDS.get(kind, KernelSignal)
@@ -213,7 +229,7 @@ def build(record: native.FaultRecord, place: Place) -> KernelFault:
     detail = ""
 
     if kind == 3:
-        raw = place.source.split("\n")[line - 1] if text else ""
+        raw = _line_text(place, file, line, whole=True) if text else ""
         type_name = record.text.decode(errors="replace")
         array = _declared_name(raw, record.column)
         index = record.index

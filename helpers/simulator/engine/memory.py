@@ -217,14 +217,15 @@ def displace(address: int) -> None:
 
     Its bytes stay as they are until something else is placed there.
     """
-    with _lock:
-        allocation = _live.pop(address, None)
-        if allocation is None:
-            raise InvalidAddress(f"nothing was placed at address {address:#x}")
-        allocation.owner = None
-        _freed[address] = allocation
-        while len(_freed) > _HISTORY:
-            _freed.popitem(last=False)
+    allocation = _live.pop(address, None)
+    if allocation is None:
+        raise InvalidAddress(f"nothing was placed at address {address:#x}")
+    allocation.owner = None
+    _freed[address] = allocation
+    if len(_freed) > _HISTORY:
+        with _lock:
+            while len(_freed) > _HISTORY:
+                _freed.popitem(last=False)
     _runtime().cs_displace(address)
 
 
@@ -241,6 +242,13 @@ def lookup(address: int) -> Allocation | None:
     if state == 1:
         return _live.get(base)
     return _find_variable(int(address))
+
+
+def rename(address: int, name: str) -> None:
+    """Let reports call the allocation that begins at ``address`` by another name."""
+    allocation = _live.get(address)
+    if allocation is not None:
+        allocation.name = name
 
 
 def _native_lookup(address: int) -> tuple[int, int, int]:

@@ -32,6 +32,10 @@ class Kernel:
     is_template: bool
     launch_bounds: str = ""
     """The first argument of ``__launch_bounds__``, as text; empty when there is none."""
+    extern_c: bool = False
+    """Whether its name is not mangled."""
+    parameters: tuple[str, ...] = ()
+    """Names of its parameters, an empty one where there is none."""
 
 
 @dataclass
@@ -132,11 +136,35 @@ def _declaration(
                     at = tokens[words.index("__launch_bounds__")][1]
                     bound = _first_argument(text, at + len("__launch_bounds__"))
                 if all(name != kernel.name for kernel in result.kernels):
-                    result.kernels.append(Kernel(name, "template" in words, bound))
+                    extern_c = "extern" in words or "" in scopes
+                    found = Kernel(
+                        name, "template" in words, bound, extern_c, _parameters(words[i + 1 :])
+                    )
+                    result.kernels.append(found)
                 return
             depth += 1
         elif word == ")":
             depth -= 1
+
+
+def _parameters(words: list[str]) -> tuple[str, ...]:
+    """Names of the parameters: the words between the parentheses are given, and what follows."""
+    names, name, depth, in_default = [], "", 0, False
+    for word in words:
+        if word in (")", ",") and depth == 0:
+            names.append(name)
+            name, in_default = "", False
+            if word == ")":
+                break
+        elif word in "([<{":
+            depth += 1
+        elif word in ")]>}":
+            depth -= 1
+        elif word == "=":
+            in_default = True
+        elif depth == 0 and not in_default and re.match(r"[A-Za-z_]", word):
+            name = word
+    return () if names in ([""], ["void"]) else tuple(names)
 
 
 def _first_argument(text: str, at: int) -> str:

@@ -122,15 +122,7 @@ def copy(x, dtype=None, order: str = "C"):
 
 def device(values, dtype=None):
     """Copy host values to the device."""
-    values = np.asarray(values, dtype=dtype)
-    result = core._new(values.shape, values.dtype)
-    host = values.copy()
-
-    def work():
-        result._view[...] = host
-
-    core._enqueue(work, result.nbytes)
-    return result
+    return core.from_host(np.array(values, dtype=dtype, order="C"))
 
 
 def axes_of(axis, ndim: int) -> tuple[int, ...]:

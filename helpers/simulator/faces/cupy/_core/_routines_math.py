@@ -228,7 +228,7 @@ def var(array, axis=None, dtype=None, out=None, ddof=0, keepdims=False) -> ndarr
         middle = np.add.reduce(view, axis=axes, dtype=wide, keepdims=True) / max(count, 1)
         distance = np.abs(view - middle) ** 2
         total = np.add.reduce(distance, axis=axes, keepdims=keep)
-        return np.true_divide(total, max(count - ddof, 0))
+        return np.true_divide(total, count - ddof if count > ddof else np.nan)
 
     return reduce(array, compute, result_dtype, axis, out, keepdims)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cupy import _host
+from cupy._core._fusion_thread_local import fusable
 
 
 def argmax(a, axis=None, dtype=None, out=None, keepdims=False):
@@ -36,14 +37,10 @@ def nanargmin(a, axis=None, dtype=None, out=None, keepdims=False):
     return _without_nan(a, np.inf, axis, argmin, dtype, out, keepdims)
 
 
-def _ndarray_nonzero(a):
-    _host.argument(a)
-    return _host.compute_now(lambda v: tuple(np.nonzero(np.atleast_1d(v))), [a])
-
-
 def nonzero(a):
     """Return the indices of what is not zero, an array for each axis; it waits."""
-    return a.nonzero()
+    _host.argument(a)
+    return _host.compute_now(lambda v: tuple(np.nonzero(np.atleast_1d(v))), [a])
 
 
 def flatnonzero(a):
@@ -58,6 +55,7 @@ def argwhere(a):
     return _host.compute_now(np.argwhere, [a])
 
 
+@fusable
 def where(condition, x=None, y=None):
     """Choose from x or y, elementwise; of a condition alone return `nonzero`."""
     if (x is None) != (y is None):
@@ -120,11 +118,3 @@ def searchsorted(a, v, side="left", sorter=None):
 
 def _ndarray_searchsorted(a, v, side="left", sorter=None):
     return searchsorted(a, v, side, sorter)
-
-
-def extract(condition, a):
-    """Return what the condition is true for; it waits."""
-    if not _host.is_array(condition):
-        condition = _host.device(condition)
-    _host.argument(a)
-    return _host.compute_now(np.extract, [condition, a])

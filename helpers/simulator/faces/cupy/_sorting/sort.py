@@ -7,6 +7,11 @@ import numpy as np
 from cupy import _host
 from cupy._core import _routines_sorting
 
+_ndarray_sort = _routines_sorting._ndarray_sort
+_ndarray_argsort = _routines_sorting._ndarray_argsort
+_ndarray_partition = _routines_sorting._ndarray_partition
+_ndarray_argpartition = _routines_sorting._ndarray_argpartition
+
 
 def sort(a, axis=-1, kind=None):
     """Return a sorted copy; ``axis=None`` flattens."""

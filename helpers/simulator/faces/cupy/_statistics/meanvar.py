@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cupy import _host
-from cupy._core import _routines_statistics
+from cupy._core import _routines_math
 
 
 def mean(a, axis=None, dtype=None, out=None, keepdims=False):
@@ -125,7 +125,7 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False):
 def _nanspread(root, a, axis, dtype, out, ddof, keepdims):
     _host.argument(a)
     if a.dtype.kind not in "fc":
-        method = _routines_statistics._ndarray_std if root else _routines_statistics._ndarray_var
+        method = _routines_math.std if root else _routines_math.var
         return method(a, axis, dtype, out, ddof, keepdims)
     axes = _host.axes_of(axis, a.ndim)
     kind = a.dtype if dtype is None else np.dtype(dtype)

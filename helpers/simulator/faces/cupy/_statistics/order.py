@@ -27,9 +27,7 @@ def amin(a, axis=None, out=None, keepdims=False):
 
 def ptp(a, axis=None, out=None, keepdims=False):
     """Return the maximum less the minimum."""
-    from cupy._core import _routines_statistics
-
-    return _routines_statistics._ndarray_ptp(_host.argument(a), axis, out, keepdims)
+    return _host.argument(a).ptp(axis=axis, out=out, keepdims=keepdims)
 
 
 def _nan_extreme(function, fallback, name, a, axis, out, keepdims):

@@ -60,7 +60,10 @@ class BaseMemory:
 
 def _quiet() -> bool:
     """Whether no stream has work left."""
-    return all(stream.done for stream in list(engine.streams._streams.values()))
+    for stream in tuple(engine.streams._streams.values()):
+        if not stream.capturing and not stream.done:
+            return False
+    return True
 
 
 _late_frees: deque[engine.Allocation] = deque()  # what went while work was left
@@ -167,6 +170,13 @@ class MemoryPointer:
 
     def __int__(self) -> int:
         return self.ptr
+
+    def __len__(self) -> int:
+        # The real type is compiled, and says its name with the module.
+        raise TypeError("object of type 'cupy.cuda.memory.MemoryPointer' has no len()")
+
+    def __bool__(self) -> bool:
+        return True
 
     @property
     def device(self) -> object:
@@ -414,30 +424,34 @@ class PooledMemory(BaseMemory):
 
     def free(self) -> None:
         """Give the block back to its pool."""
-        chunk, ptr, self.ptr = self._chunk, self.ptr, 0
+        chunk = self._chunk
         if chunk is None:
             return
         self._chunk = None
         pool = self.pool()
-        if pool is None:
-            if chunk.placed:
-                engine.displace(chunk.ptr)
-            return
+        if memory_hook._active and pool is not None:
+            self._free_with_hooks(pool, chunk)
+        elif pool is not None:
+            pool._returned.append(chunk)
+            pool._settle()
+        elif chunk.placed:
+            engine.displace(chunk.ptr)
+        self.ptr = 0
+
+    def _free_with_hooks(self, pool: SingleDeviceMemoryPool, chunk: _Chunk) -> None:
         hooks = memory_hook._hooks()
-        if not hooks:
-            pool._take_back(chunk)
-            return
-        about = {"device_id": 0, "mem_size": self.size, "mem_ptr": ptr, "pmem_id": id(self)}
+        about = {"device_id": 0, "mem_size": self.size, "mem_ptr": self.ptr, "pmem_id": id(self)}
         for hook in hooks:
             hook.free_preprocess(**about)
         try:
-            pool._take_back(chunk)
+            pool._returned.append(chunk)
+            pool._settle()
         finally:
             for hook in hooks:
                 hook.free_postprocess(**about)
 
     def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
-        if not is_finalizing():
+        if self._chunk is not None and not is_finalizing():
             self.free()
 
 
@@ -478,10 +492,9 @@ class SingleDeviceMemoryPool:
         if nbytes < 0:
             raise OverflowError("can't convert negative value to size_t")
         size = (nbytes + _UNIT - 1) // _UNIT * _UNIT
-        hooks = memory_hook._hooks()
-        if not hooks:
+        if not memory_hook._active:
             return self._pointer(nbytes, size, unwritten, itemsize)
-        pointer = None
+        hooks, pointer = memory_hook._hooks(), None
         for hook in hooks:
             hook.malloc_preprocess(device_id=0, size=nbytes, mem_size=size)
         try:
@@ -605,10 +618,6 @@ class SingleDeviceMemoryPool:
                                        mem_ptr=memory.ptr if memory else 0)  # fmt: skip
 
     # blocks that come back
-
-    def _take_back(self, chunk: _Chunk) -> None:
-        self._returned.append(chunk)
-        self._settle()
 
     def _settle(self) -> None:
         # Whoever holds the lock (perhaps this thread, further up) settles when it is done.
@@ -868,3 +877,9 @@ def using_allocator(
         yield
     finally:
         _set_thread_local_allocator(before)
+
+
+_default_memory_pool = MemoryPool()
+# Arrays keep their distance, whatever was cut out of one block.
+_default_memory_pool._pool._spread = 2
+_current_allocator = _default_memory_pool.malloc

@@ -35,13 +35,19 @@ class MemoryHook:
     name = "MemoryHook"
 
     def __enter__(self) -> MemoryHook:
+        global _active
         if self.name in _local.hooks:
             raise KeyError(f"memory hook {self.name} already exists")
         _local.hooks[self.name] = self
+        with _lock:
+            _active += 1
         return self
 
     def __exit__(self, *args: object) -> None:
+        global _active
         del _local.hooks[self.name]
+        with _lock:
+            _active -= 1
 
     def alloc_preprocess(self, **kwargs: int) -> None:
         """Before new memory: ``device_id``, ``mem_size``."""
@@ -63,3 +69,5 @@ class MemoryHook:
 
 
 _local = _Local()
+_active = 0  # hooks of all threads: pools look here first
+_lock = threading.Lock()

@@ -2,6 +2,7 @@
 
 from numpy.linalg import LinAlgError
 
+from cupy import _missing
 from cupy.linalg._decomposition import cholesky, qr, svd
 from cupy.linalg._eigenvalue import eig, eigh, eigvals, eigvalsh
 from cupy.linalg._norms import cond, det, matrix_rank, norm, slogdet
@@ -13,3 +14,4 @@ __all__ = [
     "lstsq", "matmul", "matrix_power", "matrix_rank", "matrix_transpose", "norm", "pinv", "qr",
     "slogdet", "solve", "svd", "tensorinv", "tensorsolve",
 ]
+__getattr__ = _missing.missing("cupy.linalg")

@@ -79,3 +79,18 @@ def matrix_rank(M, tol=None):  # noqa: N803
         return np.linalg.matrix_rank(v.astype(_host.floating(v.dtype), copy=False), limit)
 
     return _host.compute(work, inputs, M.shape[:-2], np.int64)
+
+
+def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
+    """Return the sum along a diagonal."""
+    return a.trace(offset, axis1, axis2, dtype, out)
+
+
+def _ndarray_trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
+    if a.ndim < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
+    axes = _host.one_axis(axis1, a.ndim), _host.one_axis(axis2, a.ndim)
+    shape = _host.reduced(a.shape, axes, False)
+    kind = np.empty((0, 0), a.dtype).trace(dtype=dtype).dtype
+    return _host.compute(
+        lambda v: v.trace(offset, axis1, axis2, dtype=kind), [a], shape, kind, out)

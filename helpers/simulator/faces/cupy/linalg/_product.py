@@ -18,6 +18,9 @@ def dot(a, b, out=None):
     return a.dot(b, out)
 
 
+_ndarray_dot = _routines_linalg.dot
+
+
 def matmul(a, b, /, out=None):
     """Return the matrix product, batches broadcast."""
     return _routines_linalg.matmul(a, b, out)
@@ -116,7 +119,8 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
         shape = (*shape[:place], 3, *shape[place:])
 
     def work(x, y):
-        x, y = (np.moveaxis(v, i, -1).astype(dtype, copy=False) for v, i in ((x, axisa), (y, axisb)))
+        x = np.moveaxis(x, axisa, -1).astype(dtype, copy=False)
+        y = np.moveaxis(y, axisb, -1).astype(dtype, copy=False)
         x0, x1, y0, y1 = x[..., 0], x[..., 1], y[..., 0], y[..., 1]
         third = x0 * y1 - x1 * y0
         if flat:
@@ -126,21 +130,6 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
         return np.stack([x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, third], axis=place)
 
     return _host.compute(work, [a, b], shape, dtype)
-
-
-def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
-    """Return the sum along a diagonal."""
-    return a.trace(offset, axis1, axis2, dtype, out)
-
-
-def _ndarray_trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
-    if a.ndim < 2:
-        raise ValueError("diag requires an array of at least two dimensions")
-    axes = _host.one_axis(axis1, a.ndim), _host.one_axis(axis2, a.ndim)
-    shape = _host.reduced(a.shape, axes, False)
-    kind = np.empty((0, 0), a.dtype).trace(dtype=dtype).dtype
-    return _host.compute(
-        lambda v: v.trace(offset, axis1, axis2, dtype=kind), [a], shape, kind, out)
 
 
 def matrix_power(M, n):  # noqa: N803

@@ -69,7 +69,8 @@ def lstsq(a, b, rcond="warn"):
     _util._assert_cupy_array(a, b)
     _util._assert_2d(a)
     if b.ndim > 2:
-        raise LinAlgError(f"{b.ndim}-dimensional array given. Array must be at most two-dimensional")
+        raise LinAlgError(
+            f"{b.ndim}-dimensional array given. Array must be at most two-dimensional")
     if a.shape[0] != b.shape[0]:
         raise LinAlgError("Incompatible dimensions")
     dtype = _util.linalg_common_type(a, b)

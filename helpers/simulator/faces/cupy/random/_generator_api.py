@@ -13,7 +13,7 @@ def _real(dtype) -> np.dtype:
     dtype = np.dtype(dtype)
     if dtype.char not in "fd":
         raise TypeError(
-            "Unsupported dtype %r. Only float32 and float64 are supported" % dtype.name)
+            f"Unsupported dtype {dtype.name!r}. Only float32 and float64 are supported")
     return dtype
 
 

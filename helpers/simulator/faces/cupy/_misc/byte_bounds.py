@@ -1,0 +1,16 @@
+"""Where an array's memory begins and ends."""
+
+from __future__ import annotations
+
+
+def byte_bounds(a):
+    """Return the first address of an array and the one past its last byte."""
+    low = high = a.data.ptr
+    for size, stride in zip(a.shape, a.strides):
+        if size == 0:
+            return a.data.ptr, a.data.ptr + a.itemsize
+        if stride < 0:
+            low += (size - 1) * stride
+        else:
+            high += (size - 1) * stride
+    return low, high + a.itemsize
