@@ -7,20 +7,23 @@ from matplotlib.patches import Rectangle
 
 from ..draw.style import COLOURS, FAINT, INK, SHADES, style
 
+# One a warp: stronger shades first, dark text stays legible on all of them.
+FILLS = (SHADES[1], SHADES[3], SHADES[2], SHADES[5], SHADES[0], SHADES[4])
+EDGES = (COLOURS[1], COLOURS[2], COLOURS[4], COLOURS[5], COLOURS[0], COLOURS[3])
 ROW = 8  # sectors beside each other
 CELL = 0.42  # inches: height of a row of sectors
 MOST_WORDS = 8  # words of one bank that are drawn
 _PLAIN = {"load": "loads from", "store": "stores to", "atomic": "updates"}
 
 
-def draw(report, line: int | None, array: str | None, warps: int, with_text: bool) -> None:
+def draw(report, line: int | None, array: str | None, warps: int, time: int) -> None:
     """Draw one access of a report; see `Report.draw`."""
     counts = report.counts
     if counts is None or not counts.samples:
         print(f"{report.source.kernel}: nothing to draw, no access to memory was counted.")
         return
-    access = _choose(counts, line, array)
-    samples = [s for s in counts.samples if s.line is access and s.occurrence == 0]
+    access = _choose(counts, line, array, time)
+    samples = [s for s in counts.samples if s.line is access and s.occurrence == time]
     samples = samples[: max(1, min(8, warps))]
     with style():
         if access.space == "shared":
@@ -28,13 +31,12 @@ def draw(report, line: int | None, array: str | None, warps: int, with_text: boo
         else:
             _draw_sectors(access, samples)
         plt.show()
-    if with_text:
-        print(facts(access, samples))
+    print(facts(access, samples))
 
 
-def _choose(counts, line: int | None, array: str | None):
+def _choose(counts, line: int | None, array: str | None, time: int):
     """The access that is meant, the most wasteful one where several are."""
-    drawn = {id(s.line) for s in counts.samples if s.occurrence == 0}
+    drawn = {id(s.line) for s in counts.samples if s.occurrence == time}
     pool = [
         a for a in counts.lines
         if id(a) in drawn and line in (None, a.line) and array in (None, a.array)
@@ -42,8 +44,8 @@ def _choose(counts, line: int | None, array: str | None):
     if not pool:
         known = sorted({f"line {a.line} ({a.array})" for a in counts.lines if id(a) in drawn})
         raise ValueError(
-            f"line={line}, array={array!r}: block (0, 0, 0) does no such access; there are "
-            + ", ".join(known)
+            f"line={line}, array={array!r}, time={time}: block (0, 0, 0) has no such access on "
+            f"record; there are {', '.join(known) or 'none'}"
         )
 
     def waste(a) -> float:
@@ -72,7 +74,7 @@ def _sectors(sample, size: int) -> dict[int, dict[int, list[int]]]:
 def _draw_sectors(access, samples) -> None:
     parts = [_sectors(sample, access.size) for sample in samples]
     rows = [-(-len(part) // ROW) for part in parts]
-    height = round(0.5 + sum(0.35 + CELL * n for n in rows), 1)
+    height = round(0.7 + sum(0.35 + CELL * n for n in rows), 1)
     figure = plt.figure(figsize=(7.6, height))
     axes = figure.add_axes((0.01, 0, 0.98, 1))
     axes.set_xlim(0, ROW)
@@ -85,10 +87,16 @@ def _draw_sectors(access, samples) -> None:
         y += 0.35
         _draw_warp(axes, part, y, access.size, k)
         y += CELL * rows[k]
+    several = any(len(lanes) > 1 for part in parts for cell in part.values()
+                  for lanes in cell.values())  # fmt: skip
+    note = "In the cells: lanes. Above a sector: its first byte in the array."
+    note += " A thick bar: memory left out." if len(parts[0]) > 1 else ""
+    note += " Bold: the first of several lanes." if several else ""
+    axes.text(0, y + 0.08, note, va="top", fontsize=7)
 
 
 def _draw_warp(axes, part: dict, y: float, size: int, k: int) -> None:
-    fill, cells = SHADES[k % len(SHADES)], 32 // min(size, 32)
+    fill, cells = FILLS[k % len(FILLS)], 32 // min(size, 32)
     before = None
     for n, (offset, lanes_of) in enumerate(part.items()):
         x, top = n % ROW, y + CELL * (n // ROW)
@@ -108,14 +116,14 @@ def _draw_warp(axes, part: dict, y: float, size: int, k: int) -> None:
                 several = len(lanes) > 1
                 axes.text(
                     x + 0.03 + (cell + 0.5) * inner, top + 0.178, str(lanes[0]),
-                    ha="center", va="center", fontsize=5.6, color=INK,
+                    ha="center", va="center", fontsize=5.3, color=INK,
                     fontweight="bold" if several else "normal",
                 )  # fmt: skip
         axes.add_patch(
             Rectangle((x + 0.03, top + 0.08), 0.94, 0.19, facecolor="none",
-                      edgecolor=COLOURS[k % len(COLOURS)], linewidth=1.3)
+                      edgecolor=EDGES[k % len(EDGES)], linewidth=1.3)
         )  # fmt: skip
-        axes.text(x + 0.03, top + 0.07, f"{offset:,}", fontsize=5.6, va="bottom", color=INK)
+        axes.text(x + 0.05, top + 0.07, f"{offset:,}", fontsize=5.6, va="bottom", color=INK)
 
 
 def _words(sample, size: int) -> list[dict[int, list[int]]]:
@@ -132,7 +140,7 @@ def _draw_banks(access, samples) -> None:
     deepest = [max(len(bank) for bank in part) for part in parts]
     rows = [min(MOST_WORDS, deep) + (deep > MOST_WORDS) for deep in deepest]
     unit = 0.21
-    height = round(0.5 + sum(0.58 + unit * n for n in rows), 1)
+    height = round(0.7 + sum(0.58 + unit * n for n in rows), 1)
     figure = plt.figure(figsize=(7.6, height))
     axes = figure.add_axes((0.01, 0, 0.98, 1))
     axes.set_xlim(-1.2, 32.2)
@@ -153,8 +161,8 @@ def _draw_banks(access, samples) -> None:
                     break
                 axes.add_patch(
                     Rectangle((bank + 0.04, y + unit * n + 0.01), 0.92, unit - 0.03,
-                              facecolor=SHADES[k % len(SHADES)],
-                              edgecolor=COLOURS[k % len(COLOURS)], linewidth=0.8)
+                              facecolor=FILLS[k % len(FILLS)],
+                              edgecolor=EDGES[k % len(EDGES)], linewidth=0.8)
                 )  # fmt: skip
                 axes.text(bank + 0.5, y + unit * (n + 0.48), str(lanes[0]), ha="center",
                           va="center", fontsize=6.5,
@@ -167,6 +175,10 @@ def _draw_banks(access, samples) -> None:
                               edgecolor=FAINT, linewidth=0.4)
                 )  # fmt: skip
         y += unit * rows[k] + 0.18
+    several = any(len(lanes) > 1 for part in parts for bank in part for lanes in bank.values())
+    note = "In the cells: lanes. Words of one bank stand under each other: they take turns."
+    note += " Bold: the first of several lanes." if several else ""
+    axes.text(-1.2, y, note, va="top", fontsize=7)
 
 
 def _fit(text: str) -> str:

@@ -94,7 +94,7 @@ def inspect(
             known = ", ".join(engine.Counts.names)
             raise KeyError(f"predict={name!r}: no counter is called so; there are {known}")
     names_given = (source.kernel,) if "<" in source.kernel else ()
-    module = engine.compile(source.code, source.options, names_given, dialect=source.dialect)
+    module = engine.compile(source.compiled, source.options, names_given, dialect=source.dialect)
     compiled = module.kernel(source.kernel)
     original = getattr(kernel, "max_dynamic_shared_size_bytes", None)
     if isinstance(original, int) and original > compiled.max_dynamic_shared:
@@ -179,7 +179,7 @@ class Report:
             raise self.fault
 
     def draw(self, line: int | None = None, array: str | None = None, warps: int = 2,
-             block_text: bool = True) -> None:  # fmt: skip
+             time: int = 0) -> None:  # fmt: skip
         """Draw which thread of the first warps touches which address, and print the same facts.
 
         Parameters
@@ -190,12 +190,12 @@ class Report:
             The access to this array.
         warps : int
             How many warps of block (0, 0, 0), from the first on; at most 8.
-        block_text : bool
-            Whether to print the facts below the picture.
+        time : int
+            Which time that the warp does this: 0 for the first.
         """
         from .picture import draw
 
-        draw(self, line, array, warps, block_text)
+        draw(self, line, array, warps, time)
 
     def __str__(self) -> str:
         parts = [self._heading()]
@@ -229,25 +229,31 @@ class Report:
         if self.fault is None:
             return f"{text}. No fault found."
         kind = _KINDS.get(type(self.fault).__name__, type(self.fault).__name__)
-        where = f" in line {self.fault.line}" if self.fault.line else ""
+        where = f" in line {self._fault_line()}" if self._fault_line() else ""
         return f"{text}. FAULT{where}: {kind}."
 
     def _fault_text(self) -> str:
         fault = self.fault
         parts = []
-        other = self._other_line()
-        if fault.line and fault.text:
-            parts.append(self._excerpt(fault.line, other))
+        line, other = self._fault_line(), self._other_line()
+        if line:
+            parts.append(self._excerpt(line, other))
         text = str(fault).split("\n")[0]
         text = re.sub(r"^kernel '[^']*'(, [^:]*:\d+)?:? ", "", text)
         text = re.sub(r": address 0x[0-9a-f]+ is", ": its address is", text)
         text = re.sub(r"address 0x[0-9a-f]+", "an address", text)
+        text = text.replace(", 0 bytes past its end", ", right behind its end")
         text = text[:1].upper() + text[1:]
         text += "" if text.endswith(".") else "."
-        if other and other != fault.line:
+        if other and other != line:
             text += f" The other access is in line {other}."
         parts.append(textwrap.fill(text, WIDTH))
         return "\n\n".join(parts)
+
+    def _fault_line(self) -> int | None:
+        """The fault's line; of a thread that left, the barrier that waits for it."""
+        named = re.search(r" in line (\d+)", str(self.fault))
+        return self.fault.line or (int(named.group(1)) if named else None)
 
     def _other_line(self) -> int | None:
         """For a race, the line of the other access, where only one can be meant."""
@@ -305,10 +311,10 @@ class Report:
             if not lines:
                 continue
             asked, moved = sum(a.bytes for a in lines), 32 * sum(a.sectors for a in lines)
-            rows.append(f"global memory {verb + ':':<9}{asked:>14,} bytes asked for, "
+            rows.append(f"global memory {verb + ':':<8}{asked:>14,} bytes asked for, "
                         f"{moved:>14,} in sectors")  # fmt: skip
         plural = "barrier" if c.barriers == 1 else "barriers"
-        rest = [f"{c.barriers:,} {plural} passed by blocks" if c.barriers else "no barrier"]
+        rest = [f"{c.barriers:,} {plural} passed by blocks" if c.barriers else "No barrier"]
         atomics = c["global_atomic_requests"] + c["shared_atomic_requests"]
         if atomics:
             rest.append(_many(atomics, "atomic request"))

@@ -22,6 +22,13 @@ class Source:
     kernel: str
     options: tuple[str, ...] = ()
     dialect: str = "nvrtc"
+    extern_c: bool = False
+    """Whether all of it is compiled inside ``extern "C"``, as PyCUDA does."""
+
+    @property
+    def compiled(self) -> str:
+        """The text for the compiler, with the lines of `code`."""
+        return f'extern "C" {{ {self.code}\n}}\n' if self.extern_c else self.code
 
 
 # Of each function that a module handed out. The function itself is kept, so that its id stays its.
@@ -32,16 +39,18 @@ def _remember(function: object, source: Source) -> None:
     _recorded[id(function)] = (function, source)
 
 
-def record_sources() -> None:
+def record_sources(needs: str | None = None) -> None:
     """Let every `RawModule` and `SourceModule` made from now on remember its source.
 
-    Called by `helpers.start()`. Calling again is harmless; a library that is not there is left
-    alone, and nothing that the classes do changes.
+    Called by `helpers.start()`, with what that was told of the libraries that the notebook needs.
+    Calling again is harmless; a library that is not there is left alone, and nothing that the
+    classes do changes.
     """
     cupy = sys.modules.get("cupy")
     if cupy is not None and hasattr(cupy, "RawModule"):
         _wrap_raw_module(cupy)
-    if importlib.util.find_spec("pycuda") is not None:
+    wanted = needs == "pycuda" or "pycuda" in sys.modules
+    if wanted and importlib.util.find_spec("pycuda") is not None:
         try:
             compiler = importlib.import_module("pycuda.compiler")
         except Exception:  # without a driver PyCUDA fails in its own ways, and says so when used
@@ -97,8 +106,7 @@ def _wrap_source_module(compiler: object) -> None:
     def find_function(self, name: str) -> object:
         function = get_function(self, name)
         code, options, plain = self._source_parts
-        code = code if plain else f'extern "C" {{\n#line 1\n{code}\n}}\n'
-        _remember(function, Source(code, name, options, "nvcc"))
+        _remember(function, Source(code, name, options, "nvcc", not plain))
         return function
 
     module.__init__, module.get_function, module._records_source = __init__, find_function, True

@@ -45,10 +45,14 @@ def _write_to_stdout(text: bytes) -> None:
 _printer: Callable[[bytes], None] = _write_to_stdout
 
 
-def set_printer(printer: Callable[[bytes], None] | None) -> None:
-    """Where the text of a kernel's ``printf`` goes after its launch; None: file descriptor 1."""
+def set_printer(printer: Callable[[bytes], None] | None) -> Callable[[bytes], None]:
+    """Where the text of a kernel's ``printf`` goes after its launch; None: file descriptor 1.
+
+    Returns where it went before.
+    """
     global _printer
-    _printer = printer or _write_to_stdout
+    before, _printer = _printer, printer or _write_to_stdout
+    return before
 
 
 class _Build:
