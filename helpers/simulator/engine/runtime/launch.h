@@ -559,6 +559,7 @@ static bool queue_job(Job* job) {  // with pool_lock held
     install_handlers();
     const uint64_t count = (uint64_t)wanted_workers;
     job->workers = (int)(job->blocks < count ? job->blocks : count);
+    if (job->checks & kOneWorker) job->workers = 1;
     job->chunk = job->blocks / (count * 16);
     if (job->chunk < 1) job->chunk = 1;
     if (job->chunk > 64) job->chunk = 64;
