@@ -57,7 +57,7 @@ def attribute_that_is_missing():
 
 def shared_memory_per_block():
     """48 KB of shared memory without asking for more."""
-    print(drv.Device(0).max_shared_memory_per_block, drv.Device(0).max_constant_memory)
+    print(drv.Device(0).max_shared_memory_per_block, drv.Device(0).total_constant_memory)
 
 
 def pci_bus_id():
@@ -102,7 +102,7 @@ def synchronize():
 
 
 def errors_are_no_builtins():
-    """pycuda's MemoryError and RuntimeError are other classes than Python's."""
+    """Errors of pycuda are other classes than those that Python has under the same names."""
     print(issubclass(drv.MemoryError, MemoryError), issubclass(drv.RuntimeError, RuntimeError))
     print(drv.MemoryError is MemoryError, issubclass(drv.LogicError, drv.Error))
 
