@@ -77,14 +77,6 @@ def memory_info():
     print(type(free).__name__, 0 < free <= total, drv.Device(0).total_memory() == total)
 
 
-def memory_info_after_an_allocation():
-    """64 MiB more in use show in it."""
-    before = drv.mem_get_info()[0]
-    a = drv.mem_alloc(64 << 20)
-    print(before - drv.mem_get_info()[0] >= 64 << 20)
-    a.free()
-
-
 def can_access_peer():
     """A device is no peer of itself."""
     print(drv.Device(0).can_access_peer(drv.Device(0)))

@@ -174,7 +174,7 @@ def compile_error():
     try:
         SourceModule("__global__ void k() { oops }")
     except drv.CompileError as error:
-        print(type(error).__module__, type(error).__name__, error.msg, type(error.command_line).__name__)
+        print(type(error).__module__, type(error).__name__, error.msg)
         print(error.command_line[0], "--cubin" in error.command_line, error.command_line[-1])
         print(repr(error.stdout), "oops" in error.stderr, type(error.stderr).__name__)
         lines = str(error).splitlines()
