@@ -244,6 +244,13 @@ def lookup(address: int) -> Allocation | None:
     return _find_variable(int(address))
 
 
+def rename(address: int, name: str) -> None:
+    """Let reports call the allocation that begins at ``address`` by another name."""
+    allocation = _live.get(address)
+    if allocation is not None:
+        allocation.name = name
+
+
 def _native_lookup(address: int) -> tuple[int, int, int]:
     base, size = c_uint64(), c_uint64()
     if not 0 <= address < 2**64:

@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
-from ctypes import byref, c_char_p, c_uint32, c_uint64, c_void_p
+from ctypes import byref, c_char_p, c_uint64, c_void_p
 from pathlib import Path
 
 from . import (
@@ -491,6 +491,7 @@ class Kernel:
         self.max_threads = min(entry.max_threads or 1024, limits.MAX_THREADS_PER_BLOCK)
         self.static_shared = self._static_shared()
         self._max_dynamic = limits.SHARED_PER_BLOCK - self.static_shared
+        self._tables: dict[bool, tuple] = {}  # what every launch passes, per build
 
     def __repr__(self) -> str:
         return f"<Kernel {self.name} of {self.module.name}>"
@@ -568,31 +569,10 @@ class Kernel:
         KeyboardInterrupt
             The kernel is stopped first.
         """
-        grid, block = _triple(grid, "grid"), _triple(block, "block")
-        self._check_launch(grid, block, shared)
-        pointers, keep = self._pack(arguments)
-        mask = switches.enabled()
         recorders = recorders_now(counters)
-        build = self.module.build(bool(mask), bool(recorders))
-        copies = self.module._copies(build)
-        rows = self._shared_rows(build)
-        symbols_shared = _rows([(row[1], row[2], row[4]) for row in rows])
-        request = native.LaunchRequest(
-            entry=ctypes.addressof(build.entries[self.name]),
-            library=build.native,
-            grid=(c_uint32 * 3)(*grid),
-            block=(c_uint32 * 3)(*block),
-            dynamic_shared=int(shared),
-            checks=mask | (COUNT_BIT if recorders else 0),
-            arguments=ctypes.cast(pointers, c_void_p),
-            shared=ctypes.cast(symbols_shared, c_void_p),
-            shared_count=len(rows),
-            copies=ctypes.cast((native.Copy * max(1, len(copies)))(*copies), c_void_p),
-            copy_count=len(copies),
-        )
+        prepared = self.prepare(grid, block, arguments, shared, counting=bool(recorders))
         runtime = native.runtime()
-        job = runtime.cs_submit(byref(request))
-        del keep
+        job = runtime.cs_submit(byref(prepared.request))
         if not job:
             raise MemoryError("no memory for the simulator's worker threads")
         timed_out = _wait(runtime, job, time_limit)
@@ -601,7 +581,7 @@ class Kernel:
         runtime.cs_result(job, byref(record), byref(output), byref(length))
         printed = ctypes.string_at(output, length.value) if length.value else b""
         if recorders and not record.kind and not timed_out:
-            found = read_counts(runtime, job, self._place(build, shared))
+            found = read_counts(runtime, job, prepared.place())
             for recorder in recorders:
                 recorder.add(found)
         runtime.cs_release(job)
@@ -614,8 +594,50 @@ class Kernel:
             fault.kernel = self.name
             raise fault
         if record.kind:
-            raise faults.build(record, self._place(build, shared))
+            raise prepared.fault(record)
         return recorders[-1] if counters else None
+
+    def prepare(
+        self,
+        grid: Sequence[int],
+        block: Sequence[int],
+        arguments: Sequence[bytes] | bytes = (),
+        shared: int = 0,
+        *,
+        counting: bool = False,
+    ) -> PreparedLaunch:
+        """Check a launch and pack its arguments; it can then be queued any number of times.
+
+        Parameters as for :meth:`launch`, which also says what a wrong launch raises. The checks
+        that are on now are those that it will run with.
+        """
+        grid, block = _triple(grid, "grid"), _triple(block, "block")
+        self._check_launch(grid, block, shared)
+        pointers, buffers = self._pack(arguments)
+        mask = switches.enabled()
+        build = self.module.build(bool(mask), counting)
+        table = self._tables.get((bool(mask), counting))
+        if table is None:
+            rows = self._shared_rows(build)
+            copies = self.module._copies(build)
+            table = (
+                _rows([(row[1], row[2], row[4]) for row in rows]), len(rows),
+                (native.Copy * max(1, len(copies)))(*copies), len(copies),
+            )  # fmt: skip
+            self._tables[bool(mask), counting] = table
+        request = native.LaunchRequest()
+        request.entry = ctypes.addressof(build.entries[self.name])
+        request.library = build.native
+        request.grid[:] = grid
+        request.block[:] = block
+        request.dynamic_shared = int(shared)
+        request.checks = mask | (COUNT_BIT if counting else 0)
+        request.arguments = ctypes.addressof(pointers)
+        request.shared = ctypes.addressof(table[0])
+        request.shared_count = table[1]
+        request.copies = ctypes.addressof(table[2])
+        request.copy_count = table[3]
+        return PreparedLaunch(self, build, int(shared), request, (pointers, buffers, table))
 
     def _place(self, build: _Build, shared: int) -> faults.Place:
         description = build.description
@@ -682,6 +704,36 @@ class Kernel:
         ]
         pointers = (c_void_p * max(1, len(buffers)))(*[ctypes.addressof(b) for b in buffers])
         return pointers, buffers
+
+
+class PreparedLaunch:
+    """A launch with all that the runtime needs to know of it, see :meth:`Kernel.prepare`."""
+
+    __slots__ = ("kernel", "request", "_build", "_shared", "_keep")
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        build: _Build,
+        shared: int,
+        request: native.LaunchRequest,
+        keep: tuple,
+    ) -> None:
+        self.kernel, self.request = kernel, request
+        self._build, self._shared, self._keep = build, shared, keep
+
+    def fault(self, record: native.FaultRecord) -> faults.KernelFault:
+        """The exception for a fault that the runtime recorded."""
+        return faults.build(record, self.place())
+
+    def place(self) -> faults.Place:
+        """What names the addresses of this launch in reports."""
+        return self.kernel._place(self._build, self._shared)
+
+
+def print_text(text: bytes) -> None:
+    """Hand on what kernels printed: see :func:`set_printer`."""
+    _printer(text)
 
 
 def _triple(sizes: Sequence[int] | int, what: str) -> tuple[int, int, int]:

@@ -97,6 +97,28 @@ class CounterTotals(ctypes.Structure):
                 ("warps", c_uint64)]  # fmt: skip
 
 
+class Rows(ctypes.Structure):
+    """Rows of bytes to copy: ``height`` of them, each ``width`` bytes long."""
+
+    _fields_ = [(name, c_uint64) for name in
+                ("destination", "source", "width", "height", "destination_pitch",
+                 "source_pitch")]  # fmt: skip
+
+
+class Place(ctypes.Structure):
+    """Where and how a node is queued: see ``runtime/streams.h``."""
+
+    _fields_ = [("stream", c_void_p), ("id", c_uint64), ("after", c_void_p), ("count", c_int32),
+                ("hold", c_int32), ("bytes", c_uint64)]  # fmt: skip
+
+
+class Span(ctypes.Structure):
+    """When a node ran."""
+
+    _fields_ = [("stream", c_uint64), ("id", c_uint64), ("start", c_int64), ("end", c_int64),
+                ("bytes", c_uint64), ("kind", c_int64)]  # fmt: skip
+
+
 _FUNCTIONS = {
     "cs_start": (c_int, [c_int, c_uint64]),
     "cs_allocate": (c_uint64, [c_uint64, c_int]),
@@ -119,6 +141,33 @@ _FUNCTIONS = {
     "cs_release": (None, [c_void_p]),
     "cs_counters": (None, [c_void_p, c_void_p, ctypes.POINTER(c_uint64), c_void_p,
                            ctypes.POINTER(c_uint64), ctypes.POINTER(CounterTotals)]),
+    "cs_wait_nodes": (c_int, [c_void_p, c_int, c_int]),
+    "cs_next_python": (c_uint64, [c_uint64, c_int]),
+    "cs_queue_copy": (c_int, [ctypes.POINTER(Place), c_int, ctypes.POINTER(Rows), c_int]),
+}  # fmt: skip
+# Of streams, and so short that giving up the interpreter for them would cost more than they do.
+# The runtime never waits for the interpreter while it holds the lock that they take.
+_SHORT_FUNCTIONS = {
+    "cs_stream": (c_void_p, [c_uint64, c_int]),
+    "cs_stream_end": (None, [c_void_p]),
+    "cs_event": (c_void_p, []),
+    "cs_event_end": (None, [c_void_p]),
+    "cs_event_state": (c_int, [c_void_p, ctypes.POINTER(c_int64), ctypes.POINTER(c_uint64)]),
+    "cs_queue_kernel": (c_int, [ctypes.POINTER(Place), ctypes.POINTER(LaunchRequest)]),
+    "cs_queue_fill": (None, [ctypes.POINTER(Place), c_uint64, c_uint32, c_uint64, c_uint32]),
+    "cs_queue_python": (None, [ctypes.POINTER(Place)]),
+    "cs_queue_join": (None, [ctypes.POINTER(Place), c_void_p, c_int]),
+    "cs_queue_record": (None, [ctypes.POINTER(Place), c_void_p]),
+    "cs_queue_wait": (None, [ctypes.POINTER(Place), c_void_p]),
+    "cs_last_nodes": (c_int, [c_void_p, c_int, c_void_p, c_int]),
+    "cs_fault_of": (c_uint64, [c_void_p]),
+    "cs_take_fault": (c_int, [c_uint64, ctypes.POINTER(FaultRecord)]),
+    "cs_printed": (c_uint64, [c_void_p, c_uint64]),
+    "cs_released": (c_int, [c_void_p, c_int]),
+    "cs_stop_python": (None, [c_int]),
+    "cs_drop_everything": (c_int, []),
+    "cs_record_spans": (None, [c_int]),
+    "cs_spans": (c_int, [ctypes.POINTER(Span), c_int]),
 }  # fmt: skip
 
 _RUNTIME_FLAGS = [
@@ -127,6 +176,7 @@ _RUNTIME_FLAGS = [
 ]  # fmt: skip
 _lock = threading.Lock()
 _loaded: ctypes.CDLL | None = None
+_short: ctypes.PyDLL | None = None
 
 
 @lru_cache(maxsize=1)
@@ -191,5 +241,17 @@ def runtime() -> ctypes.CDLL:
         workers = int(os.environ.get("SIMULATOR_WORKERS", "0")) or limits.worker_count()
         if library.cs_start(workers, limits.device_memory()) != 0:
             raise EngineError("no address space for the simulated device's memory")
+        global _short
+        _short = ctypes.PyDLL(library._name, handle=library._handle)
+        for function, (result, arguments) in _SHORT_FUNCTIONS.items():
+            getattr(_short, function).restype = result
+            getattr(_short, function).argtypes = arguments
         _loaded = library
         return library
+
+
+def short() -> ctypes.PyDLL:
+    """The runtime again, for the short calls of streams, which keep the interpreter."""
+    if _short is None:
+        runtime()
+    return _short

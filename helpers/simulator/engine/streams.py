@@ -1,20 +1,106 @@
-"""Streams, events and graphs: what runs on the simulated device, and in which order."""
+"""Streams, events and graphs: what runs on the simulated device, and in which order.
+
+As on a GPU a launch returns before its kernel has run, copies run beside kernels, and a stream's
+work waits for that of another only where an event, or the legacy default stream, says so.
+
+* A wrong launch raises at once. The fault of a kernel, and an exception of queued Python work,
+  come out of the next wait that covers them: `Stream.synchronize`, `Event.synchronize`,
+  `synchronize`, or a copy to ordinary host memory; each comes once. What was queued behind the
+  fault, on its stream or on one that waits for it, is dropped until then. Device, memory and
+  later work are as good as before.
+* Races between kernels of two streams are not looked for: whether they meet depends on the time.
+* Interrupting a wait stops what runs on the device and drops all that is queued.
+* At exit what is queued is dropped and what runs is stopped. A child of ``fork`` has the memory,
+  as it was, and empty streams.
+* Where the machine has no compiler, all runs at once in the calling thread.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from . import memory
+from . import memory, native, scheduler
+from .counters import recorders_now
 from .errors import StreamError
 from .module import Kernel
+from .scheduler import Operation, Span
+
+__all__ = [
+    "INLINE_BYTES", "Event", "Graph", "Span", "Stream", "from_handle", "null", "per_thread",
+    "record_spans", "synchronize",
+]  # fmt: skip
 
 INLINE_BYTES = 256 * 1024  # array work up to this size runs at once on a stream that is idle
 _handles = itertools.count(0x1000, 0x10)
 _streams: dict[int, Stream] = {}
+_captures: set[_Capture] = set()  # those that are going on
 _lock = threading.RLock()
+
+_TEXTS = {
+    "cudaErrorInvalidResourceHandle": "invalid resource handle",
+    "cudaErrorNotReady": "device not ready",
+    "cudaErrorIllegalState": "the operation cannot be performed in the present state",
+    "cudaErrorStreamCaptureUnsupported": "operation not permitted when stream is capturing",
+    "cudaErrorStreamCaptureInvalidated": (
+        "operation failed due to a previous error during capture"
+    ),
+    "cudaErrorStreamCaptureMerge": (
+        "operation would result in a merge of separate capture sequences"
+    ),
+    "cudaErrorStreamCaptureUnmatched": (
+        "capture was not ended in the same stream as it began"
+    ),
+    "cudaErrorStreamCaptureUnjoined": "capturing stream has unjoined work",
+    "cudaErrorStreamCaptureIsolation": (
+        "dependency created on uncaptured work in another stream"
+    ),
+    "cudaErrorStreamCaptureImplicit": (
+        "operation would make the legacy stream depend on a capturing blocking stream"
+    ),
+    "cudaErrorCapturedEvent": (
+        "operation not permitted on an event last recorded in a capturing stream"
+    ),
+}  # fmt: skip
+
+
+def _error(code: str) -> StreamError:
+    return StreamError(code, _TEXTS[code])
+
+
+class _Capture:
+    """Work that is being recorded: operations, each with the numbers of those before it."""
+
+    def __init__(self, origin: Stream) -> None:
+        self.origin = origin
+        self.nodes: list[tuple[Operation, tuple[int, ...]]] = []
+        self.streams = {origin}
+        self.valid = True
+
+    def refuse(self, code: str) -> StreamError:
+        self.valid = False
+        return _error(code)
+
+    def check(self) -> None:
+        if not self.valid:
+            raise _error("cudaErrorStreamCaptureInvalidated")
+
+    def end(self) -> None:
+        _captures.discard(self)
+        for stream in self.streams:
+            stream._capture = None
+
+    def ancestors(self, last: frozenset[int]) -> set[int]:
+        found, to_do = set(), list(last)
+        while to_do:
+            number = to_do.pop()
+            if number not in found:
+                found.add(number)
+                to_do += self.nodes[number][1]
+        return found
 
 
 class Event:
@@ -27,15 +113,40 @@ class Event:
 
     def __init__(self, timing: bool = True) -> None:
         self.timing, self.recorded = timing, False
-        self._at: int | None = None
+        self._native: int | None = None
+        self._node = 0
+        self._at = 0  # where there is no scheduler
+        self._captured: tuple[_Capture, frozenset[int]] | None = None
+
+    def __del__(self) -> None:
+        if self._native is not None:
+            with contextlib.suppress(Exception):
+                scheduler.get().end_event(self._native)
+
+    def _state(self) -> tuple[bool, int, int]:
+        if self._captured is not None:
+            raise _error("cudaErrorCapturedEvent")
+        if self._native is None:
+            return True, self._at, 0
+        return scheduler.get().event_state(self._native)
 
     @property
     def done(self) -> bool:
         """Whether all work before it has run."""
-        return True
+        return self._state()[0]
 
     def synchronize(self) -> None:
         """Wait until it is done; raises what the work before it raised."""
+        done, _, fault = self._state()
+        if self._native is None:
+            return
+        planner = scheduler.get()
+        if not done:
+            planner.wait_nodes([self._node])
+            fault = self._state()[2]
+        planner.print_all()
+        if fault:
+            planner.raise_fault(fault)
 
     def elapsed(self, later: Event) -> float:
         """Milliseconds from this event to ``later``.
@@ -48,20 +159,60 @@ class Event:
         """
         for event in (self, later):
             if not event.recorded or not event.timing:
-                raise StreamError("cudaErrorInvalidResourceHandle", "invalid resource handle")
-        return (later._at - self._at) / 1e6
+                raise _error("cudaErrorInvalidResourceHandle")
+        states = self._state(), later._state()
+        if not (states[0][0] and states[1][0]):
+            raise _error("cudaErrorNotReady")
+        return (states[1][1] - states[0][1]) / 1e6
 
 
 class Graph:
-    """Recorded work that can be launched again and again."""
+    """Recorded work that can be launched again and again; made by `Stream.end_capture`.
 
-    def __init__(self, nodes: list[Callable[[], None]]) -> None:
-        self._nodes = nodes
+    It keeps alive what its work uses.
+    """
+
+    def __init__(self, nodes: Sequence[tuple[Operation, tuple[int, ...]]]) -> None:
+        self._nodes = tuple(nodes)
+        before = {number for _, after in self._nodes for number in after}
+        self._ends = [i for i in range(len(self._nodes)) if i not in before]
+        self._in_a_row = all(
+            after == ((i - 1,) if i else ()) for i, (_, after) in enumerate(self._nodes)
+        )
+        # Only array work of a size that would run at once outside a graph, too.
+        self._small = (
+            all(operation.kind in ("work", "fill") for operation, _ in self._nodes)
+            and sum(operation.nbytes for operation, _ in self._nodes) <= INLINE_BYTES
+        )
+
+    def upload(self, stream: Stream) -> None:
+        """Prepare a launch: there is nothing to prepare."""
 
     def launch(self, stream: Stream) -> None:
-        """Queue the whole of it on ``stream``."""
-        for node in self._nodes:
-            stream._queue(node)
+        """Queue the whole of it on ``stream``; what does not depend runs side by side."""
+        capture = stream._may_queue()
+        if capture is not None:
+            first, before = len(capture.nodes), tuple(sorted(stream._last))
+            for operation, after in self._nodes:
+                after = tuple(first + i for i in after) or before
+                capture.nodes.append((operation, after))
+            stream._last = frozenset(first + i for i in self._ends) or stream._last
+            return
+        planner = scheduler.get()
+        if planner is None or (self._small and stream._is_idle(planner)):
+            for operation, _ in self._nodes:
+                stream._now(planner, operation)
+            return
+        if self._in_a_row:
+            for operation, _ in self._nodes:
+                planner.queue(stream._pointer, operation)
+            return
+        start = planner.join(stream._pointer)
+        numbers: list[int] = []
+        for operation, after in self._nodes:
+            before = [numbers[i] for i in after] or [start]
+            numbers.append(planner.queue(stream._pointer, operation, before))
+        planner.join(stream._pointer, [numbers[i] for i in self._ends])
 
 
 class Stream:
@@ -83,23 +234,74 @@ class Stream:
     def __init__(self, non_blocking: bool = False, priority: int = 0, *, handle: int = -1) -> None:
         self.handle = next(_handles) if handle < 0 else handle
         self.non_blocking, self.priority = non_blocking, min(0, max(-5, priority))
-        self._nodes: list[Callable[[], None]] | None = None
+        self._capture: _Capture | None = None
+        self._last: frozenset[int] = frozenset()  # while capturing
+        self._native: int | None = None
         with _lock:
             _streams[self.handle] = self
 
-    def _queue(self, work: Callable[[], None]) -> None:
-        if self._nodes is not None:
-            self._nodes.append(work)
+    @property
+    def _pointer(self) -> int:
+        """The native stream."""
+        if self._native is None:
+            with _lock:
+                if self.handle and null._native is None:
+                    _ = null._pointer
+                if self._native is None:
+                    self._native = scheduler.get().stream(self.handle, not self.non_blocking)
+        return self._native
+
+    def _may_queue(self) -> _Capture | None:
+        """The capture that work on this stream goes into, if any; or raises."""
+        if self._capture is not None:
+            self._capture.check()
+            return self._capture
+        if _captures and self.handle == 0:
+            for capture in list(_captures):
+                if any(not stream.non_blocking for stream in capture.streams):
+                    raise capture.refuse("cudaErrorStreamCaptureImplicit")
+        return None
+
+    def _is_idle(self, planner: scheduler.Scheduler) -> bool:
+        return planner.quiet or planner.idle(self._pointer)
+
+    def _now(self, planner: scheduler.Scheduler | None, operation: Operation) -> None:
+        if planner is not None and planner.recording:
+            scheduler.timed(
+                planner, self.handle, operation.kind, operation.name, operation.nbytes,
+                operation.now,
+            )  # fmt: skip
         else:
-            work()
+            operation.now()
+
+    def _put(self, operation: Operation, small: bool) -> int:
+        """Queue it, or run it now where it is small and could start. Its number, 0 if it ran."""
+        capture = self._may_queue()
+        if capture is not None:
+            capture.nodes.append((operation, tuple(sorted(self._last))))
+            self._last = frozenset([len(capture.nodes) - 1])
+            return 0
+        planner = scheduler.get()
+        if planner is None or (small and self._is_idle(planner)):
+            self._now(planner, operation)
+            return 0
+        return planner.queue(self._pointer, operation)
 
     def run(self, work: Callable[[], None], nbytes: int = 0, name: str = "work") -> None:
         """Queue host code (NumPy) that works on device memory.
 
-        Up to `INLINE_BYTES` it runs at once where the stream is idle. ``work`` keeps alive what
-        it needs; an exception from it comes out of the next wait.
+        Up to `INLINE_BYTES` it runs at once where the stream is idle, and its exceptions come at
+        once, too. ``work`` keeps alive what it needs; an exception of queued work comes out of
+        the next wait.
         """
-        self._queue(work)
+        if nbytes <= INLINE_BYTES and not _captures:
+            planner = scheduler.get()
+            if planner is None or (
+                (planner.quiet or planner.idle(self._pointer)) and not planner.recording
+            ):
+                work()
+                return
+        self._put(Operation("work", name, nbytes, work), nbytes <= INLINE_BYTES)
 
     def launch(
         self,
@@ -112,9 +314,15 @@ class Stream:
     ) -> None:
         """Queue a kernel. What a wrong launch raises comes at once, its faults at the next wait.
 
-        ``keep`` holds what must live until the kernel has run.
+        ``keep`` holds what must live until the kernel has run. Where launches are counted
+        (:func:`counting`) it runs at once, after the work before it.
         """
-        self._queue(lambda: kernel.launch(grid, block, arguments, shared))
+        if recorders_now(False) and not self.capturing:
+            self.synchronize()
+            kernel.launch(grid, block, arguments, shared)
+            return
+        prepared = kernel.prepare(grid, block, arguments, shared)
+        self._put(Operation("kernel", kernel.name, 0, prepared, keep), False)
 
     def copy(
         self,
@@ -123,66 +331,201 @@ class Stream:
         nbytes: int,
         kind: str,
         keep: Sequence[object] = (),
-        pinned: bool = True,
+        *,
+        pinned: bool = False,
+        name: str = "",
     ) -> None:
         """Queue a copy of bytes; ``kind`` is "HtoD", "DtoH" or "DtoD".
 
-        Pinned host memory is read or written late. From pageable memory (``pinned=False``) the
-        bytes are taken at once; a copy into it waits until it is done.
+        ``pinned`` says that the host's memory is page-locked: then the copy is asynchronous, and
+        a source is read late. From ordinary memory the source has been read when this returns,
+        and a copy to ordinary memory waits (and raises what a wait raises). While capturing,
+        both ends are read late.
         """
+        self.copy_rows(destination, nbytes, source, nbytes, nbytes, 1, kind, keep, pinned=pinned,
+                       name=name)  # fmt: skip
 
-        def work() -> None:
-            memory.raw_copy(destination, source, nbytes, kind)
-
-        self._queue(work)
+    def copy_rows(
+        self,
+        destination: int,
+        destination_pitch: int,
+        source: int,
+        source_pitch: int,
+        width: int,
+        height: int,
+        kind: str,
+        keep: Sequence[object] = (),
+        *,
+        pinned: bool = False,
+        name: str = "",
+    ) -> None:
+        """Queue a copy of ``height`` rows of ``width`` bytes each, ``pitch`` bytes apart."""
+        if kind not in ("HtoD", "DtoH", "DtoD"):
+            raise ValueError(f"a copy of kind {kind!r}: HtoD, DtoH or DtoD")
+        destination, source, nbytes = int(destination), int(source), int(width) * int(height)
+        name = name or f"copy {kind}"
+        if nbytes == 0:
+            self._may_queue()
+            return
+        if kind[0] == "D":
+            last = (height - 1) * source_pitch
+            memory._check_range(source, last + width, f"{name} (source)")
+        if kind[-1] == "D":
+            last = (height - 1) * destination_pitch
+            memory._check_range(destination, last + width, f"{name} (destination)")
+        rows = native.Rows(destination, source, width, height, destination_pitch, source_pitch)
+        operation = Operation(kind, name, nbytes, rows, keep)
+        pageable = kind != "DtoD" and not pinned
+        if self._capture is None and pageable and kind == "HtoD":
+            self._may_queue()
+            planner = scheduler.get()
+            if planner is not None and not self._is_idle(planner):
+                planner.queue(self._pointer, operation, stage=True)
+                return
+        number = self._put(operation, nbytes <= INLINE_BYTES or pageable)
+        if number and pageable:
+            planner = scheduler.get()
+            planner.wait_nodes([number])
+            planner.report(self._pointer)
 
     def fill(self, address: int, value: int, count: int, width: int = 1) -> None:
         """Queue ``memory.fill``."""
-        self._queue(lambda: memory.fill(address, value, count, width))
+        if width not in (1, 2, 4):
+            raise ValueError(f"elements of {width} bytes: 1, 2 or 4 are possible")
+        address, nbytes = int(address), int(count) * width
+        if nbytes:
+            memory._check_range(address, nbytes, "fill")
+            operation = Operation("fill", "fill", nbytes, (address, value, int(count), width))
+            self._put(operation, nbytes <= INLINE_BYTES)
 
     def call(self, function: Callable[[], None]) -> None:
-        """Queue a host function: Python called when the work before it is done."""
-        self._queue(function)
+        """Queue a host function: Python called, in a thread of its own, after the work before."""
+        self._put(Operation("call", "host function", 0, function), False)
 
     @property
     def done(self) -> bool:
         """Whether nothing is left to run."""
-        return True
+        if self._capture is not None:
+            raise self._capture.refuse("cudaErrorStreamCaptureUnsupported")
+        self._may_queue()
+        planner = scheduler.get()
+        return planner is None or planner.quiet or planner.done(self._pointer)
 
     @property
     def idle(self) -> bool:
         """Whether work queued now could start now: also nothing that it would have to wait for."""
-        return self._nodes is None
+        if self._capture is not None:
+            return False
+        planner = scheduler.get()
+        return planner is None or self._is_idle(planner)
 
     def synchronize(self) -> None:
-        """Wait for all work; raises the first exception of what ran since the last wait."""
+        """Wait for all work; raises the first exception of what ran since the last wait.
+
+        A wait for the legacy default stream is one for all blocking streams.
+        """
+        if self._capture is not None:
+            raise self._capture.refuse("cudaErrorStreamCaptureUnsupported")
+        self._may_queue()
+        planner = scheduler.get()
+        if planner is not None:
+            planner.wait_stream(self._pointer)
+            planner.report(self._pointer)
 
     def record(self, event: Event) -> None:
         """Queue the event's mark."""
+        capture = self._may_queue()
         event.recorded = True
-        event._at = time.perf_counter_ns()
+        if capture is not None:
+            event._captured = capture, self._last
+            return
+        event._captured = None
+        planner = scheduler.get()
+        if planner is None:
+            event._at = time.perf_counter_ns()
+            return
+        if event._native is None:
+            event._native = planner.event()
+        event._node = planner.record(self._pointer, event._native)
 
     def wait(self, event: Event) -> None:
         """Let what is queued from now on wait for the event."""
+        capture = self._may_queue()
+        if event._captured is not None:
+            theirs, last = event._captured
+            if theirs not in _captures:
+                raise _error("cudaErrorCapturedEvent")
+            theirs.check()
+            if self.handle == 0:
+                raise theirs.refuse("cudaErrorStreamCaptureImplicit")
+            if capture is None:
+                self._capture, self._last = theirs, last
+                theirs.streams.add(self)
+            elif capture is theirs:
+                self._last |= last
+            else:
+                capture.valid = False
+                raise theirs.refuse("cudaErrorStreamCaptureMerge")
+        elif event.recorded:
+            if capture is not None:
+                raise capture.refuse("cudaErrorStreamCaptureIsolation")
+            if event._native is not None:
+                scheduler.get().wait_event(self._pointer, event._native)
 
     def begin_capture(self, mode: str = "relaxed") -> None:
-        """Record what is queued from now on, and run nothing."""
-        self._nodes = []
+        """Record what is queued from now on, and run nothing.
+
+        Other streams join by waiting for an event that was recorded in this one.
+
+        Raises
+        ------
+        StreamError
+            ``cudaErrorStreamCaptureUnsupported`` for the legacy default stream,
+            ``cudaErrorIllegalState`` for a stream that is capturing.
+        """
+        if mode not in ("global", "thread_local", "relaxed"):
+            raise ValueError(f"capture mode {mode!r}: global, thread_local or relaxed")
+        if self.handle == 0:
+            raise _error("cudaErrorStreamCaptureUnsupported")
+        if self._capture is not None:
+            raise _error("cudaErrorIllegalState")
+        self._capture, self._last = _Capture(self), frozenset()
+        _captures.add(self._capture)
 
     def end_capture(self) -> Graph:
-        """Stop recording."""
-        nodes, self._nodes = self._nodes, None
-        return Graph(nodes or [])
+        """Stop recording.
+
+        Raises
+        ------
+        StreamError
+            ``cudaErrorIllegalState`` without a capture, ``cudaErrorStreamCaptureInvalidated``
+            after an error in it, ``cudaErrorStreamCaptureUnjoined`` where another stream's work
+            was not waited for, ``cudaErrorStreamCaptureUnmatched`` on a stream that only joined.
+        """
+        capture = self._capture
+        if capture is None:
+            raise _error("cudaErrorIllegalState")
+        if capture.origin is not self:
+            raise capture.refuse("cudaErrorStreamCaptureUnmatched")
+        last = self._last
+        capture.end()
+        capture.check()
+        if len(capture.ancestors(last)) != len(capture.nodes):
+            raise _error("cudaErrorStreamCaptureUnjoined")
+        return Graph(capture.nodes)
 
     @property
     def capturing(self) -> bool:
         """Whether it records."""
-        return self._nodes is not None
+        return self._capture is not None
 
     def destroy(self) -> None:
-        """Forget it; what is queued still runs."""
+        """Forget it; what is queued still runs, and its fault comes out of the next wait."""
         with _lock:
             _streams.pop(self.handle, None)
+            pointer, self._native = self._native, None
+        if pointer is not None:
+            scheduler.get().end_stream(pointer)
 
 
 null = Stream(handle=0)
@@ -200,10 +543,46 @@ def from_handle(handle: int) -> Stream:
     try:
         return _streams[0 if handle == 1 else handle]
     except KeyError:
-        raise StreamError("cudaErrorInvalidResourceHandle", "invalid resource handle") from None
+        raise _error("cudaErrorInvalidResourceHandle") from None
 
 
 def synchronize() -> None:
-    """Wait for all streams."""
-    for stream in list(_streams.values()):
-        stream.synchronize()
+    """Wait for all streams; raises the first exception of what ran since the last wait."""
+    for capture in list(_captures):
+        raise capture.refuse("cudaErrorStreamCaptureUnsupported")
+    planner = scheduler.get()
+    if planner is not None:
+        planner.wait_stream(None)
+        planner.report(None)
+
+
+@contextlib.contextmanager
+def record_spans() -> Iterator[list[Span]]:
+    """Collect when each piece of work really ran, for a timeline.
+
+    Yields
+    ------
+    list of Span
+        Filled at the end of the block, which waits for all streams (and raises nothing).
+
+    Examples
+    --------
+    >>> with record_spans() as spans:
+    ...     null.run(lambda: None, name="nothing")
+    >>> spans[0].name
+    'nothing'
+    """
+    spans: list[Span] = []
+    planner = scheduler.get()
+    if planner is None:
+        yield spans
+        return
+    planner.record_spans(True)
+    try:
+        yield spans
+    finally:
+        try:
+            planner.wait_stream(None)
+        finally:
+            planner.record_spans(False)
+            spans += planner.spans()

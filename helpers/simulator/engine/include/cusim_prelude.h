@@ -153,6 +153,21 @@ template <int... I> struct MakeIndices<0, I...> { typedef Indices<I...> type; };
 extern "C" bool cusim_next_thread(cusim::Context*);
 #endif
 
+// The arguments lie in the host's memory, where a type that copies itself through the runtime, as
+// float4 does, would be taken for a host pointer in use: its bytes are copied instead.
+template <class P, bool Plain> struct Argument {
+    static const P& load(const void* from) { return *(const P*)from; }
+};
+template <class P> struct Argument<P, false> {
+    alignas(P) unsigned char bytes[sizeof(P)];
+    __attribute__((no_sanitize("thread", "undefined"))) explicit Argument(const void* from) {
+        for (decltype(sizeof 0) i = 0; i < sizeof(P); i++)
+            bytes[i] = ((const volatile unsigned char*)from)[i];
+    }
+    static Argument load(const void* from) { return Argument(from); }
+    operator const P&() const { return *(const P*)bytes; }
+};
+
 template <class F> struct CusimCaller;
 template <class... P> struct CusimCaller<void (*)(P...)> {
     static const unsigned int* cusim_sizes() {
@@ -167,7 +182,7 @@ template <class... P> struct CusimCaller<void (*)(P...)> {
     __attribute__((no_sanitize("thread", "undefined"))) static void
     with(Context* c, const void* const* args, Indices<I...>) {
         (void)args;
-        loop<K>(c, *(const P*)args[I]...);
+        loop<K>(c, Argument<P, __is_trivially_copyable(P)>::load(args[I])...);
     }
     template <void (*K)(P...)>
     __attribute__((no_sanitize("thread", "undefined"))) static void

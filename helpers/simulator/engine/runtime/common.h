@@ -135,9 +135,12 @@ struct Job {
     std::atomic<uint64_t> fault_block{UINT64_MAX};
     std::atomic<int> cancelled{0};
     uint32_t first_segment;
+    uint32_t number;  // of the launch, in the segments that it uses
     uint64_t chunk;
-    int workers, running;
+    int workers, seats, running;  // at most, that may still join, that are at it
     bool done;
+    int64_t started;  // nanoseconds
+    struct Node* node;  // of a stream; null where the caller waits for the job itself
     FaultRecord fault;
     std::string output;
     struct JobCounts* counts;  // see counters.h
@@ -169,6 +172,8 @@ static const uint32_t kMaxThreads = 1024;
 struct Worker {
     pthread_t thread;
     int number;
+    pthread_cond_t wake;
+    bool awake;
     Job* job;
     sigjmp_buf jump;
     FaultRecord fault;

@@ -6,12 +6,18 @@
 static std::vector<Worker*>* workers;
 static int wanted_workers = 1;
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t pool_work = PTHREAD_COND_INITIALIZER;
-static pthread_cond_t pool_done = PTHREAD_COND_INITIALIZER;
-static Job* active_job;               // the job that the workers run
-static uint64_t active_ticket;        // grows with every phase of a job
-static int active_seats;              // workers that may still join it
+static pthread_cond_t pool_done;  // on the steady clock
+// Launches of independent streams run side by side, each with at most one worker per processor.
+// The pool grows by a worker where all are busy, so that a kernel that spins stops nobody else.
+static std::vector<Job*>* running_jobs;
+static std::vector<Job*>* paused_jobs;  // out of segment numbers: go on when all others have ended
 static std::vector<Job*>* waiting_jobs;
+static const size_t kMostJobs = 16;  // launches that run at once
+static std::vector<Worker*>* sleeping_workers;
+// In streams.h; the first is called with pool_lock held.
+static void job_finished(Job* job);
+static void prepare_streams();
+static void forget_streams();
 static pid_t pool_process;
 
 // ---- signals ---------------------------------------------------------------------------------
@@ -231,42 +237,106 @@ static void run_blocks(Worker* w, Job* job) {
 
 // ---- the pool ----------------------------------------------------------------------------------
 
+static bool add_worker();
+
 static void open_job(Job* job) {  // with pool_lock held
-    active_job = job;
-    active_ticket++;
-    active_seats = job->workers;
-    job->running = job->workers;
-    pthread_cond_broadcast(&pool_work);
+    running_jobs->push_back(job);
+    job->seats = job->workers;
+    job->running = 0;
+    if (sleeping_workers->empty()) {
+        size_t needed = 0;
+        for (Job* other : *running_jobs) needed += other->running > 1 ? other->running : 1;
+        const size_t most = (size_t)wanted_workers + kMostJobs - 1;
+        if (workers->size() < needed && workers->size() < most) add_worker();
+        return;
+    }
+    for (int i = 0; i < job->workers && !sleeping_workers->empty(); i++) {
+        // The same ones again and again: their stacks are in the caches.
+        size_t first = 0;
+        for (size_t k = 1; k < sleeping_workers->size(); k++)
+            if ((*sleeping_workers)[k]->number < (*sleeping_workers)[first]->number) first = k;
+        Worker* w = (*sleeping_workers)[first];
+        sleeping_workers->erase(sleeping_workers->begin() + (long)first);
+        w->awake = true;
+        pthread_cond_signal(&w->wake);
+    }
 }
 
 static void start_job(Job* job) {  // with pool_lock held
-    if (job->checks && next_segment.load() > kSoftLimit / 2)
-        restart_segments(workers->data(), (int)workers->size());
+    static uint32_t numbers = 0;
+    job->number = ++numbers;
     job->first_segment = next_segment.load();
     for (const Copy& c : job->copies)
         memcpy((void*)c.destination, (const void*)c.source, c.bytes);
     open_job(job);
 }
 
+static void start_waiting_jobs() {  // with pool_lock held
+    while (!waiting_jobs->empty() && paused_jobs->empty() && running_jobs->size() < kMostJobs) {
+        Job* job = waiting_jobs->front();
+        const bool alone = running_jobs->empty();
+        // Where variables are carried over, nobody else may use them meanwhile.
+        if (!alone && (!job->copies.empty() || !running_jobs->front()->copies.empty())) return;
+        if (job->checks && next_segment.load() > kSoftLimit / 2) {
+            if (alone)
+                restart_segments(workers->data(), (int)workers->size());
+            else if (next_segment.load() > kSoftLimit / 8 * 7)
+                return;
+        }
+        waiting_jobs->erase(waiting_jobs->begin());
+        start_job(job);
+    }
+}
+
+static void forget_job(std::vector<Job*>* jobs, Job* job) {
+    for (size_t i = 0; i < jobs->size(); i++)
+        if ((*jobs)[i] == job) {
+            jobs->erase(jobs->begin() + (long)i);
+            return;
+        }
+}
+
+static void finish_job(Job* job) {  // with pool_lock held
+    for (Worker* w : *workers)
+        if (w->job == job) w->job = nullptr;
+    job->done = true;
+    if (job->node)
+        job_finished(job);
+    else
+        pthread_cond_broadcast(&pool_done);
+}
+
 static void end_phase(Job* job) {  // with pool_lock held, by the last worker to leave
+    forget_job(running_jobs, job);
     const bool stopped = job->cancelled.load() || job->fault_block.load() != UINT64_MAX;
     if (!stopped && job->next_block.load() < job->blocks) {
+        paused_jobs->push_back(job);
+    } else {
+        for (const Copy& c : job->copies)
+            memcpy((void*)c.source, (const void*)c.destination, c.bytes);
+        finish_job(job);
+    }
+    if (running_jobs->empty() && !paused_jobs->empty()) {
         // The segment numbers ran out: forget the stamps and go on with the remaining blocks.
         restart_segments(workers->data(), (int)workers->size());
-        job->first_segment = next_segment.load();
-        open_job(job);
-        return;
+        std::vector<Job*> again;
+        again.swap(*paused_jobs);
+        for (Job* paused : again) {
+            paused->first_segment = next_segment.load();
+            open_job(paused);
+        }
     }
-    for (const Copy& c : job->copies)
-        memcpy((void*)c.source, (const void*)c.destination, c.bytes);
-    job->done = true;
-    active_job = nullptr;
-    if (!waiting_jobs->empty()) {
-        Job* next = waiting_jobs->front();
-        waiting_jobs->erase(waiting_jobs->begin());
-        start_job(next);
-    }
-    pthread_cond_broadcast(&pool_done);
+    start_waiting_jobs();
+}
+
+// One that nobody runs yet, or else, while processors are left, the oldest.
+static Job* job_with_seat() {  // with pool_lock held
+    for (Job* job : *running_jobs)
+        if (job->seats && !job->running) return job;
+    if (workers->size() - sleeping_workers->size() <= (size_t)wanted_workers)
+        for (Job* job : *running_jobs)
+            if (job->seats) return job;
+    return nullptr;
 }
 
 static void* worker_main(void* argument) {
@@ -282,46 +352,63 @@ static void* worker_main(void* argument) {
     alternative.ss_sp = malloc(alternative.ss_size);
     sigaltstack(&alternative, nullptr);
     hot.worker = w;
-    uint64_t seen = 0;
     pthread_mutex_lock(&pool_lock);
     for (;;) {
-        while (!active_job || active_ticket == seen || active_seats == 0) {
-            if (active_ticket != seen && active_seats == 0) seen = active_ticket;
-            pthread_cond_wait(&pool_work, &pool_lock);
+        Job* job;
+        while (!(job = job_with_seat())) {
+            sleeping_workers->push_back(w);
+            w->awake = false;
+            while (!w->awake) pthread_cond_wait(&w->wake, &pool_lock);
         }
-        Job* job = active_job;
-        seen = active_ticket;
-        active_seats--;
+        job->seats--;
+        if (!job->started) job->started = cusim_nanoseconds();
+        job->running++;
         w->job = job;
         pthread_mutex_unlock(&pool_lock);
         run_blocks(w, job);
         pthread_mutex_lock(&pool_lock);
+        job->seats = 0;  // whoever leaves has found nothing more to do
         if (--job->running == 0) end_phase(job);
     }
     return nullptr;
+}
+
+// All signals blocked while it starts: it must not take Python's.
+static bool start_thread(pthread_t* thread, void* (*main)(void*), void* argument) {
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    const int error = pthread_create(thread, nullptr, main, argument);
+    pthread_sigmask(SIG_SETMASK, &old, nullptr);
+    if (error) return false;
+    pthread_detach(*thread);
+    return true;
+}
+
+static bool add_worker() {  // with pool_lock held
+    Worker* w = (Worker*)calloc(1, sizeof(Worker));
+    if (!w) return false;
+    w->number = (int)workers->size();
+    pthread_cond_init(&w->wake, nullptr);
+    if (!reserve_stacks(w) || !start_thread(&w->thread, worker_main, w)) {
+        free(w);
+        return false;
+    }
+    workers->push_back(w);
+    return true;
 }
 
 static bool start_pool() {  // with pool_lock held
     if (pool_process != getpid()) {  // first use, or after a fork: threads do not survive that
         workers->clear();
         waiting_jobs->clear();
-        active_job = nullptr;
+        running_jobs->clear();
+        paused_jobs->clear();
+        sleeping_workers->clear();
         pool_process = getpid();
     }
-    while ((int)workers->size() < wanted_workers) {
-        Worker* w = (Worker*)calloc(1, sizeof(Worker));
-        if (!w || !reserve_stacks(w)) return false;
-        w->number = (int)workers->size();
-        // All signals blocked while it starts: it must not take Python's.
-        sigset_t all, old;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &old);
-        const int error = pthread_create(&w->thread, nullptr, worker_main, w);
-        pthread_sigmask(SIG_SETMASK, &old, nullptr);
-        if (error) return false;
-        pthread_detach(w->thread);
-        workers->push_back(w);
-    }
+    while ((int)workers->size() < wanted_workers)
+        if (!add_worker()) return false;
     return true;
 }
 
@@ -335,16 +422,21 @@ CUSIM_API int cs_start(int count, uint64_t capacity) {
     libraries = new std::vector<Library*>;
     workers = new std::vector<Worker*>;
     waiting_jobs = new std::vector<Job*>;
+    running_jobs = new std::vector<Job*>;
+    paused_jobs = new std::vector<Job*>;
+    sleeping_workers = new std::vector<Worker*>;
     bytes_capacity = capacity;
     segments = (SegmentInfo*)mmap(nullptr, sizeof(SegmentInfo) << 20, PROT_READ | PROT_WRITE,
                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (segments == MAP_FAILED) return -1;
-    // A child of fork finds the pool's lock as it was: start from a clean one.
-    pthread_atfork(nullptr, nullptr, [] {
-        pthread_mutex_init(&pool_lock, nullptr);
-        pthread_cond_init(&pool_work, nullptr);
-        pthread_cond_init(&pool_done, nullptr);
-    });
+    // A child of fork has none of the threads: it starts with empty streams and a pool of its own.
+    pthread_atfork([] { pthread_mutex_lock(&pool_lock); },
+                   [] { pthread_mutex_unlock(&pool_lock); },
+                   [] {
+                       pthread_mutex_init(&pool_lock, nullptr);
+                       forget_streams();
+                   });
+    prepare_streams();
     ready = true;
     return 0;
 }
@@ -372,7 +464,7 @@ CUSIM_API Library* cs_library(void* (*tls_marker)(), uint64_t marker_offset, uin
     return l;
 }
 
-CUSIM_API Job* cs_submit(const LaunchRequest* r) {
+static Job* make_job(const LaunchRequest* r) {
     Job* job = new Job();
     job->entry = r->entry;
     job->library = r->library;
@@ -399,33 +491,50 @@ CUSIM_API Job* cs_submit(const LaunchRequest* r) {
         memcpy(bytes + offsets[i], r->arguments[i], r->entry->sizes[i]);
         job->arguments.push_back(bytes + offsets[i]);
     }
-    pthread_mutex_lock(&pool_lock);
-    if (!start_pool()) {
-        pthread_mutex_unlock(&pool_lock);
-        delete job;
-        return nullptr;
-    }
+    return job;
+}
+
+static bool queue_job(Job* job) {  // with pool_lock held
+    if (!start_pool()) return false;
     install_handlers();
     const uint64_t count = (uint64_t)wanted_workers;
     job->workers = (int)(job->blocks < count ? job->blocks : count);
     job->chunk = job->blocks / (count * 16);
     if (job->chunk < 1) job->chunk = 1;
     if (job->chunk > 64) job->chunk = 64;
-    if (active_job)
-        waiting_jobs->push_back(job);
-    else
-        start_job(job);
+    waiting_jobs->push_back(job);
+    start_waiting_jobs();
+    return true;
+}
+
+static void delete_job(Job* job) {
+    pthread_mutex_destroy(&job->lock);
+    delete job->counts;
+    delete job;
+}
+
+CUSIM_API Job* cs_submit(const LaunchRequest* r) {
+    Job* job = make_job(r);
+    pthread_mutex_lock(&pool_lock);
+    const bool queued = queue_job(job);
     pthread_mutex_unlock(&pool_lock);
-    return job;
+    if (queued) return job;
+    delete_job(job);
+    return nullptr;
+}
+
+static timespec deadline(int milliseconds) {
+    timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += (long)(milliseconds % 1000) * 1000000l;
+    until.tv_sec += milliseconds / 1000 + until.tv_nsec / 1000000000l;
+    until.tv_nsec %= 1000000000l;
+    return until;
 }
 
 // Waits at most `milliseconds`; 1 when the job is done, 0 when not yet.
 CUSIM_API int cs_wait(Job* job, int milliseconds) {
-    timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += (long)(milliseconds % 1000) * 1000000l;
-    until.tv_sec += milliseconds / 1000 + until.tv_nsec / 1000000000l;
-    until.tv_nsec %= 1000000000l;
+    const timespec until = deadline(milliseconds);
     pthread_mutex_lock(&pool_lock);
     while (!job->done)
         if (pthread_cond_timedwait(&pool_done, &pool_lock, &until) == ETIMEDOUT) break;
@@ -434,21 +543,27 @@ CUSIM_API int cs_wait(Job* job, int milliseconds) {
     return done;
 }
 
+static void cancel_job(Job* job) {  // with pool_lock held
+    if (job->done) return;
+    job->cancelled = 1;
+    bool runs = false;
+    for (Job* other : *running_jobs) runs |= other == job;
+    if (runs && job->running) {
+        for (Worker* w : *workers)
+            if (w->job == job) pthread_kill(w->thread, kLeaveSignal);
+        return;
+    }
+    forget_job(waiting_jobs, job);
+    forget_job(paused_jobs, job);
+    forget_job(running_jobs, job);
+    finish_job(job);
+    start_waiting_jobs();
+}
+
 // Asks a job to stop. A worker that holds a lock goes on until it has let go: ask again.
 CUSIM_API void cs_cancel(Job* job) {
     pthread_mutex_lock(&pool_lock);
-    job->cancelled = 1;
-    if (active_job == job) {
-        for (Worker* w : *workers)
-            if (w->job == job) pthread_kill(w->thread, kLeaveSignal);
-    } else if (!job->done) {
-        for (size_t i = 0; i < waiting_jobs->size(); i++)
-            if ((*waiting_jobs)[i] == job) {
-                waiting_jobs->erase(waiting_jobs->begin() + (long)i);
-                job->done = true;
-                break;
-            }
-    }
+    cancel_job(job);
     pthread_mutex_unlock(&pool_lock);
 }
 
@@ -458,12 +573,4 @@ CUSIM_API void cs_result(Job* job, FaultRecord* fault, const char** output, uint
     *bytes = job->output.size();
 }
 
-CUSIM_API void cs_release(Job* job) {
-    pthread_mutex_lock(&pool_lock);
-    for (Worker* w : *workers)
-        if (w->job == job) w->job = nullptr;
-    pthread_mutex_unlock(&pool_lock);
-    pthread_mutex_destroy(&job->lock);
-    delete job->counts;
-    delete job;
-}
+CUSIM_API void cs_release(Job* job) { delete_job(job); }

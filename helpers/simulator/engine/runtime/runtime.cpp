@@ -1,2 +1,3 @@
-// The engine's native half, one translation unit: memory, shadow, fibres, hooks, workers.
-#include "launch.h"
+// The engine's native half, one translation unit: memory, shadow, fibres, hooks, workers,
+// streams.
+#include "streams.h"

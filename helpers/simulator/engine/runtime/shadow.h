@@ -22,6 +22,7 @@ static const uint32_t kSeveralBlocks = 2;    // in a read stamp: other blocks as
 struct SegmentInfo {
     uint32_t block;     // low 32 bits of the block's index
     uint32_t released;  // when the block published its writes by a fence and an atomic; 0: never
+    uint32_t job;       // the launch's number: those of other streams may run at the same time
 };
 static SegmentInfo* segments;
 static std::atomic<uint32_t> next_segment{kFirstSegment};
@@ -94,6 +95,7 @@ static uint32_t take_segment(Worker* w) {
     const uint32_t s = w->segment_next++;
     segments[s].block = (uint32_t)w->block_index;
     segments[s].released = 0;
+    segments[s].job = w->job->number;
     w->block_segments[w->block_segment_count++ & 63] = s;
     return s;
 }
@@ -119,11 +121,18 @@ static void start_block_segments(Worker* w) {
     hot.block_first = s == kLastSegment ? 0 : s << 12;
 }
 
+// A stamp of another stream's launch that began after this one. What races between two launches
+// depends on their times, so it is not looked for.
+static inline bool foreign(uint32_t stamp, const Region& r) {
+    return r.kind != kShared && segments[stamp >> 12].job != hot.worker->job->number;
+}
+
 // Is the access with this stamp ordered before what the current thread does now?
 static bool ordered(uint32_t stamp, const Region& r, bool reads) {
     const uint32_t mine = hot.stamp;
     Worker* w = hot.worker;
     const uint32_t segment = stamp >> 12, thread = (stamp >> 2) & 1023u;
+    if (foreign(stamp, r)) return true;
     if (reads && (stamp & kSeveralBlocks)) return false;
     const bool several = reads && (stamp & kSeveralThreads);
     if ((stamp & ~3u) == (mine & ~3u)) return !several;
@@ -240,7 +249,7 @@ static void check_unit(uint32_t* s, const Region& r, uintptr_t address, uint32_t
         race_fault(a, r, written, written & kAtomicFlag ? kAtomic : kWrite);
     if (a.kind == kRead) {
         if (a.strong) return;
-        if (read < r.first) {
+        if (read < r.first || foreign(read, r)) {
             s[1] = mine;
         } else if (!(read & kSeveralBlocks) && (read & ~3u) != mine) {
             if (read >> 12 == mine >> 12)

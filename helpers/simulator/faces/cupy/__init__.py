@@ -147,7 +147,7 @@ def __getattr__(name: str) -> object:
             if not str(missing.name or "").startswith("cupy"):
                 raise
             raise _missing.error("cupy", name, "") from None
-        found = module if name == _LAZY[name].rpartition(".")[2] else getattr(module, name)
+        found = module if _LAZY[name] == f"cupy.{name}" else getattr(module, name)
         globals()[name] = found
         return found
     raise _missing.error("cupy", name, f"module 'cupy' has no attribute '{name}'")

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 import numpy as np
-from cupy._core import core
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from cupy._core import core
 
 
 def quiet(function: Callable) -> Callable:
@@ -121,15 +122,7 @@ def copy(x, dtype=None, order: str = "C"):
 
 def device(values, dtype=None):
     """Copy host values to the device."""
-    values = np.asarray(values, dtype=dtype)
-    result = core._new(values.shape, values.dtype)
-    host = values.copy()
-
-    def work():
-        result._view[...] = host
-
-    core._enqueue(work, result.nbytes)
-    return result
+    return core.from_host(np.array(values, dtype=dtype, order="C"))
 
 
 def axes_of(axis, ndim: int) -> tuple[int, ...]:

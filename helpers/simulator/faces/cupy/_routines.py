@@ -1,6 +1,9 @@
 """The functions of `cupy` that live in the libraries of routines."""
 
 # ruff: noqa: F401
+from cupy._binary.packing import packbits, unpackbits
+from cupy._core.dlpack import from_dlpack, fromDlpack
+from cupy._functional.piecewise import piecewise
 from cupy._io.formatting import array2string, array_repr, array_str
 from cupy._io.npz import load, save, savez, savez_compressed
 from cupy._io.text import savetxt
@@ -16,6 +19,7 @@ from cupy._manipulation.add_remove import (
     unique_inverse,
     unique_values,
 )
+from cupy._math.window import bartlett, blackman, hamming, hanning, kaiser
 from cupy._misc.byte_bounds import byte_bounds
 from cupy._misc.memory_ranges import may_share_memory, shares_memory
 from cupy._misc.who import who
@@ -47,6 +51,8 @@ from cupy._statistics.meanvar import (
     var,
 )
 from cupy._statistics.order import nanmax, nanmin, percentile, ptp, quantile
+from cupy.lib._polynomial import poly1d
+from cupy.lib._routines_poly import poly, polyadd, polyfit, polymul, polysub, polyval, roots
 from cupy.lib._shape_base import apply_along_axis, apply_over_axes
 from cupy.linalg._einsum import einsum
 from cupy.linalg._norms import trace

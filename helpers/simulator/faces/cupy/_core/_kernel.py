@@ -267,6 +267,18 @@ def _build(source: str, name: str, options: tuple) -> engine.Kernel:
         return kernel
 
 
+_OURS = '#line 0 "generated"\n'  # before lines that are not the learner's
+
+
+def _numbered(source: str) -> str:
+    """The source with its own line numbers where the lines are generated."""
+    lines = source.split("\n")
+    for number, line in enumerate(lines, 1):
+        if line == _OURS[:-1]:
+            lines[number - 1] = f'#line {number + 1} "generated"'
+    return "\n".join(lines)
+
+
 class _Codes:
     """What kernels with generated code have in common."""
 
@@ -467,11 +479,11 @@ class ElementwiseKernel(_Codes):
         head = _typedefs(letters)
         list_of_params = ", ".join(declared)
         includes = _headers(head, list_of_params, self.preamble, self.operation, prep, after)
-        return (
-            f'{includes}{head}#line 1 "preamble"\n{self.preamble}\n#line 1 "generated"\n'
+        return _numbered(
+            f'{includes}{head}#line 1 "preamble"\n{self.preamble}\n{_OURS}'
             f'extern "C" __global__ void {self.name}({list_of_params}) {{\n'
-            f'#line 1 "loop_prep"\n{prep};\n#line 2 "generated"\n'
+            f'#line 1 "loop_prep"\n{prep};\n{_OURS}'
             f"CUPY_FOR(i, _ind.size()) {{\n_ind.set(i);\n{elements}"
-            f'#line 1 "operation"\n{self.operation};\n#line 100 "generated"\n}}\n'
-            f'#line 1 "after_loop"\n{after};\n#line 102 "generated"\n}}\n'
+            f'#line 1 "operation"\n{self.operation};\n{_OURS}}}\n'
+            f'#line 1 "after_loop"\n{after};\n{_OURS}}}\n'
         )

@@ -8,8 +8,21 @@ import numpy as np
 
 from cupy._core import _kernel, core
 from cupy._core._kernel import (
-    _build, _Codes, _decide_types, _declare, _element, _get_param_info, _headers, _indexer,
-    _is_flat, _layout, _preprocess, _typedefs, ParameterInfo,
+    _OURS,
+    ParameterInfo,
+    _build,
+    _Codes,
+    _decide_types,
+    _declare,
+    _element,
+    _get_param_info,
+    _headers,
+    _indexer,
+    _is_flat,
+    _layout,
+    _numbered,
+    _preprocess,
+    _typedefs,
 )  # fmt: skip
 from cupy.cuda import compiler, function
 from helpers.simulator import engine
@@ -212,30 +225,30 @@ class ReductionKernel(_Codes):
             head, in_list, out_list, self.preamble, self.map_expr, self.reduce_expr,
             self.post_map_expr, self.identity, self.reduce_type,
         )  # fmt: skip
-        ours = '#line 1 "generated"\n'
+        ours = _OURS
         start = f"bool _empty = true;\n_type_reduce _s = _type_reduce({self.identity});\n"
         if self.identity:
             start = (
-                "bool _empty = false;\n_type_reduce _s = _type_reduce(\n"
-                f'#line 1 "identity"\n{self.identity}\n{ours});\n'
+                'bool _empty = false;\n#line 1 "identity"\n'
+                f"_type_reduce _s = _type_reduce({self.identity});\n{ours}"
             )
         # _b is what comes next; it is joined to what there is, _s.
         join = (
             "if (_empty) { _s = _b; _empty = false; } else {\n"
-            "const _type_reduce a = _s, b = _b;\n_s = static_cast<_type_reduce>(\n"
-            f'#line 1 "reduce_expr"\n{self.reduce_expr}\n{ours});\n}}\n'
+            'const _type_reduce a = _s, b = _b;\n#line 1 "reduce_expr"\n'
+            f"_s = static_cast<_type_reduce>({self.reduce_expr});\n{ours}}}\n"
         )
         step = (
             f"const ptrdiff_t _j = _J * _out_ind.size() + _i;\n_in_ind.set(_j);\n{in_elements}"
-            "const _type_reduce _b = static_cast<_type_reduce>(\n"
-            f'#line 1 "map_expr"\n{self.map_expr}\n{ours});\n{join}'
+            '#line 1 "map_expr"\n'
+            f"const _type_reduce _b = static_cast<_type_reduce>({self.map_expr});\n{ours}{join}"
         )
         store = (
             f"_out_ind.set(_i);\n{out_elements}{{ const _type_reduce a = _s;\n"
             f'#line 1 "post_map_expr"\n({self.post_map_expr});\n{ours}}}\n'
         )
         name, both = self.name, f"{in_list}, {out_list}, {indexers}"
-        return (
+        return _numbered(
             f'{includes}{head}#line 1 "preamble"\n{self.preamble}\n{ours}'
             f"typedef {self.reduce_type} _type_reduce;\n"
             f'extern "C" __global__ void {name}__size(_type_reduce) {{}}\n'

@@ -19,7 +19,9 @@ def getitem(array: ndarray, index: object) -> ndarray:
     kind = type(index)
     if kind is int:
         if view.ndim == 0:
-            raise IndexError("too many indices for array: array is 0-dimensional, but 1 were indexed")
+            raise IndexError(
+                "too many indices for array: array is 0-dimensional, but 1 were indexed"
+            )
         size = view.shape[0]
         if not -size <= index < size:
             raise IndexError(f"Index {index} is out of bounds for axis 0 with size {size}")
@@ -29,6 +31,8 @@ def getitem(array: ndarray, index: object) -> ndarray:
     parts, advanced = _parse(array.shape, index)
     if not advanced:
         return core._wrap(view[(*parts, ...) if Ellipsis not in parts else tuple(parts)], array)
+    if len(parts) == 1 and parts[0].dtype.kind == "b" and parts[0].ndim:
+        return core._apply_now(lambda values, mask: values[mask], [array, parts[0]])
     parts = [_settle(part) for part in parts]
     shape = _result_shape(array.shape, parts)
     if not shape_is_empty(shape):
@@ -300,8 +304,8 @@ def _result_shape(shape: tuple[int, ...], parts: list) -> tuple[int, ...]:
     try:
         gathered = np.broadcast_shapes(*shapes)
     except ValueError:
-        raise IndexError(
-            "shape mismatch: indexing arrays could not be broadcast together with shapes "
+        raise ValueError(
+            "operands could not be broadcast together with shapes"
             + " ".join(str(s) for s in shapes)
         ) from None
     place = 0 if apart or place is None else place
@@ -338,14 +342,20 @@ def _wrapped(parts: list, sizes: tuple[int, ...]) -> tuple:
         if part is Ellipsis:
             axis += len(sizes) - used
         elif isinstance(part, np.ndarray):
-            size = sizes[axis]
-            part = part % np.array(size, np.intp) if size else part
-            part = part.astype(np.intp, copy=False)
+            part = _within(part, sizes[axis])
             axis += 1
         elif part is not None:
             axis += 1
         result.append(part)
     return tuple(result)
+
+
+def _within(index: np.ndarray, size: int) -> np.ndarray:
+    """An index array modulo the length of its axis."""
+    index = index.astype(np.intp, copy=False)
+    if index.size == 0 or size == 0 or (index.min() >= 0 and index.max() < size):
+        return index
+    return index % size
 
 
 def take(array: ndarray, indices: object, axis: int | None = None, out: ndarray | None = None):
@@ -402,7 +412,10 @@ def at(loop: np.ufunc, types: str, name: str) -> Callable:
     def method(array: ndarray, indices: object, value: object) -> None:
         array = core._argument(array)
         if array.dtype.char not in types:
-            raise TypeError(f"{name}.at only supports dtypes {types}, given: {array.dtype}")
+            names = ", ".join(dict.fromkeys(
+                np.dtype(char).name for char in "ilefdILFD" if char in types
+            ))  # fmt: skip
+            raise TypeError(f"{name}.at only supports {names} as data type")
         compute_at(array, indices, value, loop)
 
     return method

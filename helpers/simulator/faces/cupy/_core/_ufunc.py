@@ -7,11 +7,12 @@ from collections.abc import Callable
 import numpy as np
 
 from cupy import _missing
-from cupy._core import core
+from cupy._core import _fusion_thread_local, core
 from cupy._core.core import _SCALARS, ndarray
 
 _WEAK = (bool, int, float, complex)
 _ABSENT = object()
+_fusing = _fusion_thread_local.thread_local
 
 
 class ufunc:  # noqa: N801 -- the library's name
@@ -122,6 +123,8 @@ class ufunc:  # noqa: N801 -- the library's name
         return None
 
     def __call__(self, *args: object, **kwargs: object) -> object:
+        if _fusing.fusing:
+            return _fusion_thread_local.call(self, *args, **kwargs)
         out = kwargs.pop("out", None)
         dtype = kwargs.pop("dtype", None)
         casting = kwargs.pop("casting", "same_kind")
@@ -278,8 +281,7 @@ def _scalar(item: object, dtype: np.dtype) -> np.generic:
     """A scalar as the loop takes it; OverflowError for an integer that does not fit."""
     if type(item) is int and dtype.kind in "iu":
         return dtype.type(item)
-    with np.errstate(all="ignore"):
-        return np.asarray(item).astype(dtype)[()]
+    return np.asarray(item).astype(dtype)[()]
 
 
 def _broadcast(items: list) -> tuple[int, ...]:

@@ -412,13 +412,13 @@ class ndarray:  # noqa: N801 -- the library's name
         raise TypeError(_NO_BUFFER)
 
     def __int__(self) -> int:
-        return int(self._scalar())
+        return int(self._scalar().item())
 
     def __float__(self) -> float:
-        return float(self._scalar())
+        return float(self._scalar().item())
 
     def __complex__(self) -> complex:
-        return complex(self._scalar())
+        return complex(self._scalar().item())
 
     def _scalar(self) -> np.generic:
         if self.ndim:
@@ -820,8 +820,8 @@ def _checked(item: object, name: str) -> ndarray:
 def convert(source: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Elements as another dtype, by a GPU's rules: floats saturate on their way to integers.
 
-    PTX ISA, instruction cvt: out of range goes to the nearest limit; nan to 0, or from float64
-    to the lowest number; to 8 and 16 bits by way of 32.
+    PTX ISA, instruction cvt: out of range goes to the nearest limit; nan to 0, or where 64 bits
+    are on either side to the number whose highest bit alone is set; to 8 and 16 bits by way of 32.
     """
     if source.dtype == dtype:
         return source
@@ -831,9 +831,13 @@ def convert(source: np.ndarray, dtype: np.dtype) -> np.ndarray:
         return source.astype(dtype)
     wide = np.dtype(dtype.kind + str(max(4, dtype.itemsize)))
     limits = np.iinfo(wide)
+    if source.size == 0 or (source.min() > limits.min and source.max() < float(limits.max)):
+        return source.astype(wide).astype(dtype, copy=False)
     work = np.trunc(source.astype(np.float64))
     nan = np.isnan(work)
-    nan_value = limits.min if source.dtype.itemsize == 8 else 0
+    nan_value = 0
+    if source.dtype.itemsize == 8 or wide.itemsize == 8:
+        nan_value = limits.min or 2 ** (8 * wide.itemsize - 1)
     high, low = work >= float(limits.max), work <= float(limits.min)
     result = np.where(nan | high | low, 0.0, work).astype(wide)
     result = np.where(high, limits.max, np.where(low, limits.min, result)).astype(wide)
@@ -908,8 +912,8 @@ def _reshape_view(view: np.ndarray, shape: tuple) -> np.ndarray | None:
 def _reshape(source: ndarray, shape: tuple, order: str) -> ndarray:
     if order in ("A", "a"):
         order = "F" if source._view.flags.fnc else "C"
-    if order not in ("C", "F", "c", "f", "K"):
-        raise ValueError("order must be 'C', 'F' or 'A'")
+    if order not in ("C", "F", "c", "f"):
+        raise ValueError(f"order {order!r} is not permitted")
     if order in ("F", "f"):
         flipped = _wrap(source._view.T, source)
         if -1 in shape:

@@ -64,7 +64,8 @@ def _like(a, dtype, order, subok, shape) -> ndarray:
     flags = a._view.flags
     if shape is not None:
         same = len(core.check_shape(shape)) == a.ndim
-        order = "F" if order in ("K", "A") and flags.fnc and same else "C" if order in "KA" else order
+        if order in ("K", "A"):
+            order = "F" if flags.fnc and same else "C"
         return core._new(core.check_shape(shape), dtype, order)
     if order == "K" and not flags.forc and a.size:
         axes = sorted(range(a.ndim), key=lambda axis: -abs(a.strides[axis]))

@@ -13,7 +13,8 @@ def copyto(dst, src, casting="same_kind", where=None) -> None:
     if not isinstance(dst, ndarray):
         raise TypeError(f"Unsupported type {type(dst)}")
     if isinstance(src, _SCALARS):
-        source, fits = np.asarray(src), np.can_cast(np.result_type(dst.dtype, src), dst.dtype, casting)
+        source = np.asarray(src)
+        fits = np.can_cast(np.result_type(dst.dtype, src), dst.dtype, casting)
     else:
         src = core._argument(src)
         source, fits = src._view, np.can_cast(src.dtype, dst.dtype, casting)

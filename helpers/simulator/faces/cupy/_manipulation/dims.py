@@ -13,7 +13,9 @@ def _atleast(function, arrays):
     made = []
     for a in arrays:
         if not isinstance(a, ndarray):
-            raise TypeError(f"Only cupy arrays can be atleast_{function.__name__[-2]}d")
+            from cupy._creation.from_data import asarray
+
+            a = asarray(a)
         made.append(core._wrap(function(a._view), a) if function(a._view).shape != a.shape else a)
     return made[0] if len(made) == 1 else made
 
@@ -53,6 +55,10 @@ def broadcast_to(array, shape) -> ndarray:
     """A view with zero strides."""
     array = core._checked(array, "array")
     shape = core.check_shape(shape)
+    if len(shape) < array.ndim:
+        raise ValueError(
+            "input operand has more dimensions than allowed by the axis remapping"
+        )
     try:
         view = np.broadcast_to(array._view, shape)
     except ValueError:

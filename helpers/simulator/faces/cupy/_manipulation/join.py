@@ -57,7 +57,7 @@ def stack(tup, axis=0, out=None, *, dtype=None, casting="same_kind") -> ndarray:
     """Along a new axis."""
     arrays = [core._checked(a, "a") for a in tup]
     if len({a.shape for a in arrays}) > 1:
-        raise ValueError("all input arrays must have the same shape")
+        raise ValueError("All arrays must have same shape except the axis to concatenate")
     from cupy._manipulation.dims import expand_dims
 
     return concatenate([expand_dims(a, axis) for a in arrays], axis, out, dtype=dtype)

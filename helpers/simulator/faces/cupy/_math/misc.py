@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cupy._core import core
+from cupy._core._fusion_thread_local import fusable
 from cupy._core._ufunc import _broadcast
 from cupy._core.core import _SCALARS, ndarray
 
@@ -18,6 +19,7 @@ def _elementwise(function, *inputs, dtype=None):
     return core._apply(function, inputs, _broadcast(inputs), dtype)
 
 
+@fusable
 def clip(a, a_min, a_max, out=None):
     """Values between limits; one of them may be None."""
     return core._argument(a).clip(a_min, a_max, out)

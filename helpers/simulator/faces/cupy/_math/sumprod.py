@@ -62,7 +62,9 @@ def _cumulative(x, axis, dtype, out, include_initial, function, initial):
 def _nan_replaced(a: ndarray, value: float) -> ndarray:
     if a.dtype.kind not in "fc":
         return a
-    return core._apply(lambda x: np.where(np.isnan(x), x.dtype.type(value), x), [a], a.shape, a.dtype)
+    return core._apply(
+        lambda x: np.where(np.isnan(x), x.dtype.type(value), x), [a], a.shape, a.dtype
+    )
 
 
 def nansum(a, axis=None, dtype=None, out=None, keepdims=False):

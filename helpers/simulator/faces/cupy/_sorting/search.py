@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+
 from cupy import _host
+from cupy._core._fusion_thread_local import fusable
 
 
 def argmax(a, axis=None, dtype=None, out=None, keepdims=False):
@@ -53,6 +55,7 @@ def argwhere(a):
     return _host.compute_now(np.argwhere, [a])
 
 
+@fusable
 def where(condition, x=None, y=None):
     """Choose from x or y, elementwise; of a condition alone return `nonzero`."""
     if (x is None) != (y is None):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+
 from cupy import _host
 from cupy._core import _routines_sorting
-
 
 _ndarray_sort = _routines_sorting._ndarray_sort
 _ndarray_argsort = _routines_sorting._ndarray_argsort

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from cupy import _host
 
 
@@ -129,8 +130,7 @@ def digitize(x, bins, right=False):
 
     def work(values, edges):
         if len(edges) and edges[0] > edges[-1]:
-            other = "right" if right else "left"
-            return len(edges) - np.searchsorted(edges[::-1], values, side=other)
+            return len(edges) - np.searchsorted(edges[::-1], values, side=side)
         return np.searchsorted(edges, values, side=side)
 
     return _host.compute(work, [x, bins], x.shape, np.int64)

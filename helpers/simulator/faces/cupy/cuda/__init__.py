@@ -1,8 +1,97 @@
-# ruff: noqa: F401 (names that CuPy has here)
 """CUDA's devices, streams, memory and compiler, as the simulator has them."""
 
-from cupy_backends.cuda.api import driver, runtime
+# ruff: noqa: F401 -- names that CuPy has here
+from __future__ import annotations
 
-from . import graph, memory, stream
-from .memory import MemoryPointer, alloc, get_allocator, set_allocator
+import contextlib
+import importlib as _importlib
+import warnings
+
+from cupy_backends.cuda.api import driver, runtime
+from cupy_backends.cuda.libs import nvrtc
+
+from cupy import _missing
+from cupy._environment import get_cuda_path, get_hipcc_path, get_nvcc_path, get_rocm_path
+
+from . import (
+    device,
+    graph,
+    memory,
+    memory_hook,
+    memory_hooks,
+    nvtx,
+    pinned_memory,
+    profiler,
+    stream,
+)
+from .device import Device, get_cublas_handle, get_device_id
+from .graph import Graph
+from .memory import (
+    BaseMemory,
+    CFunctionAllocator,
+    ManagedMemory,
+    Memory,
+    MemoryAsync,
+    MemoryAsyncPool,
+    MemoryPointer,
+    MemoryPool,
+    PythonFunctionAllocator,
+    UnownedMemory,
+    alloc,
+    get_allocator,
+    malloc_async,
+    malloc_managed,
+    set_allocator,
+    using_allocator,
+)
+from .memory_hook import MemoryHook
+from .pinned_memory import (
+    PinnedMemory,
+    PinnedMemoryPointer,
+    PinnedMemoryPool,
+    alloc_pinned_memory,
+    set_pinned_memory_allocator,
+)
 from .stream import Event, ExternalStream, Stream, get_current_stream, get_elapsed_time
+
+# Found when they are asked for: what compiles and launches kernels.
+_LAZY = {"compiler": "compiler", "function": "function", "Function": "function",
+         "Module": "function"}  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    if name in _LAZY:
+        module = _importlib.import_module(f"cupy.cuda.{_LAZY[name]}")
+        found = module if name == _LAZY[name] else getattr(module, name)
+        globals()[name] = found
+        return found
+    raise _missing.error("cupy.cuda", name, f"module 'cupy.cuda' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})
+
+
+def is_available() -> bool:
+    """Whether there is a device: the simulator's is always there."""
+    return runtime.getDeviceCount() > 0
+
+
+def get_local_runtime_version() -> int:
+    """The version of CUDA whose language the simulator takes."""
+    return runtime._getLocalRuntimeVersion()
+
+
+@contextlib.contextmanager
+def profile():
+    """Let a profiler look at a block; `cupyx.profiler.profile` is its new name."""
+    warnings.warn(
+        "cupy.cuda.profile has been deprecated since CuPy v10 and will be removed in the "
+        "future. Use cupyx.profiler.profile instead.",
+        stacklevel=3,
+    )
+    profiler.start()
+    try:
+        yield
+    finally:
+        profiler.stop()

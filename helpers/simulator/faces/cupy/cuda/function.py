@@ -55,7 +55,7 @@ def _bytes_of_complex(value: complex) -> bytes:
 
 
 _BY_TYPE: dict[type, Callable[[object], bytes]] = {
-    bool: lambda value: b"\1" if value else b"\0",
+    bool: lambda value: _pack_integer(value),  # with zeros behind it
     int: _integer,
     float: _pack_float,
     complex: _bytes_of_complex,
@@ -90,9 +90,7 @@ def _argument(value: object) -> bytes:
 
 def _name_memory(pointer: MemoryPointer, name: str) -> None:
     """Let reports of faults call an array by the name of the parameter it was passed for."""
-    allocation = getattr(pointer.mem, "_allocation", None)
-    if allocation is not None:
-        allocation.name = name
+    engine.memory.rename(pointer.mem.ptr, name)
 
 
 def _launch(

@@ -61,7 +61,7 @@ class BaseMemory:
 def _quiet() -> bool:
     """Whether no stream has work left."""
     for stream in tuple(engine.streams._streams.values()):
-        if not stream.done:
+        if not stream.capturing and not stream.done:
             return False
     return True
 
@@ -170,6 +170,13 @@ class MemoryPointer:
 
     def __int__(self) -> int:
         return self.ptr
+
+    def __len__(self) -> int:
+        # The real type is compiled, and says its name with the module.
+        raise TypeError("object of type 'cupy.cuda.memory.MemoryPointer' has no len()")
+
+    def __bool__(self) -> bool:
+        return True
 
     @property
     def device(self) -> object:
@@ -870,3 +877,9 @@ def using_allocator(
         yield
     finally:
         _set_thread_local_allocator(before)
+
+
+_default_memory_pool = MemoryPool()
+# Arrays keep their distance, whatever was cut out of one block.
+_default_memory_pool._pool._spread = 2
+_current_allocator = _default_memory_pool.malloc

@@ -1,5 +1,6 @@
 """Discrete Fourier transforms."""
 
+from cupy import _missing
 from cupy.fft import config
 from cupy.fft._fft import (
     fft,
@@ -26,3 +27,4 @@ __all__ = [
     "config", "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn",
     "ifftshift", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]
+__getattr__ = _missing.missing("cupy.fft")

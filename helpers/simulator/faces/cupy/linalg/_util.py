@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from cupy import _host
 from numpy.linalg import LinAlgError
+
+from cupy import _host
 
 
 def _assert_cupy_array(*arrays):

@@ -1,5 +1,6 @@
 """Random numbers. They repeat by seed, but are not those of the real library."""
 
+from cupy import _missing
 from cupy.random import _distributions
 from cupy.random._bit_generator import XORWOW, BitGenerator, MRG32k3a, Philox4x3210
 from cupy.random._distributions import bytes, multinomial, random_integers  # noqa: A004
@@ -20,3 +21,4 @@ __all__ = [
     "default_rng", "get_random_state", "multinomial", "random", "random_integers", "ranf",
     "reset_states", "sample", "seed", "set_random_state", *_distributions.NAMES,
 ]
+__getattr__ = _missing.missing("cupy.random")

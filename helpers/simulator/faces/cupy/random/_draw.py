@@ -8,6 +8,7 @@ import secrets
 from operator import index
 
 import numpy as np
+
 from cupy import _host
 
 

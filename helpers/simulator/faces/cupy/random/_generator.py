@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 
 import numpy as np
+
 from cupy import _host
 from cupy.random import _draw
 

@@ -12,7 +12,7 @@ public:
     template <typename N> float16(N value) : bits_(cusim::double_to_half((double)value)) {}
     float16(__half value) : bits_(value.bits) {}
     operator float() const { return cusim::half_to_float(bits_); }
-    operator __half() const { return __ushort_as_half(bits_); }
+    explicit operator __half() const { return __ushort_as_half(bits_); }
     float16& operator+=(float x) { return *this = (float)*this + x; }
     float16& operator-=(float x) { return *this = (float)*this - x; }
     float16& operator*=(float x) { return *this = (float)*this * x; }

@@ -1,0 +1,400 @@
+"""The Python half of the streams' scheduler: what nodes hold, faults, waits, Python's own work.
+
+The native half (``runtime/streams.h``) knows who waits for whom and runs kernels and copies. Work
+in Python is run by one thread here, which asks the native half for the next piece.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import itertools
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from ctypes import byref, c_int64, c_uint64
+from typing import NamedTuple
+
+from . import memory, module, native
+from .errors import CompilerNotFound, InvalidAddress, StreamError
+
+_SLICE_MS = 50  # how long a wait keeps the interpreter from seeing an interrupt
+_STOP = 2**64 - 1
+_MOST = 1024
+_ENGINES = {"HtoD": 0, "DtoH": 1, "DtoD": 2}
+
+
+class Span(NamedTuple):
+    """When a piece of work really ran.
+
+    Attributes
+    ----------
+    stream : int
+        The stream's handle.
+    kind : str
+        ``"kernel"``, ``"HtoD"``, ``"DtoH"``, ``"DtoD"``, ``"fill"``, ``"work"`` or ``"call"``.
+    name : str
+        The kernel's name, or what the caller called it.
+    start_ns, end_ns : int
+        On the clock of `time.perf_counter_ns`.
+    nbytes : int
+        Bytes moved, 0 for kernels.
+    """
+
+    stream: int
+    kind: str
+    name: str
+    start_ns: int
+    end_ns: int
+    nbytes: int
+
+
+class Operation:
+    """One piece of work, which can be queued once or, from a graph, again and again.
+
+    ``payload`` is a `module.PreparedLaunch` for "kernel", `native.Rows` for copies, ``(address,
+    value, count, width)`` for "fill" and a function for "work" and "call".
+    """
+
+    __slots__ = ("kind", "name", "nbytes", "payload", "keep")
+
+    def __init__(
+        self, kind: str, name: str, nbytes: int, payload: object, keep: object = ()
+    ) -> None:
+        self.kind, self.name, self.nbytes = kind, name, nbytes
+        self.payload, self.keep = payload, keep
+
+    def now(self) -> None:
+        """Do it in the calling thread."""
+        if self.kind in ("work", "call"):
+            self.payload()
+        elif self.kind == "fill":
+            memory.fill(*self.payload)
+        elif self.kind == "kernel":
+            raise AssertionError("kernels are queued")
+        else:
+            rows = self.payload
+            for y in range(rows.height):
+                memory.raw_copy(
+                    rows.destination + y * rows.destination_pitch,
+                    rows.source + y * rows.source_pitch,
+                    rows.width,
+                    self.kind,
+                )
+
+
+class Scheduler:
+    """Exists once, where the machine has a compiler: see :func:`get`."""
+
+    def __init__(self) -> None:
+        self._runtime, self._short = native.runtime(), native.short()
+        self._outstanding = c_uint64.in_dll(self._runtime, "cs_outstanding")
+        self._to_release = c_uint64.in_dll(self._runtime, "cs_to_release")
+        self._numbers = itertools.count(1)
+        self._held: dict[int, Operation] = {}
+        self._errors: dict[int, BaseException] = {}
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+        self._recording = 0
+        self._labels: dict[int, tuple[str, str]] = {}
+        self._inline: list[Span] = []
+        atexit.register(self._leave)
+        os.register_at_fork(after_in_child=self._after_fork)
+
+    # ---- streams and events ------------------------------------------------------------------
+
+    def stream(self, handle: int, blocking: bool) -> int:
+        """A new native stream."""
+        return self._short.cs_stream(handle, int(blocking))
+
+    def end_stream(self, stream: int) -> None:
+        """Forget it when its work is done."""
+        self._short.cs_stream_end(stream)
+
+    def event(self) -> int:
+        """A new native event."""
+        return self._short.cs_event()
+
+    def end_event(self, event: int) -> None:
+        """Forget it."""
+        self._short.cs_event_end(event)
+
+    def event_state(self, event: int) -> tuple[bool, int, int]:
+        """Whether it is done, its time in nanoseconds, and the fault that it saw (0: none)."""
+        at, fault = c_int64(), c_uint64()
+        done = self._short.cs_event_state(event, byref(at), byref(fault))
+        return bool(done), at.value, fault.value
+
+    # ---- queueing ----------------------------------------------------------------------------
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing at all is queued or running, and no fault waits to be raised."""
+        return not self._outstanding.value
+
+    def idle(self, stream: int) -> bool:
+        """Whether work queued now on the stream would start at once, and not be dropped."""
+        if not self._outstanding.value or self._closed:
+            return True
+        ids = (c_uint64 * 2)()
+        if self._short.cs_last_nodes(stream, 1, ids, 2):
+            return False
+        return not self._short.cs_fault_of(stream)
+
+    def done(self, stream: int) -> bool:
+        """Whether nothing is left to run on it."""
+        return self.quiet or not self._short.cs_last_nodes(stream, 0, (c_uint64 * 2)(), 2)
+
+    def _place(
+        self, stream: int, after: Sequence[int] | None, hold: int, nbytes: int
+    ) -> native.Place:
+        number = next(self._numbers)
+        if after is None:
+            return native.Place(stream, number, None, -1, hold, nbytes)
+        ids = (c_uint64 * max(1, len(after)))(*after)
+        place = native.Place(stream, number, ctypes.addressof(ids), len(after), hold, nbytes)
+        place.kept = ids
+        return place
+
+    def queue(
+        self,
+        stream: int,
+        operation: Operation,
+        after: Sequence[int] | None = None,
+        stage: bool = False,
+    ) -> int:
+        """Queue it on a stream, or, with ``after``, behind the nodes of those numbers alone.
+
+        With ``stage`` a copy's source is read before this returns. Returns the node's number.
+        """
+        if self._thread is None:
+            self._start_thread()
+        if self._to_release.value > 64:
+            self.release()
+        place = self._place(stream, after, 1, operation.nbytes)
+        number, kind = place.id, operation.kind
+        self._held[number] = operation
+        if self._recording:
+            self._labels[number] = (kind, operation.name)
+        if kind == "kernel":
+            self._short.cs_queue_kernel(place, operation.payload.request)
+        elif kind in ("work", "call"):
+            self._short.cs_queue_python(place)
+        elif kind == "fill":
+            address, value, count, width = operation.payload
+            value = int(value) & (2 ** (8 * width) - 1)
+            self._short.cs_queue_fill(place, address, value, count, width)
+        elif self._runtime.cs_queue_copy(place, _ENGINES[kind], operation.payload, int(stage)):
+            del self._held[number]
+            raise MemoryError(f"no memory to stage a copy of {operation.nbytes:,} bytes")
+        return number
+
+    def record(self, stream: int, event: int) -> int:
+        """Queue the event's mark; returns the node's number."""
+        place = self._place(stream, None, 0, 0)
+        self._short.cs_queue_record(place, event)
+        return place.id
+
+    def wait_event(self, stream: int, event: int) -> None:
+        """Let the stream wait for the event."""
+        self._short.cs_queue_wait(self._place(stream, None, 0, 0), event)
+
+    def join(self, stream: int, more: Sequence[int] = ()) -> int:
+        """Queue a node without work that also waits for those of these numbers."""
+        place = self._place(stream, None, 0, 0)
+        ids = (c_uint64 * max(1, len(more)))(*more)
+        self._short.cs_queue_join(place, ids, len(more))
+        return place.id
+
+    # ---- waiting -----------------------------------------------------------------------------
+
+    def wait_nodes(self, numbers: Sequence[int]) -> None:
+        """Wait until these nodes are done. An interrupt stops all that runs on the device."""
+        if threading.current_thread() is self._thread:
+            raise StreamError("cudaErrorNotPermitted", "operation not permitted")
+        if self._closed:
+            return
+        ids = (c_uint64 * len(numbers))(*numbers)
+        wait = self._runtime.cs_wait_nodes
+        try:
+            while not wait(ids, len(numbers), _SLICE_MS):
+                pass
+        except BaseException:
+            self.drop_everything()
+            raise
+
+    def wait_stream(self, stream: int | None) -> None:
+        """Wait for all work on a stream, on all streams for None, and raise nothing for it."""
+        while self._outstanding.value:
+            ids = (c_uint64 * _MOST)()
+            count = self._short.cs_last_nodes(stream, 0, ids, _MOST)
+            if count:
+                self.wait_nodes(ids[:count])
+            if count < _MOST:
+                break
+        if self._to_release.value:
+            self.release()
+
+    def report(self, stream: int | None) -> None:
+        """Print what kernels printed, and raise the first fault that a wait would raise."""
+        self.print_all()
+        if self._outstanding.value:
+            fault = self._short.cs_fault_of(stream)
+            if fault:
+                self.raise_fault(fault)
+
+    def raise_fault(self, number: int) -> None:
+        """Raise what the node of this number left behind, once."""
+        record = native.FaultRecord()
+        kind = self._short.cs_take_fault(number, byref(record))
+        if not kind:
+            return
+        operation, error = self._held.pop(number, None), self._errors.pop(number, None)
+        if kind == 1:
+            raise operation.payload.fault(record)
+        if kind == 2:
+            raise error
+        if kind == 3:
+            raise _copy_error(operation)
+        raise MemoryError("no memory for the simulator's worker threads")
+
+    def print_all(self) -> None:
+        """Hand on what kernels have printed since the last time."""
+        length = self._short.cs_printed(None, 0)
+        while length:
+            text = ctypes.create_string_buffer(length)
+            got = self._short.cs_printed(text, length)
+            if got <= length:
+                module.print_text(text.raw[:got])
+                length = self._short.cs_printed(None, 0)
+            else:
+                length = got
+
+    def drop_everything(self, seconds: float = 5) -> None:
+        """Stop all that runs and forget all that is queued."""
+        end = time.monotonic() + seconds
+        while self._short.cs_drop_everything() and time.monotonic() < end:
+            time.sleep(0.002)
+        self.release()
+
+    def release(self) -> None:
+        """Let go of what nodes held that are done."""
+        while True:
+            ids = (c_uint64 * 256)()
+            count = self._short.cs_released(ids, 256)
+            for number in ids[:count]:
+                self._held.pop(number, None)
+            if count < 256:
+                return
+
+    # ---- Python's own work -------------------------------------------------------------------
+
+    def _start_thread(self) -> None:
+        with self._lock:
+            if self._thread is None and not self._closed:
+                thread = threading.Thread(target=self._work, name="simulator", daemon=True)
+                thread.start()
+                self._thread = thread
+
+    def _work(self) -> None:
+        done = failed = 0
+        while True:
+            number = self._runtime.cs_next_python(done, failed)
+            done, failed = number, 0
+            if number == _STOP:
+                return
+            if number == 0:
+                self.release()
+                continue
+            operation = self._held.pop(number, None)
+            try:
+                operation.payload()
+            except BaseException as error:  # noqa: BLE001 -- raised again by the next wait
+                self._errors[number] = error
+                failed = 1
+            del operation
+
+    def _leave(self) -> None:
+        self._closed = True
+        self.drop_everything(2)
+        self._short.cs_stop_python(1)
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(2)
+
+    def _after_fork(self) -> None:
+        self._lock, self._thread = threading.Lock(), None
+        self._held, self._errors, self._labels = {}, {}, {}
+
+    # ---- spans -------------------------------------------------------------------------------
+
+    @property
+    def recording(self) -> bool:
+        """Whether spans are collected."""
+        return bool(self._recording)
+
+    def record_spans(self, on: bool) -> None:
+        """Begin or end to collect them; begun twice, they must be ended twice."""
+        self._recording += 1 if on else -1
+        self._short.cs_record_spans(self._recording)
+
+    def inline_span(self, span: Span) -> None:
+        """Add one for work that ran in the calling thread."""
+        self._inline.append(span)
+
+    def spans(self) -> list[Span]:
+        """Those collected since the last call, by their start."""
+        result, self._inline = self._inline, []
+        rows = (native.Span * 1024)()
+        while True:
+            count = self._short.cs_spans(rows, 1024)
+            for row in rows[:count]:
+                kind, name = self._labels.pop(row.id, ("work", ""))
+                result.append(Span(row.stream, kind, name, row.start, row.end, row.bytes))
+            if count < 1024:
+                break
+        return sorted(result, key=lambda span: span.start_ns)
+
+
+def _copy_error(operation: Operation) -> InvalidAddress:
+    """Why a copy or fill could not be done: its memory was there when it was queued."""
+    if operation.kind == "fill":
+        ends = [operation.payload[0]]
+    else:
+        ends = [operation.payload.destination, operation.payload.source]
+    for address in ends:
+        state, allocation = memory.nearest(address)
+        if state == "freed" and allocation is not None:
+            what = memory._describe(allocation)
+            return InvalidAddress(
+                f"{operation.name}: {what} was freed before the stream came to it"
+            )
+    return InvalidAddress(f"{operation.name}: the memory was freed before the stream came to it")
+
+
+_scheduler: Scheduler | None = None
+_tried = False
+_making = threading.Lock()
+
+
+def get() -> Scheduler | None:
+    """The scheduler; None where the machine has no compiler, and all work runs at once."""
+    global _scheduler, _tried
+    if _scheduler is None and not _tried:
+        with _making:
+            if _scheduler is None and not _tried:
+                try:
+                    _scheduler = Scheduler()
+                except CompilerNotFound:
+                    _tried = True
+    return _scheduler
+
+
+def timed(
+    scheduler: Scheduler, stream: int, kind: str, name: str, nbytes: int, work: Callable[[], None]
+) -> None:
+    """Run something at once and record its span."""
+    start = time.perf_counter_ns()
+    work()
+    scheduler.inline_span(Span(stream, kind, name, start, time.perf_counter_ns(), nbytes))

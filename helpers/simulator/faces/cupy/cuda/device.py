@@ -1,0 +1,156 @@
+"""The device: there is one, and it is this machine's processor."""
+
+from __future__ import annotations
+
+from cupy_backends.cuda.api import runtime
+
+
+def get_device_id() -> int:
+    """The current device's number."""
+    return runtime.getDevice()
+
+
+def _lacks(what: str) -> RuntimeError:
+    return RuntimeError(f"The course's simulator has no {what}: it needs a machine with a GPU")
+
+
+def get_cublas_handle() -> int:
+    """A handle of cuBLAS, which the simulator lacks."""
+    raise _lacks("cuBLAS")
+
+
+def get_cusolver_handle() -> int:
+    """A handle of cuSOLVER, which the simulator lacks."""
+    raise _lacks("cuSOLVER")
+
+
+def get_cusparse_handle() -> int:
+    """A handle of cuSPARSE, which the simulator lacks."""
+    raise _lacks("cuSPARSE")
+
+
+def get_compute_capability() -> str:
+    """The current device's compute capability, as digits."""
+    return Device().compute_capability
+
+
+class Device:
+    """A device; in a ``with`` block the current one.
+
+    Parameters
+    ----------
+    device : int or Device, optional
+        The current one unless given.
+
+    Attributes
+    ----------
+    id : int
+    """
+
+    def __init__(self, device: int | Device | None = None) -> None:
+        self.id = runtime.getDevice() if device is None else int(device)
+        self._before: list[int] = []
+
+    @classmethod
+    def from_pci_bus_id(cls, pci_bus_id: str) -> Device:
+        """The device at a place of the PCI bus."""
+        return cls(runtime.deviceGetByPCIBusId(pci_bus_id))
+
+    def __int__(self) -> int:
+        return self.id
+
+    def __repr__(self) -> str:
+        return f"<CUDA Device {self.id}>"
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    def __eq__(self, other: object) -> bool:
+        return self.id == other.id if isinstance(other, Device) else NotImplemented
+
+    def __lt__(self, other: Device) -> bool:
+        return self.id < other.id if isinstance(other, Device) else NotImplemented
+
+    def __le__(self, other: Device) -> bool:
+        return self.id <= other.id if isinstance(other, Device) else NotImplemented
+
+    def __gt__(self, other: Device) -> bool:
+        return self.id > other.id if isinstance(other, Device) else NotImplemented
+
+    def __ge__(self, other: Device) -> bool:
+        return self.id >= other.id if isinstance(other, Device) else NotImplemented
+
+    def __enter__(self) -> Device:
+        before = runtime.getDevice()
+        if before != self.id:
+            self.use()
+        self._before.append(before)
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        runtime.setDevice(self._before.pop())
+
+    def use(self) -> None:
+        """Make it the current device."""
+        runtime.setDevice(self.id)
+
+    def synchronize(self) -> None:
+        """Wait for all work on all of its streams."""
+        with self:
+            runtime.deviceSynchronize()
+
+    @property
+    def compute_capability(self) -> str:
+        """Its compute capability, as digits."""
+        major = runtime.deviceGetAttribute(runtime.cudaDevAttrComputeCapabilityMajor, self.id)
+        minor = runtime.deviceGetAttribute(runtime.cudaDevAttrComputeCapabilityMinor, self.id)
+        return f"{major}{minor}"
+
+    @property
+    def attributes(self) -> dict[str, int]:
+        """What `runtime.deviceGetAttribute` knows, by name."""
+        return {
+            name: runtime.deviceGetAttribute(number, self.id)
+            for name, (number, _) in runtime._attributes().items()
+        }
+
+    @property
+    def mem_info(self) -> tuple[int, int]:
+        """Free and total bytes of its memory."""
+        with self:
+            return runtime.memGetInfo()
+
+    @property
+    def pci_bus_id(self) -> str:
+        """Its place on the PCI bus: the simulator says 0000:00:00.0."""
+        return runtime.deviceGetPCIBusId(self.id)
+
+    @property
+    def cublas_handle(self) -> int:
+        """A handle of cuBLAS, which the simulator lacks."""
+        return get_cublas_handle()
+
+    @property
+    def cusolver_handle(self) -> int:
+        """A handle of cuSOLVER, which the simulator lacks."""
+        return get_cusolver_handle()
+
+    @property
+    def cusolver_sp_handle(self) -> int:
+        """A handle of cuSOLVER, which the simulator lacks."""
+        return get_cusolver_handle()
+
+    @property
+    def cusparse_handle(self) -> int:
+        """A handle of cuSPARSE, which the simulator lacks."""
+        return get_cusparse_handle()
+
+    @property
+    def cutensor_handle(self) -> int:
+        """A handle of cuTENSOR, which the simulator lacks."""
+        raise _lacks("cuTENSOR")
+
+
+def from_pointer(ptr: int) -> Device:
+    """The device whose memory an address lies in."""
+    return Device(runtime.pointerGetAttributes(ptr).device)

@@ -1,0 +1,137 @@
+"""The class of polynomials, the highest power first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cupy import _host
+
+
+class poly1d:  # noqa: N801
+    """A polynomial.
+
+    Parameters
+    ----------
+    c_or_r : cupy.ndarray, numpy.ndarray or sequence
+        Coefficients from the highest power down, or roots with ``r=True``.
+    variable : str, optional
+        For printing.
+    """
+
+    __hash__ = None
+
+    def __init__(self, c_or_r, r=False, variable=None):
+        if isinstance(c_or_r, poly1d):
+            self._coeffs = c_or_r.coeffs.copy()
+            self._variable = c_or_r.variable if variable is None else variable
+            return
+        values = c_or_r if _host.is_array(c_or_r) else _host.device(np.asarray(c_or_r))
+        if r:
+            from cupy.lib._routines_poly import poly
+
+            values = poly(values)
+        if values.ndim < 1:
+            values = values.reshape((1,))
+        if values.ndim > 1:
+            raise ValueError("Polynomial must be 1d only.")
+        host = np.trim_zeros(_host.look(values), "f")
+        self._coeffs = _host.device(host if host.size else np.zeros(1, values.dtype))
+        self._variable = "x" if variable is None else variable
+
+    @property
+    def coeffs(self):
+        """Coefficients from the highest power down."""
+        return self._coeffs
+
+    c = coef = coefficients = coeffs
+
+    @property
+    def order(self):
+        """The degree."""
+        return self._coeffs.size - 1
+
+    o = order
+
+    @property
+    def variable(self):
+        """The variable's name."""
+        return self._variable
+
+    @property
+    def roots(self):
+        """The roots."""
+        from cupy.lib._routines_poly import roots
+
+        return roots(self._coeffs)
+
+    r = roots
+
+    def get(self, stream=None, out=None):
+        """Return NumPy's polynomial."""
+        return np.poly1d(self._coeffs.get(), variable=self._variable)
+
+    def __repr__(self):
+        return repr(self.get())
+
+    def __str__(self):
+        return str(self.get())
+
+    def __len__(self):
+        return self.order
+
+    def __call__(self, value):
+        from cupy.lib._routines_poly import polyval
+
+        return polyval(self, value)
+
+    def _other(self, other):
+        if isinstance(other, poly1d):
+            return other.get()
+        return _host.look(other) if _host.is_array(other) else other
+
+    def __add__(self, other):
+        return poly1d((self.get() + self._other(other)).coeffs)
+
+    __radd__ = __add__
+
+    def __sub__(self, other):
+        return poly1d((self.get() - self._other(other)).coeffs)
+
+    def __rsub__(self, other):
+        return poly1d((-self.get() + self._other(other)).coeffs)
+
+    def __mul__(self, other):
+        return poly1d((self.get() * self._other(other)).coeffs)
+
+    __rmul__ = __mul__
+
+    def __neg__(self):
+        return poly1d(-self._coeffs)
+
+    def __pos__(self):
+        return self
+
+    def __pow__(self, power):
+        return poly1d((self.get() ** power).coeffs)
+
+    def __eq__(self, other):
+        if not isinstance(other, poly1d):
+            raise NotImplementedError
+        return bool(np.array_equal(self._coeffs.get(), other._coeffs.get()))
+
+    def __ne__(self, other):
+        return not self == other
+
+    def __getitem__(self, power):
+        return _host.device(self.get()[power])
+
+    def __iter__(self):
+        return iter(self._coeffs)
+
+    def deriv(self, m=1):
+        """Return the m-th derivative."""
+        return poly1d(self.get().deriv(m).coeffs)
+
+    def integ(self, m=1, k=0):
+        """Return an antiderivative."""
+        return poly1d(self.get().integ(m, k).coeffs)

@@ -1,0 +1,41 @@
+"""Polynomials as arrays of coefficients, the lowest power first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cupy import _host
+
+
+def polyvander(x, deg):
+    """Return the powers of x up to a degree, along a new last axis."""
+    deg = int(deg)
+    if deg < 0:
+        raise ValueError("degree must be non-negative")
+    _host.argument(x)
+    dtype = _host.floating(x.dtype)
+    shape = (*(x.shape or (1,)), deg + 1)
+    return _host.compute(
+        lambda v: np.polynomial.polynomial.polyvander(v, deg).reshape(shape), [x], shape, dtype)
+
+
+def polycompanion(c):
+    """Return the companion matrix; it waits."""
+    return _host.compute_now(np.polynomial.polynomial.polycompanion, [_host.argument(c)])
+
+
+def polyval(x, c, tensor=True):
+    """Return the polynomial's value at x."""
+    _host.argument(x)
+    _host.argument(c)
+    dtype = np.result_type(_host.floating(x.dtype), c.dtype)
+    shape = (*c.shape[1:], *x.shape) if tensor else np.broadcast_shapes(c.shape[1:], x.shape)
+    return _host.compute(
+        lambda v, w: np.polynomial.polynomial.polyval(v, w, tensor), [x, c], shape, dtype)
+
+
+def polyvalfromroots(x, r, tensor=True):
+    """Return at x the value of the polynomial with these roots; it waits."""
+    return _host.compute_now(
+        lambda v, w: np.polynomial.polynomial.polyvalfromroots(v, w, tensor),
+        [_host.argument(x), _host.argument(r)])

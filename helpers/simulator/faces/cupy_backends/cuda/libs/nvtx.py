@@ -1,0 +1,43 @@
+"""Marks for tools that look at a program's course in time. None listens here, so they do nothing.
+
+Ranges of a thread are counted, as in the real library each push needs its pop.
+"""
+
+from __future__ import annotations
+
+import threading
+
+available = True
+_local = threading.local()
+
+
+def get_build_version() -> int:
+    """The version of NVTX."""
+    return 3
+
+
+def _push() -> None:
+    _local.depth = getattr(_local, "depth", 0) + 1
+
+
+def MarkC(message: str, color: int = 0) -> None:
+    """Mark a moment, with a colour (ARGB)."""
+
+
+def Mark(message: str, id_color: int = -1) -> None:
+    """Mark a moment, with the number of a colour."""
+
+
+def RangePushC(message: str, color: int = 0) -> None:
+    """Begin a range, with a colour (ARGB)."""
+    _push()
+
+
+def RangePush(message: str, id_color: int = -1) -> None:
+    """Begin a range, with the number of a colour."""
+    _push()
+
+
+def RangePop() -> None:
+    """End the range that began last."""
+    _local.depth = max(0, getattr(_local, "depth", 0) - 1)

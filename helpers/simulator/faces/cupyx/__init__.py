@@ -1,0 +1,28 @@
+"""What CuPy has beyond NumPy's interface, as the simulator has it."""
+
+# ruff: noqa: F401 -- names that CuPy has here
+from __future__ import annotations
+
+import importlib as _importlib
+
+from cupy import _missing
+
+from ._pinned_array import empty_like_pinned, empty_pinned, zeros_like_pinned, zeros_pinned
+from ._rsqrt import rsqrt
+from ._runtime import get_runtime_info
+from ._scatter import scatter_add, scatter_max, scatter_min
+from ._ufunc_config import errstate, geterr, seterr
+
+from ._synchronize import DeviceSynchronized, allow_synchronize  # isort: skip
+
+_MODULES = ("profiler", "scipy", "linalg", "time", "optimizing")
+
+
+def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        try:
+            return _importlib.import_module(f"cupyx.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"cupyx.{name}":
+                raise
+    raise _missing.error("cupyx", name, f"module 'cupyx' has no attribute '{name}'")

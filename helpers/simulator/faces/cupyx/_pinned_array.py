@@ -1,0 +1,60 @@
+"""NumPy arrays in page-locked memory."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from cupy import cuda
+
+
+def _array(shape: tuple[int, ...], dtype: np.dtype, strides=None, order: str = "C") -> np.ndarray:
+    memory = cuda.alloc_pinned_memory(math.prod(shape) * dtype.itemsize)
+    return np.ndarray(shape, dtype, memory, 0, strides, order)
+
+
+def _shape(shape: object) -> tuple[int, ...]:
+    return tuple(shape) if np.iterable(shape) else (int(shape),)
+
+
+def empty_pinned(shape, dtype=float, order: str = "C") -> np.ndarray:
+    """As `numpy.empty`, in page-locked memory from CuPy's pool."""
+    return _array(_shape(shape), np.dtype(dtype), order=order)
+
+
+def empty_like_pinned(a, dtype=None, order: str = "K", subok=None, shape=None) -> np.ndarray:
+    """As `numpy.empty_like`, in page-locked memory; ``a`` may be a CuPy array."""
+    if subok is not None:
+        raise TypeError("subok is not supported yet")
+    if order not in ("C", "F", "A", "K"):
+        raise TypeError(f"order not understood: {order}")
+    dtype = a.dtype if dtype is None else np.dtype(dtype)
+    shape = a.shape if shape is None else _shape(shape)
+    strides = None
+    if order in ("A", "K"):
+        keep = order == "K" and len(shape) == a.ndim
+        if a.flags.f_contiguous and (order == "A" or keep) and not a.flags.c_contiguous:
+            order = "F"
+        elif a.flags.c_contiguous or not keep:
+            order = "C"
+        else:  # the axes' order in memory, packed
+            order, step, found = "C", dtype.itemsize, [0] * a.ndim
+            for axis in sorted(range(a.ndim), key=lambda k: (abs(a.strides[k]), -k)):
+                found[axis] = step
+                step *= shape[axis]
+            strides = tuple(found)
+    return _array(shape, dtype, strides, order)
+
+
+def zeros_pinned(shape, dtype=float, order: str = "C") -> np.ndarray:
+    """As `numpy.zeros`, in page-locked memory from CuPy's pool."""
+    result = empty_pinned(shape, dtype, order)
+    result[...] = np.zeros((), result.dtype)
+    return result
+
+
+def zeros_like_pinned(a, dtype=None, order: str = "K", subok=None, shape=None) -> np.ndarray:
+    """As `numpy.zeros_like`, in page-locked memory; ``a`` may be a CuPy array."""
+    result = empty_like_pinned(a, dtype, order, subok, shape)
+    result[...] = np.zeros((), result.dtype)
+    return result

@@ -1,0 +1,161 @@
+"""Filters: sums of products over a window around each element."""
+
+from __future__ import annotations
+
+import numpy as np
+from cupy import _host
+
+PADDING = {
+    "reflect": "symmetric", "constant": "constant", "nearest": "edge", "mirror": "reflect",
+    "wrap": "wrap", "grid-mirror": "symmetric", "grid-wrap": "wrap", "grid-constant": "constant",
+}
+
+
+def _windows(v, sizes, origins, mode, cval):
+    """Return a view with a window of the padded array around each element."""
+    widths = []
+    for size, origin in zip(sizes, origins):
+        before = size // 2 + origin
+        widths.append((before, size - 1 - before))
+    extra = {"constant_values": cval} if PADDING[mode] == "constant" else {}
+    padded = np.pad(v, widths, PADDING[mode], **extra)
+    return np.lib.stride_tricks.sliding_window_view(padded, sizes)
+
+
+def _checked(array, origin, mode):
+    _host.argument(array)
+    if mode not in PADDING:
+        raise RuntimeError(f"boundary mode not supported (actual: {mode})")
+    if np.iterable(origin):
+        if len(origin) != array.ndim:
+            raise ValueError("The number of origins must equal the array's dimensions")
+        return [int(one) for one in origin]
+    return [int(origin)] * array.ndim
+
+
+def _result_type(array, output):
+    if output is None:
+        return array.dtype, None
+    if _host.is_array(output):
+        return output.dtype, output
+    return np.dtype(output), None
+
+
+def _weigh(array, weights, output, mode, cval, origins, flipped):
+    dtype, out = _result_type(array, output)
+    if weights.ndim != array.ndim:
+        raise RuntimeError("filter weights array has incorrect shape")
+    sizes = weights.shape
+    if flipped:  # a convolution is a correlation with the weights reversed
+        origins = [-o - (1 - n % 2) for o, n in zip(origins, sizes)]
+    axes = tuple(range(array.ndim, 2 * array.ndim))
+    kind = np.result_type(array.dtype, weights.dtype, np.float64)
+
+    def work(v, w):
+        w = w[(slice(None, None, -1),) * w.ndim] if flipped else w
+        windows = _windows(v.astype(kind, copy=False), sizes, origins, mode, cval)
+        return np.tensordot(windows, w.astype(kind), (axes, tuple(range(w.ndim))))
+
+    return _host.compute(work, [array, weights], array.shape, dtype, out)
+
+
+def correlate(input, weights, output=None, mode="reflect", cval=0.0, origin=0):  # noqa: A002
+    """Return the correlation with weights; the edges are extended by ``mode``."""
+    origins = _checked(input, origin, mode)
+    return _weigh(input, _host.argument(weights), output, mode, cval, origins, False)
+
+
+def convolve(input, weights, output=None, mode="reflect", cval=0.0, origin=0):  # noqa: A002
+    """Return the convolution with weights; the edges are extended by ``mode``."""
+    origins = _checked(input, origin, mode)
+    return _weigh(input, _host.argument(weights), output, mode, cval, origins, True)
+
+
+def _along(array, weights, axis):
+    axis = _host.one_axis(axis, _host.argument(array).ndim)
+    if _host.argument(weights).ndim != 1:
+        raise RuntimeError("incorrect filter size")
+    return weights.reshape(tuple(weights.size if i == axis else 1 for i in range(array.ndim))), axis
+
+
+def _origin_along(origin, axis, ndim):
+    return [origin if i == axis else 0 for i in range(ndim)]
+
+
+def correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0,  # noqa: A002
+                origin=0):
+    """Return the correlation along one axis."""
+    weights, axis = _along(input, weights, axis)
+    return correlate(input, weights, output, mode, cval, _origin_along(origin, axis, input.ndim))
+
+
+def convolve1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0,  # noqa: A002
+               origin=0):
+    """Return the convolution along one axis."""
+    weights, axis = _along(input, weights, axis)
+    return convolve(input, weights, output, mode, cval, _origin_along(origin, axis, input.ndim))
+
+
+def gaussian_filter1d(input, sigma, axis=-1, order=0, output=None, mode="reflect",  # noqa: A002
+                      cval=0.0, truncate=4.0, *, radius=None):
+    """Return the convolution with a Gaussian along one axis."""
+    if order:
+        raise NotImplementedError("the simulator has the Gaussian only, not its derivatives")
+    radius = int(float(truncate) * float(sigma) + 0.5) if radius is None else int(radius)
+    x = np.arange(-radius, radius + 1)
+    weights = np.exp(-0.5 / (sigma * sigma) * x**2)
+    return correlate1d(input, _host.device(weights / weights.sum()), axis, output, mode, cval)
+
+
+def gaussian_filter(input, sigma, order=0, output=None, mode="reflect", cval=0.0,  # noqa: A002
+                    truncate=4.0, *, radius=None):
+    """Return the convolution with a Gaussian along every axis."""
+    _checked(input, 0, mode)
+    sigmas = list(sigma) if np.iterable(sigma) else [sigma] * input.ndim
+    dtype, out = _result_type(input, output)
+    work = np.result_type(dtype, np.float32)
+    result = _host.copy(input, work)
+    for axis, one in enumerate(sigmas):
+        if one > 1e-15:
+            result = gaussian_filter1d(
+                result, one, axis, order, work, mode, cval, truncate, radius=radius)
+    return _host.compute(lambda v: v, [result], input.shape, dtype, out)
+
+
+def _sizes(array, size, footprint):
+    if footprint is not None:
+        raise NotImplementedError("the simulator's filters have sizes, no footprints")
+    return tuple(size) if np.iterable(size) else (size,) * array.ndim
+
+
+def uniform_filter(input, size=3, output=None, mode="reflect", cval=0.0, origin=0):  # noqa: A002
+    """Return the mean of a window around each element."""
+    origins = _checked(input, origin, mode)
+    sizes = _sizes(input, size, None)
+    return _reduce(np.mean, input, sizes, output, mode, cval, origins)
+
+
+def _reduce(function, array, sizes, output, mode, cval, origins):
+    dtype, out = _result_type(array, output)
+    axes = tuple(range(array.ndim, 2 * array.ndim))
+
+    def work(v):
+        return function(_windows(v, sizes, origins, mode, cval), axis=axes)
+
+    return _host.compute(work, [array], array.shape, dtype, out)
+
+
+def maximum_filter(input, size=None, footprint=None, output=None, mode="reflect",  # noqa: A002
+                   cval=0.0, origin=0):
+    """Return the maximum of a window around each element."""
+    origins = _checked(input, origin, mode)
+    return _reduce(
+        np.max, input, _sizes(input, size, footprint), output, mode, cval, origins)
+
+
+def minimum_filter(input, size=None, footprint=None, output=None, mode="reflect",  # noqa: A002
+                   cval=0.0, origin=0):
+    """Return the minimum of a window around each element."""
+    origins = _checked(input, origin, mode)
+    return _reduce(
+        np.min, input, _sizes(input, size, footprint), output, mode, cval, origins)

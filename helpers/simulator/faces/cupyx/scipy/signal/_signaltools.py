@@ -1,0 +1,125 @@
+"""Convolution and correlation in any number of dimensions."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from cupy import _host
+
+MODES = ("full", "same", "valid")
+MODE_ERROR = 'acceptable mode flags are "valid", "same", or "full"'
+
+
+def _direct(x, k, kind):
+    """Add a shifted copy for each element of the smaller array."""
+    if k.size > x.size:
+        x, k = k, x
+    shape = [m + n - 1 for m, n in zip(x.shape, k.shape)]
+    result = np.zeros(shape, kind)
+    for place in itertools.product(*map(range, k.shape)):
+        window = tuple(slice(i, i + n) for i, n in zip(place, x.shape))
+        result[window] += x * k[place]
+    return result
+
+
+def _by_fft(x, k, kind):
+    shape = [m + n - 1 for m, n in zip(x.shape, k.shape)]
+    axes = tuple(range(x.ndim))
+    if kind.kind == "c":
+        return np.fft.ifftn(np.fft.fftn(x, shape, axes) * np.fft.fftn(k, shape, axes), axes=axes)
+    spectrum = np.fft.rfftn(x, shape, axes) * np.fft.rfftn(k, shape, axes)
+    return np.fft.irfftn(spectrum, shape, axes)
+
+
+def _cut(full, first, second, mode):
+    if mode == "full":
+        return full
+    size = first if mode == "same" else [abs(m - n) + 1 for m, n in zip(first, second)]
+    start = [(n - wanted) // 2 for n, wanted in zip(full.shape, size)]
+    return full[tuple(slice(i, i + n) for i, n in zip(start, size))]
+
+
+def _convolve(in1, in2, mode, method, flipped=False):
+    _host.argument(in1)
+    _host.argument(in2)
+    if in1.ndim != in2.ndim:
+        raise ValueError("in1 and in2 should have the same dimensionality")
+    if mode not in MODES:
+        raise ValueError(MODE_ERROR)
+    if method not in ("auto", "direct", "fft"):
+        raise ValueError('acceptable methods are "auto", "direct", or "fft"')
+    first, second = in1.shape, in2.shape
+    if mode == "valid":
+        larger = [m >= n for m, n in zip(first, second)]
+        if not (all(larger) or all(m <= n for m, n in zip(first, second))):
+            raise ValueError(
+                "For 'valid' mode, one must be at least as large as the other in every dimension")
+    dtype = np.result_type(in1.dtype, in2.dtype)
+    if method == "auto":
+        exact = dtype.kind not in "fc" or min(in1.size, in2.size) <= 64
+        method = "direct" if exact else "fft"
+    full = [m + n - 1 for m, n in zip(first, second)]
+    shape = {
+        "full": full, "same": first, "valid": [abs(m - n) + 1 for m, n in zip(first, second)],
+    }[mode]
+    if in1.size == 0 or in2.size == 0:
+        return _host.device(np.zeros(0, dtype))
+    kind = _host.wide(dtype)
+
+    def work(x, k):
+        x, k = x.astype(kind, copy=False), k.astype(kind, copy=False)
+        if flipped:
+            k = k[(slice(None, None, -1),) * k.ndim].conj()
+        result = _by_fft(x, k, kind) if method == "fft" else _direct(x, k, kind)
+        if method == "fft" and kind.kind in "iu":
+            result = np.rint(result)
+        return _cut(result, first, second, mode)
+
+    return _host.compute(work, [in1, in2], shape, dtype)
+
+
+def convolve(in1, in2, mode="full", method="auto"):
+    """Return the convolution of two arrays of as many dimensions."""
+    return _convolve(in1, in2, mode, method)
+
+
+def correlate(in1, in2, mode="full", method="auto"):
+    """Return the cross-correlation of two arrays of as many dimensions."""
+    return _convolve(in1, in2, mode, method, flipped=True)
+
+
+def fftconvolve(in1, in2, mode="full", axes=None):
+    """Return the convolution, by Fourier transforms; floats for integers."""
+    if axes is not None:
+        raise NotImplementedError("the simulator's fftconvolve goes over all axes")
+    as_float = [
+        _host.copy(x, np.float64) if _host.argument(x).dtype.kind not in "fc" else x
+        for x in (in1, in2)
+    ]
+    return _convolve(*as_float, mode, "fft")
+
+
+oaconvolve = fftconvolve
+
+
+def _two_dimensions(in1, in2, mode, boundary, flipped):
+    if boundary != "fill":
+        raise NotImplementedError("the simulator has the boundary 'fill' only")
+    if in1.ndim != 2 or in2.ndim != 2:
+        raise ValueError("convolve2d inputs must both be 2-D arrays")
+    return _convolve(in1, in2, mode, "direct", flipped)
+
+
+def convolve2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
+    """Return the convolution of two images, zero outside."""
+    if fillvalue:
+        raise NotImplementedError("the simulator fills with zero only")
+    return _two_dimensions(in1, in2, mode, boundary, False)
+
+
+def correlate2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
+    """Return the cross-correlation of two images, zero outside."""
+    if fillvalue:
+        raise NotImplementedError("the simulator fills with zero only")
+    return _two_dimensions(in1, in2, mode, boundary, True)

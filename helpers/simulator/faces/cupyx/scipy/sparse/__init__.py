@@ -1,0 +1,20 @@
+"""Sparse matrices: two forms, their products, and the way to dense arrays and back."""
+
+from cupyx.scipy._missing import missing
+from cupyx.scipy.sparse._matrices import (
+    coo_matrix,
+    csr_matrix,
+    eye,
+    identity,
+    issparse,
+    isspmatrix,
+    isspmatrix_coo,
+    isspmatrix_csr,
+    spmatrix,
+)
+
+__all__ = [
+    "coo_matrix", "csr_matrix", "eye", "identity", "issparse", "isspmatrix", "isspmatrix_coo",
+    "isspmatrix_csr", "spmatrix",
+]
+__getattr__ = missing(__name__)

@@ -1,0 +1,27 @@
+"""Special functions."""
+
+from cupyx.scipy._missing import missing
+from cupyx.scipy.special._elementwise import (
+    entr,
+    erf,
+    erfc,
+    erfcx,
+    expit,
+    gamma,
+    gammaln,
+    kl_div,
+    log_expit,
+    log_ndtr,
+    logit,
+    ndtr,
+    rel_entr,
+    xlog1py,
+    xlogy,
+)
+from cupyx.scipy.special._logsumexp import log_softmax, logsumexp, softmax
+
+__all__ = [
+    "entr", "erf", "erfc", "erfcx", "expit", "gamma", "gammaln", "kl_div", "log_expit", "log_ndtr",
+    "log_softmax", "logit", "logsumexp", "ndtr", "rel_entr", "softmax", "xlog1py", "xlogy",
+]
+__getattr__ = missing(__name__)

@@ -1,0 +1,60 @@
+"""Special functions of each element, in float32 or float64."""
+
+from __future__ import annotations
+
+import numpy as np
+from cupy import _host
+
+from cupyx.scipy.special import _values
+
+
+def _type(arguments) -> np.dtype:
+    """Return float32 where all fit into it, otherwise float64."""
+    kinds = [x.dtype if _host.is_array(x) else x for x in arguments]
+    kind = np.result_type(*kinds)
+    for one in "fd":
+        if np.can_cast(kind, one):
+            return np.dtype(one)
+    raise TypeError(f"Wrong type ({kind}) of arguments")
+
+
+class _Function:
+    """A function of one or two arguments, element by element."""
+
+    def __init__(self, name: str, nin: int) -> None:
+        self.name = f"cupyx_scipy_special_{name}"
+        self.__name__, self.nin, self.nout = name, nin, 1
+        self._function = getattr(_values, name)
+        self.__doc__ = self._function.__doc__
+
+    def __call__(self, *args, out=None, dtype=None):
+        if len(args) == self.nin + 1 and out is None:
+            *args, out = args
+        if len(args) != self.nin:
+            raise TypeError(
+                f"Wrong number of arguments for {self.name!r}. It must be either {self.nin} or "
+                f"{self.nin + 1} (with outputs), but given {len(args)}.")
+        for x in args:
+            if not isinstance(x, (bool, int, float, np.generic)):
+                _host.argument(x)
+        arrays = [x for x in args if _host.is_array(x)]
+        dtype = _type(args) if dtype is None else np.dtype(dtype)
+        shape = np.broadcast_shapes(*(x.shape for x in arrays))
+
+        def work(*views):
+            views = iter(views)
+            values = [next(views) if _host.is_array(x) else x for x in args]
+            return self._function(*(np.asarray(v, np.float64) for v in values))
+
+        return _host.compute(work, arrays, shape, dtype, out)
+
+    def __repr__(self) -> str:
+        return f"<ufunc '{self.name}'>"
+
+
+entr, erf, erfc, erfcx = (_Function(name, 1) for name in ("entr", "erf", "erfc", "erfcx"))
+expit, log_expit, logit = (_Function(name, 1) for name in ("expit", "log_expit", "logit"))
+gamma, gammaln = _Function("gamma", 1), _Function("gammaln", 1)
+ndtr, log_ndtr = _Function("ndtr", 1), _Function("log_ndtr", 1)
+kl_div, rel_entr = _Function("kl_div", 2), _Function("rel_entr", 2)
+xlogy, xlog1py = _Function("xlogy", 2), _Function("xlog1py", 2)
