@@ -100,13 +100,6 @@ def look(x) -> np.ndarray:
     return np.array(x._view)
 
 
-def out_given(out, result, casting: str = "unsafe"):
-    """Return ``result``, or ``out`` filled with it."""
-    if out is None:
-        return result
-    return compute(lambda v: v, [result], result.shape, result.dtype, out=out)
-
-
 def contiguous(x, dtype=None):
     """Return x, or a C-contiguous copy of it in ``dtype``."""
     dtype = x.dtype if dtype is None else np.dtype(dtype)

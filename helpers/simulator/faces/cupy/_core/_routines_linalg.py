@@ -7,6 +7,8 @@ import numpy as np
 from cupy import _host
 
 MISMATCH = "Axis dimension mismatch"
+LEAST_INNER = 32  # shorter sums of integers are left to NumPy
+MOST_INNER = 2**19  # four products of 16-bit numbers, so many times, stay below 2**53
 
 
 def _work_type(dtype):
@@ -21,8 +23,35 @@ def _for_gemm(a, dtype):
     return _host.copy(a, dtype)
 
 
+def _product_of_integers(x, y, dtype):
+    """Multiply by floating-point products of 16-bit parts, each of them exact.
+
+    NumPy's own loop for integers is many times slower than BLAS. Overflow wraps, as there.
+    """
+    bits = 8 * dtype.itemsize
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    count = max(bits // 16, 1)
+
+    def parts(v):
+        v = v.astype(dtype).view(unsigned)
+        return [((v >> (16 * i)) & 0xFFFF).astype(np.float64) if count > 1
+                else v.astype(np.float64) for i in range(count)]
+
+    left, right = parts(x), parts(y)
+    total = np.zeros((), np.uint64)
+    for shift in range(count):
+        terms = sum(np.matmul(left[i], right[shift - i]) for i in range(shift + 1))
+        total = total + (terms.astype(np.uint64) << np.uint64(16 * shift))
+    return total.astype(unsigned).view(dtype)
+
+
 def _product(a, b, shape, dtype, out=None):
     work = _work_type(dtype)
+    inner = a.shape[-1]
+    if dtype.kind in "iu" and LEAST_INNER <= inner < MOST_INNER:
+        return _host.compute(
+            lambda x, y: _product_of_integers(x, y, dtype).reshape(shape),
+            [a, b], shape, dtype, out)
 
     def product(x, y):
         return np.matmul(x.astype(work, copy=False), y.astype(work, copy=False)).reshape(shape)

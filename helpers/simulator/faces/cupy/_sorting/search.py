@@ -24,7 +24,13 @@ def _without_nan(a, fill, axis, function, dtype, out, keepdims):
         return function(a, axis, dtype, out, keepdims)
     clean = _host.compute(
         lambda v: np.where(np.isnan(v), np.asarray(fill, v.dtype), v), [a], a.shape, a.dtype)
-    return function(clean, axis, dtype, out, keepdims)
+    places = function(clean, axis, dtype, None, keepdims)
+    axes = None if axis is None else _host.axes_of(axis, a.ndim)
+
+    def work(found, v):  # -1 where there is nothing but nan
+        return np.where(np.isnan(v).all(axis=axes, keepdims=keepdims), -1, found)
+
+    return _host.compute(work, [places, a], places.shape, places.dtype, out)
 
 
 def nanargmax(a, axis=None, dtype=None, out=None, keepdims=False):
@@ -90,24 +96,24 @@ def where(condition, x=None, y=None):
 
 def searchsorted(a, v, side="left", sorter=None):
     """Return where values of v would be inserted to keep a sorted."""
-    _host.argument(a)
+    if not _host.is_array(a):
+        raise NotImplementedError("Only int or ndarray are supported for a")
     if a.ndim > 1:
-        raise ValueError("object of too small depth for desired array" if a.ndim == 0
-                         else "object too deep for desired array")
+        raise ValueError("object too deep for desired array")
     if a.ndim < 1:
         raise ValueError("object of too small depth for desired array")
     if side not in ("left", "right"):
         raise ValueError(f"side must be either 'left' or 'right', got '{side}'")
     if not _host.is_array(v):
-        if not isinstance(v, (bool, int, float, complex, np.generic, list, tuple)):
-            _host.argument(v)
+        if not isinstance(v, (bool, int, float, complex, np.generic)):
+            raise NotImplementedError("Only int or ndarray are supported for v")
         v = _host.device(v)
     inputs = [a, v]
     if sorter is not None:
         if sorter.dtype.kind not in "iu":
             raise TypeError("sorter must be of integer type")
         if sorter.size != a.size:
-            raise ValueError("sorter.size must be equal to a.size")
+            raise ValueError("sorter.size must equal a.size")
         inputs.append(sorter)
 
     def work(values, wanted, order=None):

@@ -2,27 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from cupy import _host
 from cupy.linalg import _util
-
-
-class QRResult(NamedTuple):
-    """The factors of `qr`."""
-
-    Q: object
-    R: object
-
-
-class SVDResult(NamedTuple):
-    """The factors of `svd`."""
-
-    U: object
-    S: object
-    Vh: object
 
 
 def cholesky(a):
@@ -54,16 +37,15 @@ def qr(a, mode="reduced"):
     if mode == "raw":
         return _host.compute_many(work, [a], [((*batch, n, m), dtype), ((*batch, k), dtype)])
     inner = m if mode == "complete" else k
-    q, r = _host.compute_many(
+    return _host.compute_many(
         work, [a], [((*batch, m, inner), dtype), ((*batch, inner, n), dtype)])
-    return QRResult(q, r)
 
 
 def svd(a, full_matrices=True, compute_uv=True):
     """Return U, the singular values downwards, and V transposed."""
     _util._assert_cupy_array(a)
     _util._assert_stacked_2d(a)
-    dtype = _util.linalg_common_type(a)
+    dtype = np.promote_types(a.dtype, np.float32)  # half precision is taken here
     real = _host.real_type(dtype)
     *batch, m, n = a.shape
     k = min(m, n)
@@ -74,5 +56,5 @@ def svd(a, full_matrices=True, compute_uv=True):
     if not compute_uv:
         return _host.compute(work, [a], (*batch, k), real)
     rows, columns = (m, n) if full_matrices else (k, k)
-    return SVDResult(*_host.compute_many(work, [a], [
-        ((*batch, m, rows), dtype), ((*batch, k), real), ((*batch, columns, n), dtype)]))
+    return _host.compute_many(work, [a], [
+        ((*batch, m, rows), dtype), ((*batch, k), real), ((*batch, columns, n), dtype)])

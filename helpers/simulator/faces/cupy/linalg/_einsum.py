@@ -164,8 +164,14 @@ def _spread(x, labels: list, order: list):
     return _arrange(x, labels, mine).reshape(tuple(sizes.get(label, 1) for label in order))
 
 
-def _pair(a, a_labels, b, b_labels, keep: set, dtype):
-    """Contract two operands; return the result and its labels."""
+def _in_order(labels) -> list:
+    """Sort labels, those of the ellipsis first."""
+    return sorted(labels, key=lambda label: (isinstance(label, str), label))
+
+
+def _pair(a, a_labels, b, b_labels, others: list, dtype):
+    """Contract two operands; ``others`` are the labels of the output and of what is left."""
+    keep = set(others)
     a, a_labels = _sum_out(a, a_labels, keep | set(b_labels), dtype)
     b, b_labels = _sum_out(b, b_labels, keep | set(a_labels), dtype)
     shared = [label for label in a_labels if label in b_labels]
@@ -175,10 +181,11 @@ def _pair(a, a_labels, b, b_labels, keep: set, dtype):
     ]
     contracted = [label for label in shared if label not in keep]
     if stretched or not contracted:
-        return _multiply(a, a_labels, b, b_labels, keep, dtype)
-    batch = [label for label in shared if label in keep]
-    a_free = [label for label in a_labels if label not in shared]
-    b_free = [label for label in b_labels if label not in shared]
+        return _multiply(a, a_labels, b, b_labels, others, dtype)
+    contracted = _in_order(contracted)
+    batch = _in_order(label for label in shared if label in keep)
+    a_free = _in_order(label for label in a_labels if label not in shared)
+    b_free = _in_order(label for label in b_labels if label not in shared)
     sizes = {**dict(zip(a_labels, a.shape)), **dict(zip(b_labels, b.shape))}
 
     def count(labels):
@@ -194,14 +201,16 @@ def _pair(a, a_labels, b, b_labels, keep: set, dtype):
     return product.reshape(tuple(sizes[label] for label in labels)), labels
 
 
-def _multiply(a, a_labels, b, b_labels, keep, dtype):
+def _multiply(a, a_labels, b, b_labels, others, dtype):
     """Multiply where nothing is summed, or where an axis of one is stretched."""
     labels = list(dict.fromkeys([*a_labels, *b_labels]))
+    if sorted(map(str, labels)) == sorted(map(str, others)):
+        labels = list(others)  # what is left is written as the output wants it
     left, right = _spread(a, a_labels, labels), _spread(b, b_labels, labels)
     shape = np.broadcast_shapes(left.shape, right.shape)
     product = _host.compute(
         lambda x, y: np.multiply(x, y, dtype=dtype), [left, right], shape, dtype)
-    return _sum_out(product, labels, keep, dtype)
+    return _sum_out(product, labels, set(others), dtype)
 
 
 def _cast(x, dtype):
@@ -243,7 +252,6 @@ def einsum(*operands, **kwargs):
         A view where there is one operand and nothing is summed.
     """
     dtype = kwargs.pop("dtype", None)
-    casting = kwargs.pop("casting", "safe")
     optimize = kwargs.pop("optimize", False)
     if kwargs:
         raise TypeError(f"Did not understand the following kwargs: {list(kwargs)}")
@@ -253,13 +261,9 @@ def einsum(*operands, **kwargs):
     output = _output(output_text, labels)
     sizes = _sizes(labels, arrays)
     kind = np.result_type(*(x.dtype for x in arrays)) if dtype is None else np.dtype(dtype)
-    for i, x in enumerate(arrays):
-        if not np.can_cast(x.dtype, kind, casting):
-            raise TypeError(
-                f"Iterator operand {i} requires copying or buffering, but neither copying nor "
-                "buffering was enabled" if casting == "no" else
-                f"Cannot cast operand {i} from {x.dtype!r} to {kind!r} according to the rule "
-                f"'{casting}'")
+    if len(arrays) > 1 and any(x.size == 0 for x in arrays):
+        shape = tuple(sizes[label] for label in output)
+        return _host.compute(lambda: np.zeros(shape, kind), [], shape, kind)
     work = []
     for x, one in zip(arrays, labels):
         x, one = _diagonals(x, one)
@@ -275,9 +279,8 @@ def einsum(*operands, **kwargs):
             del work[i]
         x, one = chosen[0]
         for y, other in chosen[1:]:
-            later = {label for _, rest in work for label in rest}
-            later |= {label for _, rest in chosen[2:] for label in rest}
-            x, one = _pair(x, one, y, other, {*output, *later}, kind)
+            later = [label for _, rest in [*work, *chosen[2:]] for label in rest]
+            x, one = _pair(x, one, y, other, [*output, *later], kind)
         work.append((x, one))
     x, one = work[0]
     x, one = _sum_out(x, one, set(output), kind)

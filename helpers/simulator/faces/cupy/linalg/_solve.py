@@ -15,7 +15,7 @@ def solve(a, b):
     _util._assert_stacked_2d(a)
     _util._assert_stacked_square(a)
     dtype = _util.linalg_common_type(a, b)
-    vector = b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1] and b.ndim == 1)
+    vector = b.ndim == 1
     if b.ndim == 0 or b.shape[-1 if vector else -2] != a.shape[-1]:
         raise ValueError(
             "a must have (..., M, M) shape and b must have (M,) or (..., M, K)")

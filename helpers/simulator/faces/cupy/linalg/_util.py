@@ -109,8 +109,7 @@ def each(function, failed=np.nan):
             shape = function(np.broadcast_to(np.eye(v.shape[-1], dtype=v.dtype), v.shape), *others)
             return np.full_like(shape, failed)
         parts = [
-            apply(v[i], *[w[i] if w.ndim > v.ndim - 2 else w for w in others])
-            for i in range(batch[0])
+            apply(v[i], *[other[i] for other in others]) for i in range(batch[0])
         ]
         return np.stack(parts)
 
