@@ -675,7 +675,7 @@ def test_a_graph_across_two_streams(module: engine.Module) -> None:
     step, merge = module.kernel("step"), module.kernel("merge")
     fork, back = Event(), Event()
     s.begin_capture()
-    slow = pack(x, np.uint32(1), np.int64(2_000_000))  # whoever does not wait for it is too early
+    slow = pack(x, np.uint32(1), np.int64(30_000_000))  # whoever does not wait for it is too early
     s.launch(module.kernel("spin_step"), (1,), (1,), slow)
     s.record(fork)
     t.wait(fork)
