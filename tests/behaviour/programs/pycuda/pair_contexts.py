@@ -127,7 +127,7 @@ def gpuarray_of_autoinit_in_cupy_used_before():
 
 @alone
 def cupy_array_in_a_kernel_of_autoinit():
-    """A CuPy array from the primary context in a kernel of autoinit's: it works, or LogicError."""
+    """A CuPy array from the primary context in a kernel of autoinit's: it works."""
     import cupy as cp
 
     x = cp.arange(4, dtype=cp.float32)
