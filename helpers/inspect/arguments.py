@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
@@ -15,6 +17,8 @@ def _host_array(value: object) -> tuple[np.ndarray, int] | None:
     wrapped = getattr(value, "array", None)  # PyCUDA's In, Out and InOut
     if type(value).__name__ in ("In", "Out", "InOut") and isinstance(wrapped, np.ndarray):
         return wrapped, _as_on_device(wrapped)
+    if type(value).__name__.endswith("DeviceAllocation"):
+        return _bytes_of(value)
     interface = getattr(value, "__cuda_array_interface__", None)
     if interface is None or not hasattr(value, "get"):
         return None
@@ -23,6 +27,16 @@ def _host_array(value: object) -> tuple[np.ndarray, int] | None:
     if strides is None or tuple(strides) == values.strides:
         return np.ascontiguousarray(values), interface["data"][0]
     return _laid_out(values, tuple(strides)), interface["data"][0]
+
+
+def _bytes_of(allocation: object) -> tuple[np.ndarray, int]:
+    """Memory from PyCUDA's `mem_alloc`: it has a size but no type."""
+    driver = sys.modules["pycuda.driver"]
+    address = int(allocation)
+    base, size = driver.mem_get_address_range(address)
+    values = np.empty(size, np.uint8)
+    driver.memcpy_dtoh(values, base)
+    return values[address - int(base) :], address
 
 
 def _as_on_device(array: np.ndarray) -> int:
@@ -78,6 +92,8 @@ class Arguments:
                 self._items.append(_scalar(name, value))
             else:
                 self._views[name] = found
+                if type(value).__name__ == "Out":  # PyCUDA copies it back, and nothing in
+                    self._unwritten.add(name)
                 self._items.append(name)
         spans = []
         for name, (array, address) in self._views.items():

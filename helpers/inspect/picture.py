@@ -23,8 +23,11 @@ def draw(report, line: int | None, array: str | None, warps: int, time: int) -> 
         print(f"{report.source.kernel}: nothing to draw, no access to memory was counted.")
         return
     access = _choose(counts, line, array, time)
-    samples = [s for s in counts.samples if s.line is access and s.occurrence == time]
-    samples = samples[: max(1, min(8, warps))]
+    found: dict[int, object] = {}  # of a structure that moves in pieces, the first
+    for sample in counts.samples:
+        if sample.line is access and sample.occurrence == time:
+            found.setdefault(sample.warp, sample)
+    samples = list(found.values())[: max(1, min(8, warps))]
     with style():
         if access.space == "shared":
             _draw_banks(access, samples)

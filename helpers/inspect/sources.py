@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
+import inspect
 import re
 import sys
 from dataclasses import dataclass
@@ -92,15 +93,15 @@ def _wrap_source_module(compiler: object) -> None:
     if getattr(module, "_records_source", False):
         return
     initialise, get_function = module.__init__, module.get_function
+    signature = inspect.signature(initialise)
 
     @functools.wraps(initialise)
     def __init__(self, source: str, *args: object, **kwargs: object) -> None:
         initialise(self, source, *args, **kwargs)
-        self._source_parts = (
-            source,
-            tuple(kwargs.get("options") or ()),
-            bool(kwargs.get("no_extern_c", False)),
-        )
+        given = signature.bind(self, source, *args, **kwargs).arguments
+        options = tuple(given.get("options") or ())
+        options += tuple(f"-I{folder}" for folder in given.get("include_dirs") or ())
+        self._source_parts = (source, options, bool(given.get("no_extern_c", False)))
 
     @functools.wraps(get_function)
     def find_function(self, name: str) -> object:
@@ -127,6 +128,9 @@ def find_source(kernel: object) -> Source:
     if isinstance(code, str) and isinstance(name, str):
         options = tuple(getattr(kernel, "options", ()) or ())
         return Source(code, name, options, getattr(kernel, "backend", "nvrtc") or "nvrtc")
+    behind = getattr(kernel, "_kernel", None)  # in a function of the simulator's PyCUDA
+    if hasattr(getattr(behind, "module", None), "source"):
+        kernel, name = behind, behind.name
     module = getattr(kernel, "module", None)
     if hasattr(module, "source") and isinstance(name, str):  # a kernel of the simulator's engine
         options = (f"-std={module.options.standard}", *module.options.preprocessor)

@@ -288,6 +288,27 @@ extern "C" __global__ void lines(const float* x, float* y) {
     assert sample.lanes == list(range(32)) and sample.offsets == [4 * i for i in range(32)]
 
 
+def test_structures_move_in_the_pieces_that_a_gpu_moves(compiler):
+    module = engine.compile(r"""
+struct Five { float a, b, c, d, e; };
+extern "C" __global__ void copy(const float3* x, float3* y, const Five* u, Five* v,
+                                const double4* p, double4* q, const double3* r, double3* s) {
+    int t = threadIdx.x;
+    y[t] = x[t];
+    Five five = u[t]; five.a += 1; v[t] = five;
+    double4 four = p[t]; four.x += 1; q[t] = four;
+    s[t] = r[t];
+}""")
+    items = [array(np.ones(32 * n, np.float32), name)
+             for name, n in zip("xyuvpqrs", (3, 3, 5, 5, 8, 8, 6, 6))]  # fmt: skip
+    counts = module.kernel("copy").launch(1, 32, pack(*items), counters=True)
+    rows = {a.array: (a.size, a.requests, a.sectors) for a in counts.lines}
+    float3, five, double4, double3 = (4, 3, 36), (4, 5, 100), (16, 2, 64), (8, 3, 72)
+    assert rows == {"x": float3, "y": float3, "u": five, "v": five, "p": double4, "q": double4,
+                    "r": double3, "s": double3}  # fmt: skip
+    assert engine.view(items[3].address, 640, np.float32)[0] == 2
+
+
 # ---- the switch ------------------------------------------------------------------------------
 
 

@@ -42,6 +42,14 @@ _RENAMED_FUNCTIONS = {
         for n in (2, 4, 8, 16)
     },
     "cusim_atomic_hook": "cusim_counted_atomic_hook",
+    "__tsan_read_range": "cusim_counted_read_range",
+    "__tsan_write_range": "cusim_counted_write_range",
+    "memcpy": "cusim_counted_memcpy",
+    "memmove": "cusim_counted_memcpy",
+    "memset": "cusim_counted_memset",
+    "__tsan_memcpy": "cusim_counted_memcpy",
+    "__tsan_memmove": "cusim_counted_memcpy",
+    "__tsan_memset": "cusim_counted_memset",
 }  # fmt: skip
 RENAMED = "".join(
     f'__asm__(".set {old}, {new}\\n");\n' for old, new in _RENAMED_FUNCTIONS.items()

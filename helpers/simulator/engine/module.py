@@ -189,6 +189,7 @@ class Module:
             arguments += ["-nostdinc"]
         return [
             *arguments, f"-DCUSIM_CHECKED={int(checked)}",
+            f"-DCUSIM_COUNTED={int(counted)}",
             f"-DCUSIM_NVCC={int(self.dialect == 'nvcc')}", f"-DCUSIM_LIBC={int(libc)}",
             *[o for o in self.options.preprocessor if o[:2] not in ("-D", "-U")],
             *(["-DNDEBUG"] if "-DNDEBUG" in self.options.preprocessor else []),

@@ -302,7 +302,7 @@ static NOINLINE void let_others_catch_up(Worker* w, uint32_t warp, SiteInWarp* s
 }
 
 static NOINLINE void count_access(const void* p, uint32_t size, AccessKind access, void* pc,
-                                  bool increments = false) {
+                                  bool increments = false, uint32_t part = 0) {
     Worker* w = hot.worker;
     if (!w || !hot.in_kernel || !w->counting) return;
     Counting* k = w->counting;
@@ -327,8 +327,9 @@ static NOINLINE void count_access(const void* p, uint32_t size, AccessKind acces
             return;
         }
     }
-    const uint64_t kind = (uint64_t)size << 8 | (uint64_t)access << 4 | (uint64_t)space;
-    const uint64_t key = ((uint64_t)pc << 16) ^ kind;
+    const uint64_t kind = (uint64_t)part << 16 | (uint64_t)size << 8 | (uint64_t)access << 4 |
+                          (uint64_t)space;
+    const uint64_t key = ((uint64_t)pc << 28) ^ kind;
     Counting::Cached& cached = k->cached[((uintptr_t)pc ^ kind * 31) % Counting::kCached];
     if (UNLIKELY(cached.key != key)) {
         cached.site = new_site(k, (uint64_t)pc, kind, size, access, space);
