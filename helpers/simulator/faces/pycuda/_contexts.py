@@ -236,6 +236,19 @@ def need(routine: str, more: str = "") -> None:
         raise failed(routine, "CUDA_ERROR_INVALID_CONTEXT", more)
 
 
+_kernels: dict[tuple, int] = {}  # PyCUDA's own kernels, and the driver's context at their loading
+
+
+def check_kernel(key: object) -> None:
+    """Refuse one of PyCUDA's own kernels that it loaded in another context.
+
+    It keeps them by the context that it takes for the current one.
+    """
+    mine, real = current(), _driver.current()
+    if _kernels.setdefault((mine and mine.handle, key), real) != real:
+        raise failed("cuFuncSetBlockShape", "CUDA_ERROR_INVALID_HANDLE")
+
+
 class Dependent:
     """Belongs to the context that is current when it is made."""
 

@@ -23,7 +23,7 @@ def _unary(name: str, function: Callable) -> Callable:
         out = array._new_like_me() if out is None else out
         gpuarray._need(array)
         x = gpuarray._flat(array)
-        return gpuarray._run(out, lambda: function(x), stream, array)
+        return gpuarray._run(out, lambda: function(x), stream, array, kernel=function)
 
     apply.__name__ = name
     apply.__doc__ = f"``{name}`` of each element."
@@ -43,7 +43,7 @@ def _two(function: Callable, one: GPUArray, other: GPUArray, stream: object) -> 
     gpuarray._need(one, other)
     x, y = gpuarray._flat(one), gpuarray._flat(other)
     out = one._new_like_me()
-    return gpuarray._run(out, lambda: function(x, y), stream, one, other)
+    return gpuarray._run(out, lambda: function(x, y), stream, one, other, kernel=function)
 
 
 def fmod(arg, mod, stream=None):

@@ -18,7 +18,7 @@ import numpy as np
 
 from helpers.simulator import engine
 
-from . import _streams
+from . import _contexts, _streams
 from . import driver as drv
 from ._missing import error as _missing_error
 from .tools import dtype_to_ctype, get_or_register_dtype
@@ -128,8 +128,16 @@ def _cast(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return values.astype(dtype, copy=False)
 
 
-def _run(out: GPUArray, work: Callable[[], object], stream: object, *inputs: GPUArray) -> GPUArray:
-    """Queue ``out = work()`` on a stream; both ends live until then."""
+def _run(
+    out: GPUArray, work: Callable[[], object], stream: object, *inputs: object,
+    kernel: object = None,
+) -> GPUArray:  # fmt: skip
+    """Queue ``out = work()`` on a stream; both ends live until then.
+
+    ``kernel`` says which of PyCUDA's kernels it stands for, where ``work`` does not.
+    """
+    types = [one.dtype for one in inputs if isinstance(one, GPUArray)]
+    _contexts.check_kernel((kernel or work.__code__, out.dtype, *types))
     target = _flat(out)
 
     def step(keep: tuple = (out, *inputs)) -> None:
@@ -325,7 +333,7 @@ class GPUArray:
         _need(self, other)
         assert out.shape in (self.shape, other.shape)
         x, y = _fit(self, out.size), _fit(other, out.size)
-        return _run(out, lambda: function(x, y), stream, self, other)
+        return _run(out, lambda: function(x, y), stream, self, other, kernel=function)
 
     def mul_add(self, selffac, other, otherfac, add_timer=None, stream=None, out=None):
         """``selffac * self + otherfac * other``."""
@@ -585,7 +593,7 @@ class GPUArray:
         _need(self)
         x = _flat(self)
         out = self._new_like_me(dtype, "F" if self.flags.f_contiguous else "C")
-        return _run(out, lambda: function(x), None, self)
+        return _run(out, lambda: function(x), None, self, kernel=function)
 
     @property
     def real(self):
@@ -650,7 +658,8 @@ def _comparison(function: Callable) -> Callable:
         _need(self)
         number = _number(np.dtype(type(other)), other)
         x = _flat(self)
-        return _run(self._new_like_me(), lambda: function(x, number), None, self)
+        result = self._new_like_me()
+        return _run(result, lambda: function(x, number), None, self, kernel=function)
 
     return compare
 
@@ -1003,7 +1012,7 @@ def _pairwise(function: Callable) -> Callable:
             y = _flat(other)
         else:
             y = _number(array.dtype, other)
-        return _run(out, lambda: function(x, y), stream, array, other)
+        return _run(out, lambda: function(x, y), stream, array, other, kernel=function)
 
     return apply
 
@@ -1022,7 +1031,7 @@ def _logical(function: Callable) -> Callable:
         if out is None:
             out = GPUArray(arrays[0].shape, np.bool_, allocator or arrays[0].allocator)
         x, y = (_flat(one) if isinstance(one, GPUArray) else one for one in (x1, x2))
-        return _run(out, lambda: function(x, y), None, *arrays)
+        return _run(out, lambda: function(x, y), None, *arrays, kernel=function)
 
     return apply
 
@@ -1049,7 +1058,8 @@ def _reduce(function: Callable, dtype, stream, allocator, *arrays: GPUArray) -> 
     _need(*arrays)
     out = GPUArray((), dtype, allocator or arrays[-1].allocator)
     values = [_flat(one) for one in arrays]
-    return _run(out, lambda: function(*values), stream, *arrays)
+    kernel = getattr(function, "__code__", function)
+    return _run(out, lambda: function(*values), stream, *arrays, kernel=kernel)
 
 
 def sum(a, dtype=None, stream=None, allocator=None):  # noqa: A001

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
+from cupy_backends.cuda.api import _contexts
 
 from cupy import _missing
 from cupy.cuda import memory as _memory
 from cupy.cuda import stream as _stream
-from cupy_backends.cuda.api import _contexts
 from helpers.simulator import engine
 
 _IMPLICIT = (
