@@ -21,11 +21,12 @@ import contextlib
 import ctypes
 from collections.abc import Iterator
 from ctypes import byref, c_uint64
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 
 from . import faults, memory, native
 
 COUNT_BIT = 1 << 16
+ONE_WORKER_BIT = 1 << 17
 
 # A build for counting calls these functions where other instrumented builds call the first.
 _RENAMED_FUNCTIONS = {
@@ -164,13 +165,14 @@ class Counts:
         for line in other.lines:
             mine = known.get(_identity(line))
             if mine is None:
-                mine = Line(**{item.name: getattr(line, item.name) for item in fields(Line)})
+                mine = replace(line)
                 self.lines.append(mine)
+                known[_identity(line)] = mine
             else:
                 for name in _SUMMED:
                     setattr(mine, name, getattr(mine, name) + getattr(line, name))
         if not self.launches:
-            self.samples = list(other.samples)
+            self.samples = [replace(s, line=known[_identity(s.line)]) for s in other.samples]
         for name in (*_TOTALS, "launches", "late"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 

@@ -64,9 +64,10 @@ COUNTED_VECTOR(4, unsigned int)
 COUNTED_VECTOR(8, unsigned long long)
 COUNTED_VECTOR(16, cusim::Bytes16)
 
-CUSIM_API void cusim_counted_atomic_hook(const volatile void* p, unsigned int size) {
+CUSIM_API void cusim_counted_atomic_hook(const volatile void* p, unsigned int size,
+                                         bool increments) {
     check_general((const void*)p, size, kAtomic, true, true, CALLER);
-    count_access((const void*)p, size, kAtomic, CALLER);
+    count_access((const void*)p, size, kAtomic, CALLER, increments);
     strong_access_seen(hot.worker);
     count_spin();
 }

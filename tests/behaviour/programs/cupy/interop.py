@@ -128,8 +128,11 @@ def dlpack_from_numpy():
 
 
 def dlpack_to_numpy():
-    """np.from_dlpack of a device array is refused: RuntimeError or BufferError, as recorded."""
-    print(np.from_dlpack(cp.arange(3)))
+    """np.from_dlpack of a device array is refused; the exception's type is NumPy's affair."""
+    try:
+        np.from_dlpack(cp.arange(3))
+    except (BufferError, RuntimeError) as error:
+        print(error)
 
 
 def dlpack_keeps_strides():
@@ -150,8 +153,11 @@ def numpy_protocols():
 
 
 def buffer_protocol():
-    """There is no buffer: memoryview is a TypeError."""
-    memoryview(cp.zeros(1))
+    """There is no buffer: memoryview is a TypeError, whose words depend on Python's version."""
+    try:
+        memoryview(cp.zeros(1))
+    except TypeError:
+        print("refused")
 
 
 def torch_and_others():

@@ -473,7 +473,8 @@ def atomics():
     code = r"""
     extern "C" __global__ void k(int* x, float* f) {
         atomicAdd(&x[0], 1); atomicMax(&x[1], (int)threadIdx.x); atomicAdd(f, 0.5f);
-        if (threadIdx.x == 0) x[2] = atomicCAS(&x[3], 0, 7) + atomicExch(&x[4], 9);
+        if (blockIdx.x == 0 && threadIdx.x == 0)
+            x[2] = atomicCAS(&x[3], 0, 7) + atomicExch(&x[4], 9);
     }"""
     x, f = cp.zeros(5, dtype=cp.int32), cp.zeros(1, dtype=cp.float32)
     cp.RawKernel(code, "k")((10,), (100,), (x, f))

@@ -1,5 +1,7 @@
 """Streams and events. What must still be running is kept so by a kernel that spins."""
 
+import time
+
 import cupy as cp
 import cupyx
 import numpy as np
@@ -17,6 +19,25 @@ LONG = 500_000_000  # about a quarter of a second
 SPIN((1,), (1,), (None, 0, 0))  # compiled and loaded, so that nothing later waits for that
 cp.zeros(2, dtype=cp.int32).fill(1)
 cp.cuda.Device().synchronize()
+
+
+class Behind:
+    """Whether the host is held up by an operation behind a spin of an eighth of a second."""
+
+    def waits(self, operation, *arguments):
+        s = cp.cuda.Stream(non_blocking=True)
+        with s:
+            operation(*arguments)
+            s.synchronize()
+            SPIN((1,), (1,), (None, 0, LONG // 2))
+            start = time.perf_counter()
+            operation(*arguments)
+            seconds = time.perf_counter() - start
+            s.synchronize()
+        return seconds > 0.03
+
+
+waits = Behind().waits
 
 
 def launch_returns_at_once():
@@ -378,35 +399,39 @@ def callback():
 
 
 def what_waits_for_the_device():
-    """float(), bool(), item() and a boolean mask wait; arithmetic and slices do not."""
+    """float(), bool() and get() wait, and whatever must know how many are true; sums do not."""
     x = cp.arange(4)
-    y, mask = x + 1, x > 1
-    x[mask]
+    mask = x > 1
     cp.cuda.Device().synchronize()
-    s = cp.cuda.Stream(non_blocking=True)
-    with s:
-        for operation in (lambda: x + 1, lambda: x[1:], lambda: x.sum(), lambda: x[mask],
-                          lambda: float(x[0]), lambda: bool(x[0])):
-            operation()
-            s.synchronize()
-            SPIN((1,), (1,), (None, 0, LONG // 2))
-            operation()
-            print(s.done)
-    s.synchronize()
+    for operation in (lambda: x + 1, lambda: x[1:], lambda: x.sum(), lambda: x[[1, 2]],
+                      lambda: x[mask], lambda: float(x[0]), lambda: bool(x[0]), x.get,
+                      lambda: f"{x}"):
+        print(waits(operation), end=" ")
 
 
 def assigning_through_a_mask_waits():
-    """x[mask] = a scalar: whether it waits for the device is recorded."""
+    """x[mask] = a scalar, and x[mask] = an array, wait as x[mask] does."""
     x = cp.arange(4)
-    mask = x > 1
-    x[mask] = 0
-    s = cp.cuda.Stream(non_blocking=True)
+    mask, y = x > 1, cp.array([2, 3])
     cp.cuda.Device().synchronize()
-    with s:
-        SPIN((1,), (1,), (None, 0, LONG))
-        x[mask] = 0
-        print(s.done)
-    s.synchronize()
+    print(waits(lambda: x.__setitem__(mask, 0)), waits(lambda: x.__setitem__(mask, y)))
+
+
+def which_functions_wait():
+    """Functions whose result's size depends on values wait; sorting and counting do not."""
+    x = cp.arange(4)
+    cp.cuda.Device().synchronize()
+    for function in (cp.nonzero, cp.flatnonzero, cp.argwhere, cp.unique, cp.count_nonzero,
+                     cp.sort, cp.median, cp.bincount, cp.histogram):
+        print(function.__name__, waits(function, x))
+
+
+def which_linear_algebra_waits():
+    """solve and inv do not wait, svd does."""
+    a, b = cp.eye(3), cp.ones(3)
+    cp.cuda.Device().synchronize()
+    print(waits(lambda: a @ a), waits(lambda: cp.linalg.solve(a, b)),
+          waits(lambda: cp.linalg.inv(a)), waits(lambda: cp.linalg.svd(a)))
 
 
 def asarray_does_not_wait():

@@ -69,6 +69,7 @@ def setitem(array: ndarray, index: object, value: object) -> None:
     masks = [part for part in parts if isinstance(part, ndarray) and part.dtype.kind == "b"]
     scalar = not isinstance(value, ndarray) or value.ndim == 0
     if len(parts) == 1 and masks and scalar and masks[0].shape == array.shape:
+        core._wait()  # as the real library does
         mask = masks[0]._view
         source = value._view if isinstance(value, ndarray) else np.asarray(value)
         dtype = array.dtype

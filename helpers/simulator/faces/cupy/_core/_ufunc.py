@@ -254,7 +254,7 @@ class ufunc:  # noqa: N801 -- the library's name
         self._at(a, indices, b)
 
 
-ufunc.__module__ = "cupy"
+ufunc.__module__ = "cupy._core._kernel"
 
 
 class _Converted:

@@ -240,6 +240,9 @@ class Module:
             return self._module.kernel(name)
         except engine.KernelNotFound:
             raise driver._error("CUDA_ERROR_NOT_FOUND") from None
+        except engine.CompileError as error:  # too many bytes of parameters
+            source = self._module.source
+            raise compiler.CompileException(str(error), source, name, (), "nvrtc") from None
 
     def get_function(self, name: str) -> Function:
         """A kernel by its name."""
