@@ -34,6 +34,8 @@ def no_gpu(monkeypatch):
     """A machine without a GPU, whose path and modules are put back afterwards."""
     monkeypatch.setattr(backend, "find_gpu", lambda: None)
     monkeypatch.setattr(sys, "path", list(sys.path))
+    for name in [name for name in sys.modules if name.split(".")[0] in ("cupy", "pycuda")]:
+        monkeypatch.delitem(sys.modules, name)  # on a GPU machine the real ones
     monkeypatch.delenv("COURSE_BACKEND", raising=False)
     monkeypatch.setattr(backend, "_started", None)
 

@@ -486,3 +486,12 @@ def stack_and_concatenate():
     Attempt(lambda: gpuarray.stack((a, b)))
     Attempt(lambda: gpuarray.logical_and(a, b))
     Attempt(lambda: (a.any(), b.all()))
+
+
+def unsigned_subtraction():
+    """Differences of unsigned integers: the factor -1 does not fit their type, struct.error."""
+    x = gpuarray.to_gpu(np.arange(3, dtype=np.uint8))
+    try:
+        print(x - x)
+    except Exception as error:
+        print(f"{type(error).__module__}.{type(error).__name__}")

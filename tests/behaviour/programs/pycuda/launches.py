@@ -14,7 +14,9 @@ __global__ void where(int* x) {
         + threadIdx.x;
     x[i] = 1000 * blockIdx.y + 100 * blockIdx.x + 10 * threadIdx.y + threadIdx.x;
 }
-__global__ void shape(int* x) { x[0] = blockDim.x; x[1] = blockDim.y; x[2] = blockDim.z;
+__global__ void shape(int* x) {
+    if (threadIdx.x || blockIdx.x || blockIdx.y || blockIdx.z) return;
+    x[0] = blockDim.x; x[1] = blockDim.y; x[2] = blockDim.z;
     x[3] = gridDim.x; x[4] = gridDim.y; x[5] = gridDim.z; }
 __global__ void axpy(float a, const float* x, float* y) {
     y[threadIdx.x] += a * x[threadIdx.x]; }
