@@ -198,6 +198,18 @@ def test_an_instance_of_a_template():
     assert report.counts.global_load_sectors == 8
 
 
+def test_variables_of_the_module_can_be_given():
+    code = """__constant__ float w[4]; __device__ int calls;
+extern "C" __global__ void weigh(float* y) { y[threadIdx.x] = w[threadIdx.x]; calls = 1; }"""
+    weights = np.arange(4, dtype=np.float32)
+    report = inspect(kernel(code, "weigh"), 1, 4, [np.zeros(4, np.float32)],
+                     variables={"w": weights})  # fmt: skip
+    np.testing.assert_array_equal(report.arrays["y"], weights)
+    assert report.counts.global_load_requests == 0  # constant memory is counted apart
+    with pytest.raises(ValueError, match="w has 16 bytes in the source, and the value given has 4"):
+        inspect(kernel(code, "weigh"), 1, 4, [weights], variables={"w": np.float32(1)})
+
+
 def test_an_engine_kernel_and_its_options():
     module = engine.compile('extern "C" __global__ void set(int* x) { x[0] = N; }', ["-DN=7"])
     report = inspect(module.kernel("set"), 1, 1, [np.zeros(1, np.int32)])

@@ -29,6 +29,12 @@ def _host_array(value: object) -> tuple[np.ndarray, int] | None:
     return _laid_out(values, tuple(strides)), interface["data"][0]
 
 
+def as_host(value: object) -> np.ndarray:
+    """The values of a device array, a host array or a scalar."""
+    found = _host_array(value)
+    return np.asarray(value) if found is None else found[0]
+
+
 def _bytes_of(allocation: object) -> tuple[np.ndarray, int]:
     """Memory from PyCUDA's `mem_alloc`: it has a size but no type."""
     driver = sys.modules["pycuda.driver"]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 from matplotlib.patches import Rectangle
 
-from ..draw.style import COLOURS, FAINT, INK, SHADES, style
+from ..draw.style import FAINT, INK, SHADES, style
 
 # One a warp: stronger shades first, dark text stays legible on all of them.
 FILLS = (SHADES[1], SHADES[3], SHADES[2], SHADES[5], SHADES[0], SHADES[4])
-EDGES = (COLOURS[1], COLOURS[2], COLOURS[4], COLOURS[5], COLOURS[0], COLOURS[3])
 ROW = 8  # sectors beside each other
 CELL = 0.42  # inches: height of a row of sectors
 MOST_WORDS = 8  # words of one bank that are drawn
@@ -124,7 +123,7 @@ def _draw_warp(axes, part: dict, y: float, size: int, k: int) -> None:
                 )  # fmt: skip
         axes.add_patch(
             Rectangle((x + 0.03, top + 0.08), 0.94, 0.19, facecolor="none",
-                      edgecolor=EDGES[k % len(EDGES)], linewidth=1.3)
+                      edgecolor=INK, linewidth=1)
         )  # fmt: skip
         axes.text(x + 0.05, top + 0.07, f"{offset:,}", fontsize=5.6, va="bottom", color=INK)
 
@@ -165,7 +164,7 @@ def _draw_banks(access, samples) -> None:
                 axes.add_patch(
                     Rectangle((bank + 0.04, y + unit * n + 0.01), 0.92, unit - 0.03,
                               facecolor=FILLS[k % len(FILLS)],
-                              edgecolor=EDGES[k % len(EDGES)], linewidth=0.8)
+                              edgecolor=INK, linewidth=0.8)
                 )  # fmt: skip
                 axes.text(bank + 0.5, y + unit * (n + 0.48), str(lanes[0]), ha="center",
                           va="center", fontsize=6.5,
@@ -185,7 +184,7 @@ def _draw_banks(access, samples) -> None:
 
 
 def _fit(text: str) -> str:
-    return text if len(text) <= 96 else text[:93] + "..."
+    return text if len(text) <= 92 else text[:89] + "..."
 
 
 def _caption(access, sample) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from .arguments import Arguments
+from .arguments import Arguments, as_host
 from .elementwise import as_launch
 from .sources import Source, find_source, parameter_names
 
@@ -43,6 +43,7 @@ def inspect(
     predict: Mapping[str, float] | None = None,
     *,
     unwritten: Sequence[str] = (),
+    variables: Mapping[str, object] | None = None,
     time_limit: float = 20.0,
 ) -> Report:
     """Run a kernel in the simulator with all checks and counters on, also where there is a GPU.
@@ -64,6 +65,9 @@ def inspect(
     unwritten : sequence of str
         Parameters whose arrays hold nothing yet: a read of what the kernel did not write first is
         then a fault. All other arrays count as written.
+    variables : dict, optional
+        Values for the module's ``__constant__`` and ``__device__`` variables, by name: arrays or
+        NumPy scalars. The others begin as the source says, whatever the kernel's own module holds.
     time_limit : float
         Seconds.
 
@@ -103,16 +107,28 @@ def inspect(
     arguments = Arguments(engine, list(args), names, tuple(unwritten))
     report = Report(source, _triple(grid), _triple(block), predict or {})
     try:
-        _run(engine, compiled, arguments, report, shared, time_limit)
+        values = {name: as_host(value) for name, value in (variables or {}).items()}
+        _run(engine, compiled, arguments, values, report, shared, time_limit)
         report.arrays = arguments.results()
     finally:
         arguments.free()
     return report
 
 
-def _run(engine, compiled, arguments, report: Report, shared: int, time_limit: float) -> None:
+def _run(
+    engine, compiled, arguments: Arguments, variables: dict, report: Report, shared: int,
+    time_limit: float,
+) -> None:  # fmt: skip
     def attempt(one_worker: bool = False, **off: bool) -> Exception | None:
         values = arguments.copy_in()
+        for name, value in variables.items():
+            place = compiled.module.variable(name)
+            if value.nbytes != place.nbytes:
+                raise ValueError(
+                    f"variables: {name} has {place.nbytes:,} bytes in the source, and the value "
+                    f"given has {value.nbytes:,}"
+                )
+            engine.copy_to_device(place.address, value)
         try:
             with engine.checks(True), engine.checks(**off):
                 report.counts = compiled.launch(

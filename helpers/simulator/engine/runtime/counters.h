@@ -7,16 +7,16 @@
 // time of the warp's other lanes. Where lanes go through a loop unequally often, the later rounds
 // are requests of fewer lanes, as on a GPU.
 //
-// A build for counting calls the functions at the end of this file where other instrumented
-// builds call those of hooks.h: what is not counted costs nothing.
+// A build for counting calls the functions of counted_hooks.h where other instrumented builds call
+// those of hooks.h: their accesses cost what they cost before.
 #pragma once
 #include "threads.h"
 
-static const uint32_t kCount = 1u << 16;  // among a job's checks: count as well
+// Among a job's checks, but none of them.
+static const uint32_t kCount = 1u << 16;
+static const uint32_t kOneWorker = 1u << 17;  // the blocks in order, one after another
 
 enum Space : int32_t { kInGlobal = 0, kInShared = 1, kInModule = 2 };
-
-static const uint32_t kOneWorker = 1u << 17;  // the blocks in order, one after another
 
 // One instruction of the kernel. native.py mirrors it.
 struct CounterRow {
