@@ -177,12 +177,24 @@ def test_an_image_loads_where_the_source_includes_headers(drv):
     assert x[0] == np.inf
 
 
-def test_memory_is_named_by_the_kernels_parameter_only_once(drv, gpuarray):
+def test_memory_is_named_by_the_parameter_of_its_last_kernel(drv, gpuarray):
     g = gpuarray.zeros(4, np.float32)
-    code = "__global__ void k(float* first, float* second) { second[0] = first[0]; }"
-    source_module(code).get_function("k")(g, g, block=(1, 1, 1))
+    code = "__constant__ float w[2]; __global__ void NAME(float* NAME) { NAME[0] = w[1]; }"
+    for name in ("first", "second"):
+        module = source_module(code.replace("NAME", name))
+        module.get_function(name)(g, block=(1, 1, 1))
+        assert engine.lookup(g.ptr).name == name
+        assert engine.lookup(module.get_global("w")[0]).name == "w"
     drv.Context.synchronize()
-    assert engine.lookup(g.ptr).name == "first"
+
+
+def test_a_modules_variable_keeps_its_name(drv):
+    code = "__device__ int counter; __global__ void k(int* x) { atomicAdd(x, counter); }"
+    module = source_module(code)
+    address, _ = module.get_global("counter")
+    module.get_function("k")(np.uintp(address), block=(1, 1, 1))
+    drv.Context.synchronize()
+    assert engine.lookup(address).name == "counter"
 
 
 # arrays
