@@ -4,6 +4,7 @@ from . import draw
 from .backend import describe_machine, size, start
 from .errors import show_error
 from .timing import bench, ceiling, compare, peak_bytes
+from .traffic import traffic
 
 __all__ = [
     "bench",
@@ -15,4 +16,5 @@ __all__ = [
     "show_error",
     "size",
     "start",
+    "traffic",
 ]
