@@ -96,7 +96,7 @@ WRONG = {
                      "bias_gelu"), "only to float32's precision"),
         (elementwise("float32 x, float32 bias", "float32 y", "y = x + bias", "bias_gelu"),
          "values are wrong"),
-        (elementwise("T x", "T y", "y = x", "bias_gelu"), "Wrong number of arguments"),
+        (elementwise("T x", "T y", "y = x", "bias_gelu"), "Out shape is mismatched"),
         (cp.RawKernel(DECAY, "decay"), "expected an ElementwiseKernel, got a RawKernel"),
         (DECAY, "expected an ElementwiseKernel, got a str"),
     ],
@@ -113,22 +113,22 @@ WRONG = {
     "piecewise": [
         (elementwise("T x, raw T edges, raw T slopes", "T y", """
             int piece = 0;
-            for (int k = 0; k < n; k++) piece += edges[k] <= x;
+            for (int k = 0; k < i + 9; k++) piece += edges[k] <= x;
             y = slopes[piece] * x""", "piecewise"), "an access outside an array"),
         (elementwise("T x, T edges, T slopes", "T y", "y = x * slopes", "piecewise"),
          "could not be broadcast"),
     ],
     "log_sum_exp": [
         (cp.ReductionKernel("float32 x", "float32 y", "expf(x)", "a + b", "y = logf(a)", "0",
-                            "log_sum_exp"), "expected 102.06"),
+                            "log_sum_exp"), "got inf"),
         (log_sum_exp(BRANCHES.replace("a.m, a.s", "a.m, a.m")), "values are wrong"),
     ],
     "leaky_view": [
-        (LEAKY_VIEW.replace("y[i * columns + j]", "y[i * r + j * c]"), "leaky_view makes"),
+        (LEAKY_VIEW.replace("y[i * columns + j]", "y[i * r + j * c]"), "values are wrong"),
         (LEAKY_VIEW.replace("long long r, long long c", "int r, int c"), "your leaky_view takes"),
     ],
     "pair_index": [
         (PAIR_INDEX.replace("row * n", "i[t] * n"), "n=50000"),
-        (PAIR_INDEX.replace("t < count", "t < n"), "an access outside an array"),
+        (PAIR_INDEX.replace("t < count", "t < n"), "values are wrong"),
     ],
 }
