@@ -16,6 +16,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from ..errors import message
+from ..timing import _is_simulator as is_simulator
 from .task import Refusal, Task, Verdict, a, is_stub
 
 KINDS = {
@@ -193,11 +194,43 @@ def on_device(x: np.ndarray) -> Any:
 
 
 def launch(kernel: Any, grid: tuple, block: tuple, args: tuple) -> None:
-    """Launch a raw kernel and wait for it."""
+    """Launch a raw kernel and wait for it; on a GPU it is tried out in the simulator first.
+
+    A fault there costs a sentence; on the GPU it would pass unseen, or end all work.
+    """
     import cupy
 
+    rehearse(kernel, grid, block, args)
     kernel(grid, block, args)
     cupy.cuda.get_current_stream().synchronize()
+
+
+def apply(kernel: Any, *arrays: Any) -> np.ndarray:
+    """What an ElementwiseKernel makes of these arrays, tried out in the simulator on a GPU."""
+    rehearse(kernel, None, None, arrays)
+    return kernel(*arrays).get()
+
+
+def rehearse(kernel: Any, grid: tuple | None, block: tuple | None, args: tuple) -> None:
+    """On a GPU, run the kernel on copies of its arguments in the simulator, and raise its faults.
+
+    Does nothing where the simulator runs anyway, or where it finds no compiler.
+    """
+    import cupy
+
+    from .. import inspect
+    from ..simulator import engine
+
+    if is_simulator(cupy):
+        return
+    try:
+        engine.find_compiler()
+    except engine.CompilerNotFound:
+        return
+    try:
+        inspect(kernel, grid, block, args).raise_fault()
+    except engine.CompileError:
+        pass  # the GPU's own compiler says what is wrong
 
 
 def blank(shape: int | tuple[int, ...], dtype: object) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .kernel import KernelTask, Recipe, blank, launch, on_device
+from .kernel import KernelTask, Recipe, apply, blank, launch, on_device
 from .task import Case, Mistake, Outcome, difference
 
 # 1. bias + GELU
@@ -161,7 +161,7 @@ def _piecewise_cases() -> list[Case]:
 
 piecewise = KernelTask(
     "piecewise", _piecewise, _piecewise_cases, kind="elementwise",
-    run=lambda kernel, *case: kernel(*map(on_device, case)).get(),
+    run=lambda kernel, *case: apply(kernel, *map(on_device, case)),
     mistakes=[
         Mistake("an x on an edge counted to the piece on its left: the edge belongs to the right",
                 _elementwise(PIECEWISE, "piecewise", ("<= x", "< x"))),
