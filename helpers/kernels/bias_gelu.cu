@@ -1,18 +1,17 @@
 // GELU(x + bias) for rows of `columns` floats, in one pass (the tanh form: arXiv 1606.08415).
-// x and y count float4s: 16 bytes a load keep enough of memory in flight. `columns` is a multiple
-// of 4, so that a float4 never spans two rows; start and length of x are multiples of 16 bytes.
+// x, bias and y are read and written as float4s, 16 bytes at a time, so that a thread keeps four
+// times as much of memory busy. Start and length of each array are multiples of 16 bytes, and
+// `columns` is a multiple of 4: a float4 never spans two rows. `n` counts the float4s of x.
 
-__device__ __forceinline__ float gelu(float z) {
-    // 0.5 * (1 + tanh(u)) is 1 / (1 + exp(-2 * u)): one exponential and one division.
-    float u2 = 1.5957691216057308f * z * (1.0f + 0.044715f * z * z);
-    return __fdividef(z, 1.0f + __expf(-u2));
+__device__ float gelu(float z) {
+    return 0.5f * z * (1.0f + tanhf(0.7978845608f * (z + 0.044715f * z * z * z)));
 }
 
-extern "C" __global__ void bias_gelu(const float4* __restrict__ x, const float4* __restrict__ bias,
-                                     float4* __restrict__ y, unsigned columns, unsigned n) {
-    unsigned step = gridDim.x * blockDim.x, quads = columns / 4;
-    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
-        float4 v = x[i], b = bias[i % quads];
+extern "C" __global__ void bias_gelu(const float4* x, const float4* bias, float4* y,
+                                     unsigned columns, unsigned n) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        float4 v = x[i], b = bias[i % (columns / 4)];
         y[i] = make_float4(gelu(v.x + b.x), gelu(v.y + b.y), gelu(v.z + b.z), gelu(v.w + b.w));
     }
 }
