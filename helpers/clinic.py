@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -19,7 +20,7 @@ import numpy as np
 from . import backend, kernels
 from .inspect import Report, inspect
 
-RECORDED = Path(__file__).parent / "data" / "recorded"
+RECORDED = Path(__file__).parent / "data" / "recorded" / "clinic"
 KINDS = ("out of bounds", "race", "barrier", "uninitialised", "misaligned")
 # The simulator's names of faults, by the clinic's kinds.
 FAULTS = {
@@ -232,10 +233,22 @@ def _one(name: str, tool: str | None, pool: bool) -> dict:
         said = [line.removeprefix("=========").strip() for line in lines
                 if line.startswith("=========")]
         summary = [line for line in said if "SUMMARY" in line]
-        said = [line for line in said if line and "Host Frame" not in line
-                and not line.startswith(("COMPUTE-SANITIZER", "Saved host", "Device Frame"))]
-        answer = {"summary": summary[-1] if summary else done.stderr[-300:], "said": said[:8]}
+        answer = {"summary": summary[-1] if summary else done.stderr[-300:],
+                  "said": shortened(said)}
     return answer
+
+
+def shortened(said: Sequence[str]) -> list[str]:
+    """What compute-sanitizer says of its first finding, without addresses and file names."""
+    kept = []
+    for line in said:
+        finding = line.startswith(("Invalid", "Uninit", "Barrier", "Error:", "Warning:"))
+        if kept and finding:
+            break
+        if kept or finding:
+            kept.append(re.sub(r"[0-9a-f]{40}\.cubin\.cu", "kernel.cu", line))
+    return [line for line in kept if line.startswith(("at ", "by ", "and Read", "and Write"))
+            or line is kept[0]]
 
 
 def record(path: Path) -> None:
@@ -259,6 +272,29 @@ def record(path: Path) -> None:
         key = "plain" if tool is None else tool + (" with CuPy's pool" if pool else "")
         content["patients"].setdefault(name, {})[key] = answer
     path.write_text(json.dumps(content, indent=1) + "\n")
+
+
+def recorded(name: str = "nvidia-h200") -> str:
+    """What was recorded of all patients on one GPU, as a table."""
+    content = json.loads((RECORDED / f"{name}.json").read_text())
+    rows = [("patient", "kind", "right", "the GPU reports", "compute-sanitizer reports")]
+    for patient in PATIENTS.values():
+        said = content["patients"][patient.name]
+        plain = said["plain"]
+        error = re.search(r"cuda\w+|no end.*", plain.get("error", "nothing"))
+        tools = [tool for tool in TOOLS if said.get(tool, {}).get("said")]
+        hidden = ", not in CuPy's pool" if tools == ["memcheck"] and \
+            not said["memcheck with CuPy's pool"]["said"] else ""
+        rows.append((patient.name, patient.kind,
+                     f"{plain['right']} of {plain['launches']}" if "right" in plain else "-",
+                     error.group() if error else "nothing",
+                     (", ".join(tools) or "nothing") + hidden))
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+             for row in rows]
+    heading = (f"Recorded on {content['gpu']} ({content['date']}, {content['cupy']}, "
+               f"compute-sanitizer {content['compute-sanitizer'].split()[1]})")
+    return "\n".join([heading, "", *lines])
 
 
 if __name__ == "__main__":

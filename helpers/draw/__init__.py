@@ -6,7 +6,8 @@ from .contraction import einsum
 from .digits import attention, digits
 from .gpu import latency, launch, occupancy, warps, waves
 from .indexing import indexing
+from .lanes import shuffles
 from .layout import memory
 
 __all__ = ["attention", "bars", "broadcast", "digits", "einsum", "indexing", "latency", "launch",
-           "memory", "occupancy", "roof", "warps", "waves"]
+           "memory", "occupancy", "roof", "shuffles", "warps", "waves"]

@@ -3,7 +3,7 @@
 // into 32 banks. A block of 32 x ROWS threads, so that each thread moves 32 / ROWS floats.
 
 #ifndef ROWS
-#define ROWS 8
+#define ROWS 4
 #endif
 
 extern "C" __global__ void transpose(const float* x, float* y, int rows, int columns) {

@@ -1,13 +1,8 @@
 // Transposes a table of floats through tiles of 64 x 64 in shared memory, 16 bytes at a time; rows
-// and columns are multiples of 64. A block of 16 x 16 threads, four float4s each. PAD floats stand
-// behind each row of the tile.
-
-#ifndef PAD
-#define PAD 1
-#endif
+// and columns are multiples of 64. A block of 16 x 16 threads, each with four float4s under way.
 
 extern "C" __global__ void transpose(const float4* x, float4* y, int rows, int columns) {
-    __shared__ float tile[64][64 + PAD];
+    __shared__ float tile[64][65];
     int tx = threadIdx.x, ty = threadIdx.y;
     const float4* from = x + ((size_t)64 * blockIdx.y * columns + 64 * blockIdx.x) / 4;
     float4 v[4];
