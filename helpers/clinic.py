@@ -101,7 +101,7 @@ def _past_the_end(rng: np.random.Generator) -> tuple[list, int]:
 
 
 def _neighbours(rng: np.random.Generator) -> tuple[list, int]:
-    n = 1000 if rng.random() < 0.7 else 960  # 15 whole tiles
+    n = (1000, 960)[rng.integers(2)]  # 960: whole tiles only
     return [_floats(rng, n), np.zeros(n, np.float32), np.int32(n)], 1
 
 
