@@ -15,7 +15,7 @@ import os
 import threading
 
 from cupy_backends.cuda.api import _contexts as _driver
-from cupy_backends.cuda.api import _errors
+from cupy_backends.cuda.api import _errors, runtime
 
 from helpers.simulator import engine
 
@@ -25,7 +25,6 @@ _LAUNCH_ERRORS = {"CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "CUDA_ERROR_LAUNCH_FAILE
 _RUNTIME_ERRORS = {"CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_FILE_NOT_FOUND", "CUDA_ERROR_UNKNOWN",
                    "CUDA_ERROR_NOT_READY"}
 _TEXTS = {name: text for name, (_, text) in _errors.DRIVER.items()}
-NAME = "CPU (course simulator)"
 
 
 class Error(Exception):
@@ -287,7 +286,7 @@ class Device:
 
     def name(self) -> str:
         """What it is called."""
-        return NAME
+        return runtime._NAME
 
     def compute_capability(self) -> tuple[int, int]:
         """What it can do."""
@@ -302,13 +301,12 @@ class Device:
         return "0000:00:00.0"
 
     def get_attribute(self, attribute: int) -> int:
-        """The value of a member of ``device_attribute``."""
-        number = int(attribute)
-        if number == _enums.device_attribute.MULTIPROCESSOR_COUNT:
-            return engine.limits.worker_count()
-        if number not in _enums.DEVICE_VALUES:
+        """The value of a member of ``device_attribute``; 0 for what the simulator lacks."""
+        values = dict.fromkeys(map(int, _enums.device_attribute.values), 0)
+        values.update(runtime._attributes().values())
+        if int(attribute) not in values:
             raise failed("cuDeviceGetAttribute", "CUDA_ERROR_INVALID_VALUE")
-        return _enums.DEVICE_VALUES[number]
+        return values[int(attribute)]
 
     def get_attributes(self) -> dict:
         """All attributes by member."""

@@ -1,6 +1,8 @@
 # ruff: noqa: F401 (names that PyCUDA has here)
 """The driver's interface, which in PyCUDA is compiled."""
 
+from helpers.simulator import engine
+
 from ._contexts import (
     Context,
     Device,
@@ -76,13 +78,14 @@ from ._streams import Event, Stream
 
 
 def get_version() -> tuple[int, int, int]:
-    """The version of CUDA that it was built for."""
-    return (12, 8, 0)
+    """The version of CUDA whose language the simulator takes."""
+    version = engine.limits.CUDA_VERSION
+    return version // 1000, version % 1000 // 10, 0
 
 
 def get_driver_version() -> int:
-    """The version of CUDA that the driver is for."""
-    return 12080
+    """The same as one number."""
+    return engine.limits.CUDA_VERSION
 
 
 def initialize_profiler(*arguments: object) -> None:

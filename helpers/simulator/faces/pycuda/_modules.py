@@ -193,7 +193,7 @@ class Function:
         buffer = buffer.ljust(kernel.parameter_bytes, b"\xcd")
         for name, address in zip(self._names, pointers):
             found = engine.lookup(address) if address else None
-            if found is not None and found.name is None:
+            if found is not None and name and not found.is_variable:
                 found.name = name
         try:
             queue.launch(kernel, grid, block, buffer, int(shared), keep)
