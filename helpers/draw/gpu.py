@@ -225,8 +225,9 @@ def latency(warps: int, work: int = 2, wait: int = 14, cycles: int = 48) -> None
                  edge=INK if used else FAINT, height=0.74)
         axes.text(0, warps + 1.1, f"cycle 0 to {cycles - 1}", va="top", fontsize=8)
         plt.show()
-    print(f"{warps} warp{'s' if warps > 1 else ''}, each {work} cycles of work and {wait} of waiting: the scheduler issues"
-          f" in {busy} of {cycles} cycles.")
+    several = "s" if warps > 1 else ""
+    print(f"{warps} warp{several}, each {work} cycles of work and {wait} of waiting: the scheduler"
+          f" issues in {busy} of {cycles} cycles.")
 
 
 @dataclass(frozen=True)
@@ -316,5 +317,7 @@ def occupancy(block: int, registers: int = 32, shared: int = 0, gpu: str = "H200
         axes.axvline(live, color=INK, linestyle="--", linewidth=1)
         plt.show()
     threads = live * math.ceil(block / WARP) * WARP
-    print(f"{gpu}: {live} block{'s' if live > 1 else ''} of {block} threads at a time, limited by {' and '.join(reasons)}:"
+    several = "s" if live > 1 else ""
+    print(f"{gpu}: {live} block{several} of {block} threads at a time, limited by"
+          f" {' and '.join(reasons)}:"
           f" {threads} of {limits.threads} threads, occupancy {threads / limits.threads:.0%}.")
