@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
+from ..draw.layout import owner_of
 from ..errors import message
 from ..timing import _is_simulator as is_simulator
 from .task import Refusal, Task, Verdict, a, is_stub
@@ -190,21 +191,17 @@ def _compiler_says(log: str) -> str:
 
 
 def on_device(x: np.ndarray) -> Any:
-    """`x` on the device with the strides that it has here; `cupy.asarray` would drop them."""
+    """`x` on the device with the strides that it has here; `cupy.asarray` would drop them.
+
+    Of a view, all of its owner's memory is there too, as on a real device.
+    """
     import cupy
 
-    if x.flags.c_contiguous:
+    if x.flags.c_contiguous and x.base is None or not x.size:
         return cupy.asarray(x)
-    low, high = byte_bounds(x)
-    memory = np.zeros(high - low, np.uint8)
-    offset = x.__array_interface__["data"][0] - low
-    same = np.ndarray(x.shape, x.dtype, memory, offset, x.strides)
-    if 0 not in x.strides:  # a broadcast array repeats what is there once
-        same[...] = x
-    else:
-        once = tuple(slice(1) if step == 0 else slice(None) for step in x.strides)
-        same[once] = x[once]
-    there = cupy.asarray(memory)
+    owner = owner_of(x)
+    there = cupy.asarray(owner.ravel(order="K").view(np.uint8))
+    offset = x.__array_interface__["data"][0] - byte_bounds(owner)[0]
     return cupy.ndarray(x.shape, x.dtype, there.data + offset, x.strides)
 
 
