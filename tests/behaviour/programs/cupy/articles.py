@@ -1,4 +1,4 @@
-"""What articles 002 and 003 of the course's claims show of CuPy: our own programs, use and misuse."""
+"""Programs after articles 002 and 003, which the course corrects: CuPy used and misused."""
 
 import cupy as cp
 import numpy as np
