@@ -125,7 +125,7 @@ WRONG = {
         (log_sum_exp(BRANCHES.replace("a.m, a.s", "a.m, a.m")), "values are wrong"),
     ],
     "leaky_view": [
-        (LEAKY_VIEW.replace("y[i * columns + j]", "y[i * r + j * c]"), "an access outside"),
+        (LEAKY_VIEW.replace("y[i * columns + j]", "y[i * r + j * c]"), "leaky_view makes"),
         (LEAKY_VIEW.replace("long long r, long long c", "int r, int c"), "your leaky_view takes"),
     ],
     "pair_index": [
