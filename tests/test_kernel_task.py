@@ -38,6 +38,8 @@ def test_source_and_kernel_are_the_same_answer():
 
 @pytest.mark.parametrize("simulator", [True, False])
 def test_a_fault_names_line_kernel_and_kind(simulator, monkeypatch):
+    if simulator and helpers.backend._started.name == "cuda":
+        pytest.skip("this machine has a GPU: faults are found by a rehearsal")
     monkeypatch.setattr(kernels, "is_simulator", lambda cupy: simulator)
     verdict = TWICE.judge(DOUBLE.replace("i < n", "i < n + 1"))
     assert verdict.state == "no"
@@ -53,7 +55,7 @@ def test_a_kernel_that_writes_nothing_does_not_profit_from_old_memory():
 
 def test_a_kernel_that_does_not_compile_gets_the_compilers_first_line():
     text = TWICE.judge(DOUBLE.replace("2 * x[i]", "2 * z[i]")).text
-    assert 'it does not compile: kernel.cu(4): error: identifier "z" is undefined.' in text
+    assert 'it does not compile: line 4: identifier "z" is undefined.' in text
 
 
 def test_an_endless_stub_is_not_compiled():
