@@ -4,7 +4,7 @@ from . import draw
 from .backend import describe_machine, size, start
 from .errors import show_error
 from .timing import bench, ceiling, compare, peak_bytes
-from .traffic import traffic
+from .transfers import traffic
 
 __all__ = [
     "bench",

@@ -3,8 +3,20 @@
 from .broadcasting import broadcast
 from .charts import bars, roof
 from .contraction import einsum
+from .device import cost, launches
 from .digits import attention, digits
 from .indexing import indexing
 from .layout import memory
 
-__all__ = ["attention", "bars", "broadcast", "digits", "einsum", "indexing", "memory", "roof"]
+__all__ = [
+    "attention",
+    "bars",
+    "broadcast",
+    "cost",
+    "digits",
+    "einsum",
+    "indexing",
+    "launches",
+    "memory",
+    "roof",
+]

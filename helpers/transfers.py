@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from types import FrameType, ModuleType
 
+from . import backend
 from .timing import _cupy, _synchronize
 
-PATIENCE = 0.15  # seconds that a gate holds the device back before the host counts as waiting
+PATIENCE = 0.1  # seconds in one and the same call after which the host counts as waiting
 TO_DEVICE = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
 TO_HOST = ("get", "item", "tolist", "__float__", "__int__", "__bool__", "__complex__",
            "__repr__", "__str__", "__format__")
@@ -72,16 +73,34 @@ def _copies(sizes: list[int]) -> str:
     return f"{len(sizes)} ({sum(sizes):,} B)" if sizes else ""
 
 
+def _in_the_simulators_pool(frame: FrameType | None) -> bool:
+    """Whether the simulator waits to give memory out again, where a GPU's pool never waits."""
+    pool = str(backend.FACES / "cupy" / "cuda" / "memory.py")
+    while frame is not None:
+        if frame.f_code.co_filename == pool:
+            return True
+        frame = frame.f_back
+    return False
+
+
 class _Gate:
-    """Holds the device's queue until the host opens it, or has waited too long for that."""
+    """Holds the device's queue until the host opens it, or is seen to be stuck behind it."""
 
-    def __init__(self, stream: object, patience: float) -> None:
+    def __init__(self, stream: object) -> None:
         self._open, self.waited_for = threading.Event(), False
-        stream.launch_host_func(self._hold, patience)
+        self._host = threading.get_ident()
+        stream.launch_host_func(self._hold, None)
 
-    def _hold(self, patience: float) -> None:
-        if not self._open.wait(patience):
-            self.waited_for = True
+    def _hold(self, argument: None) -> None:
+        place, since = None, perf_counter()
+        while not self._open.wait(PATIENCE / 5):
+            frame = sys._current_frames().get(self._host)
+            now = (id(frame), frame.f_lasti if frame else None)
+            if now != place:  # Python goes on, however slowly
+                place, since = now, perf_counter()
+            elif perf_counter() - since > PATIENCE:
+                self.waited_for = not _in_the_simulators_pool(frame)
+                return
 
     def open(self) -> bool:
         """Let the device go on; True where the host had to wait for it meanwhile."""
@@ -116,18 +135,18 @@ def traffic(function: Callable, *args: object) -> Traffic:
     -----
     *Waits* are observed, from outside: before each line a gate is put into the current stream's
     queue. A line that only adds work behind it comes to its end, and the gate opens. A line that
-    waits for the device is stuck until the gate gives up, and is counted, whoever asked for the
-    wait. *Copies* are those that your code asks for, by `asarray`, `get`, `float` and the like;
-    what a library copies inside its own functions is not seen, only that it waits.
+    waits for the device is stuck until the gate notices it (Python has been in one call for a
+    tenth of a second), gives up, and is counted, whoever asked for the wait. *Copies* are those
+    that your code asks for, by `asarray`, `get`, `float` and the like; what a library copies inside
+    its own functions is not seen, only that it waits.
     """
     code = getattr(function, "__code__", None)
     if code is None:
         raise TypeError(f"traffic() follows the lines of a Python function; {function!r} has none.")
     cupy = _cupy()
-    begin = perf_counter()
     function(*args)  # compiles kernels and fills the memory pool, which could wait too
     _synchronize()
-    watch = _Watch(cupy, code, max(PATIENCE, min(2 * (perf_counter() - begin), 10 * PATIENCE)))
+    watch = _Watch(cupy, code)
     with _observed(cupy, watch.copied):
         before = sys.gettrace()
         sys.settrace(watch.on_call)
@@ -143,8 +162,8 @@ def traffic(function: Callable, *args: object) -> Traffic:
 class _Watch:
     """Follows the lines of one call, with a gate in front of each."""
 
-    def __init__(self, cupy: ModuleType, code: object, patience: float) -> None:
-        self._cupy, self._code, self._patience = cupy, code, patience
+    def __init__(self, cupy: ModuleType, code: object) -> None:
+        self._cupy, self._code = cupy, code
         self._frame: FrameType | None = None
         self._gate: _Gate | None = None
         self._number = code.co_firstlineno
@@ -161,7 +180,7 @@ class _Watch:
             self.close()
         if event == "line":
             self._number = frame.f_lineno
-            self._gate = _Gate(self._cupy.cuda.get_current_stream(), self._patience)
+            self._gate = _Gate(self._cupy.cuda.get_current_stream())
         return self._on_line
 
     def _line(self) -> Line:
