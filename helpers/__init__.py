@@ -3,6 +3,8 @@
 from . import draw
 from .backend import describe_machine, size, start
 from .errors import show_error
+from .inspect import inspect
+from .printing import device_output
 from .timing import bench, ceiling, compare, peak_bytes
 from .transfers import traffic
 
@@ -11,7 +13,9 @@ __all__ = [
     "ceiling",
     "compare",
     "describe_machine",
+    "device_output",
     "draw",
+    "inspect",
     "peak_bytes",
     "show_error",
     "size",

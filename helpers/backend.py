@@ -199,6 +199,9 @@ def start(needs: str | None = None) -> Backend:
     else:
         _use_simulator()
         _started = Backend("simulator", gpu, _simulator_line(gpu))
+    from .inspect.sources import record_sources
+
+    record_sources(needs)
     print(_started.line)
     return _started
 

@@ -1,7 +1,10 @@
 """The helpers behind the NumPy lessons: backend, timing, drawing, errors."""
 
+import importlib.util
 import json
+import sys
 import time
+import types
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -26,20 +29,56 @@ H200 = Gpu("NVIDIA H200", (9, 0), 150_000_000_000, (13, 0))
 # backend
 
 
-def test_start_without_a_gpu_says_what_comes_next(monkeypatch, capsys):
+@pytest.fixture
+def no_gpu(monkeypatch):
+    """A machine without a GPU, whose path and modules are put back afterwards."""
     monkeypatch.setattr(backend, "find_gpu", lambda: None)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for name in [name for name in sys.modules if name.split(".")[0] in ("cupy", "pycuda")]:
+        monkeypatch.delitem(sys.modules, name)  # on a GPU machine the real ones
     monkeypatch.delenv("COURSE_BACKEND", raising=False)
+    monkeypatch.setattr(backend, "_started", None)
+
+
+def test_start_without_a_gpu_switches_the_simulator_on(no_gpu, capsys):
     first, second = helpers.start(), helpers.start()
-    assert first == second and first.name == "none"
+    assert first == second and first.name == "simulator"
     printed = capsys.readouterr().out
     assert printed == 2 * (first.line + "\n")
-    assert "no CUDA GPU" in printed and "simulator" in printed
+    assert "simulator" in printed and "no CUDA GPU" in printed
+    assert sys.path.count(str(backend.FACES)) == 1
     assert helpers.size(gpu=10, simulator=3) == 3
+    found = importlib.util.find_spec("cupy") if "cupy" not in sys.modules else None
+    assert found is None or str(backend.FACES) in found.origin
+
+
+def test_start_after_the_real_cupy_says_what_to_do(no_gpu, monkeypatch, tmp_path):
+    real = types.ModuleType("cupy")
+    real.__file__ = str(tmp_path / "cupy" / "__init__.py")
+    monkeypatch.setitem(sys.modules, "cupy", real)
+    with pytest.raises(RuntimeError, match="Restart the kernel"):
+        helpers.start()
+    assert str(backend.FACES) not in sys.path
+
+
+def test_start_without_a_compiler_says_how_to_get_one(no_gpu, monkeypatch, capsys):
+    monkeypatch.setattr(backend, "_compiler", lambda: None)
+    helpers.start()
+    assert "C++ compiler" in capsys.readouterr().out
+
+
+def test_the_simulator_can_be_asked_for_beside_a_gpu(no_gpu, monkeypatch, capsys):
+    monkeypatch.setattr(backend, "find_gpu", lambda: H200)
+    monkeypatch.setenv("COURSE_BACKEND", "simulator")
+    assert helpers.start().name == "simulator"
+    assert "instead of" in capsys.readouterr().out
+    monkeypatch.setenv("COURSE_BACKEND", "cuda")
+    with pytest.raises(RuntimeError, match="restart"):
+        helpers.start()
 
 
 @pytest.mark.parametrize("value, error, words", [
     ("cuda", RuntimeError, "no CUDA device answers"),
-    ("simulator", RuntimeError, "simulator"),
     ("gpu", ValueError, "must be one of auto, cuda, simulator"),
 ])
 def test_forced_backend_that_is_not_there(monkeypatch, value, error, words):
@@ -58,6 +97,7 @@ def test_start_on_a_gpu_without_cupy_gives_the_command(monkeypatch, capsys):
     monkeypatch.setattr(backend, "find_gpu", lambda: H200)
     monkeypatch.setattr(backend, "installed", lambda *names: None)
     monkeypatch.delenv("COURSE_BACKEND", raising=False)
+    monkeypatch.setattr(backend, "_started", None)
     assert helpers.start().name == "cuda"
     assert 'CuPy is missing: python -m pip install "cupy-cuda12x[ctk]"' in capsys.readouterr().out
     assert helpers.size(gpu=10, simulator=3) == 10
@@ -67,6 +107,7 @@ def test_start_on_an_old_driver_says_so(monkeypatch, capsys):
     old = Gpu("Tesla K80", (3, 7), 12 * 2**30, (11, 4))
     monkeypatch.setattr(backend, "find_gpu", lambda: old)
     monkeypatch.delenv("COURSE_BACKEND", raising=False)
+    monkeypatch.setattr(backend, "_started", None)
     helpers.start()
     assert "driver is too old" in capsys.readouterr().out
 

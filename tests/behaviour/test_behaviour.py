@@ -9,7 +9,7 @@ import pytest
 
 from helpers import backend
 
-from . import runner
+from . import differences, runner
 from .collect import LIBRARIES, RECORDED, programs
 from .record import FILES, doubts
 from .worker import FACES, describe, normal
@@ -102,6 +102,10 @@ def test_public_names_are_recorded(library):
 def test_differences_of_the_simulator_have_a_program_and_a_reason(library):
     for name, row in _differences(library).items():
         assert name in _names(library) and row["why"] and isinstance(row["simulator"], list)
+
+
+def test_the_simulators_readme_shows_the_differences():
+    assert differences.table() in differences.README.read_text(encoding="utf-8")
 
 
 def test_errors_are_recorded_without_what_differs_between_machines():

@@ -48,7 +48,6 @@ MODULES = {
         "pycuda.compiler",
         "pycuda.cumath",
         "pycuda.curandom",
-        "pycuda.debug",
         "pycuda.driver",
         "pycuda.elementwise",
         "pycuda.gpuarray",

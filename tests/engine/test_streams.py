@@ -209,6 +209,19 @@ def test_a_wait_is_for_the_record_before_it(module: engine.Module) -> None:
         assert not t.done
 
 
+def test_an_event_recorded_again_forgets_the_record_before(module: engine.Module) -> None:
+    s, t = Stream(non_blocking=True), Stream(non_blocking=True)
+    start, event = Event(), Event()
+    t.record(start)
+    with held(module, s):
+        s.record(event)
+        t.record(event)
+        event.synchronize()
+        took = start.elapsed(event)
+    s.synchronize()
+    assert start.elapsed(event) == took
+
+
 # ---- Python's work, copies ------------------------------------------------------------------
 
 
@@ -662,7 +675,8 @@ def test_a_graph_across_two_streams(module: engine.Module) -> None:
     step, merge = module.kernel("step"), module.kernel("merge")
     fork, back = Event(), Event()
     s.begin_capture()
-    s.launch(step, (1,), (1,), pack(x, np.uint32(1)))
+    slow = pack(x, np.uint32(1), np.int64(30_000_000))  # whoever does not wait for it is too early
+    s.launch(module.kernel("spin_step"), (1,), (1,), slow)
     s.record(fork)
     t.wait(fork)
     assert t.capturing

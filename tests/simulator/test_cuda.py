@@ -11,6 +11,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -279,12 +280,56 @@ def test_a_smaller_block_where_queued_work_still_uses_a_larger_one(cp, pool, mon
     addresses = x.data.ptr, y.data.ptr
     waited = []
     monkeypatch.setattr(memory, "_quiet", lambda: bool(waited))
-    monkeypatch.setattr(engine.streams, "synchronize", lambda: waited.append(1))
+    monkeypatch.setattr(memory, "_wait_until_quiet", lambda: waited.append(1))
     del x, y
     assert all(engine.lookup(address) for address in addresses)
     small = [cp.ndarray(512, np.uint8) for _ in range(3)]
     assert {s.data.ptr for s in small} <= {addresses[0], addresses[0] + 512, addresses[1]}
     assert all(engine.lookup(s.data.ptr).nbytes == 512 for s in small)
+
+
+def test_memory_freed_while_a_stream_works(cp, pool) -> None:
+    s = cp.cuda.Stream(non_blocking=True)
+    with s:
+        x = cp.ndarray(2000, np.uint8)
+        address = x.data.ptr
+        engine.view(address, 2000)[:] = 7
+        seen = []
+
+        def work() -> None:
+            time.sleep(0.2)
+            seen.append(engine.view(address, 2000).copy())
+
+        s._engine.run(work, 1 << 20)
+        del x
+        y = cp.ndarray(1900, np.uint8)  # at once, and not filled before the work is done
+        assert y.data.ptr == address and not s.done
+        s.synchronize()
+        assert (seen[0] == 7).all()
+        assert (engine.view(address, 1900, np.uint32) == 0xFFF5C0DE).all()
+        s._engine.run(lambda: (time.sleep(0.1), 1 // 0), 1 << 20)
+        del y
+        z = cp.ndarray(100, np.uint8)  # cut out of it: waits, and leaves the error alone
+        assert z.data.ptr == address and engine.lookup(address).nbytes == 100
+        pool.free_all_blocks()
+        with pytest.raises(ZeroDivisionError):
+            s.synchronize()
+    del z
+    assert pool.used_bytes() == 0
+
+
+def test_memory_freed_while_a_stream_captures(cp, pool) -> None:
+    s = cp.cuda.Stream()  # a blocking one: asking the default stream would spoil the capture
+    with s:
+        y = cp.ones(100)
+        s.begin_capture()
+        z = y + 1
+        y += z * 2
+        pool.free_all_blocks()
+        graph = s.end_capture()
+    graph.launch(s)
+    s.synchronize()
+    assert y[0].item() == 5.0
 
 
 def test_allocators_of_ones_own(cp) -> None:

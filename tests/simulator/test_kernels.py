@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import sys
 from pathlib import Path
@@ -27,6 +28,14 @@ def sample(shape, char):
     """Small numbers, none of them 0, that every type of a kind has exactly."""
     values = random.integers(1, 9, shape)
     return values.astype(bool if char == "?" else char)
+
+
+@contextlib.contextmanager
+def fault(kind):
+    """A kernel's fault, which comes out when the device is waited for."""
+    with pytest.raises(kind) as caught:
+        yield caught
+        engine.streams.synchronize()
 
 
 @pytest.fixture(scope="module")
@@ -144,12 +153,12 @@ def test_out_of_bounds_of_a_raw_array_names_parameter_and_line():
     kernel = cp.ElementwiseKernel(
         "raw T signal", "T z", "int next = i + 1;\nz = signal[next] - signal[i]", "difference"
     )
-    with pytest.raises(engine.GlobalOutOfBounds) as caught:
+    with fault(engine.GlobalOutOfBounds) as caught:
         kernel(cp.arange(5), cp.zeros(5, int))
-    fault = caught.value
-    assert (fault.array, fault.index, fault.kernel) == ("signal", 5, "difference")
-    assert (fault.file, fault.line) == ("operation", 2)
-    assert fault.text == "z = signal[next] - signal[i];"
+    found = caught.value
+    assert (found.array, found.index, found.kernel) == ("signal", 5, "difference")
+    assert (found.file, found.line) == ("operation", 2)
+    assert found.text == "z = signal[next] - signal[i];"
 
 
 def test_a_fault_in_the_preamble_is_placed_there():
@@ -157,7 +166,7 @@ def test_a_fault_in_the_preamble_is_placed_there():
         "raw int32 table, int32 x", "int32 z", "z = look_up(&table[0], x)", "looked_up",
         preamble="__device__ int look_up(const int* table, int x) {\n  return table[x];\n}",
     )  # fmt: skip
-    with pytest.raises(engine.GlobalOutOfBounds) as caught:
+    with fault(engine.GlobalOutOfBounds) as caught:
         kernel(cp.zeros(3, "i4"), cp.array([0, 7], "i4"))
     assert (caught.value.array, caught.value.index) == ("table", 7)
     assert (caught.value.file, caught.value.line) == ("preamble", 2)
@@ -165,13 +174,13 @@ def test_a_fault_in_the_preamble_is_placed_there():
 
 def test_writing_one_element_from_all_threads_is_a_race():
     kernel = cp.ElementwiseKernel("T x", "raw T total", "total[0] += x", "sum")
-    with pytest.raises(engine.Race) as caught:
+    with fault(engine.Race) as caught:
         kernel(cp.ones(64), cp.zeros(1))
     assert caught.value.array == "total"
 
 
 def test_adding_to_a_new_output_reads_what_nobody_wrote():
-    with pytest.raises(engine.UninitialisedRead) as caught:
+    with fault(engine.UninitialisedRead) as caught:
         cp.ElementwiseKernel("T x", "T z", "z += x", "added")(cp.ones(4))
     assert caught.value.array == "z"
 
@@ -180,7 +189,7 @@ def test_a_local_array_names_its_line_in_the_operation():
     kernel = cp.ElementwiseKernel(
         "T x", "T z", "T part[2];\nfor (int k = 0; k <= 2; k++) part[k] = x;\nz = part[1]", "local"
     )
-    with pytest.raises(engine.LocalOutOfBounds) as caught:
+    with fault(engine.LocalOutOfBounds) as caught:
         kernel(cp.ones(4))
     assert (caught.value.array, caught.value.line) == ("part", 2)
     assert "part[k] = x" in caught.value.text
@@ -193,13 +202,13 @@ def test_raw_kernels_faults_name_parameters_too():
         target[i] = source[i];
     }"""
     source, target = cp.ones(5, "f4"), cp.zeros(8, "f4")
-    with pytest.raises(engine.GlobalOutOfBounds) as caught:
+    with fault(engine.GlobalOutOfBounds) as caught:
         cp.RawKernel(code, "shift")((1,), (8,), (source, target, np.int32(5)))
     assert (caught.value.array, caught.value.index, caught.value.line) == ("source", 5, 4)
 
 
 def test_after_a_fault_the_next_kernel_works(weighted):
-    with pytest.raises(engine.KernelFault):
+    with fault(engine.KernelFault):
         cp.ElementwiseKernel("raw T x", "T z", "z = x[i + 9]", "far")(cp.ones(3), cp.ones(3))
     assert weighted(cp.ones(2), 1.0).tolist() == [2.0, 2.0]
 
@@ -242,13 +251,38 @@ def test_raw_inputs_need_the_reduced_axes_first():
 
 def test_a_reductions_fault_is_placed_in_its_expression():
     kernel = cp.ReductionKernel("T x, raw T w", "T y", "x * w[_j]", "a + b", "y = a", "0", "k2")
-    with pytest.raises(engine.GlobalOutOfBounds) as caught:
+    with fault(engine.GlobalOutOfBounds) as caught:
         kernel(cp.ones(4), cp.ones(3))
     assert (caught.value.array, caught.value.index) == ("w", 3)
     assert (caught.value.file, caught.value.line) == ("map_expr", 1)
 
 
 # raw kernels and modules
+
+
+def test_functions_that_c_lacks():
+    kernel = cp.ElementwiseKernel(
+        "float64 x", "float64 y, float32 z", "y = erfinv(erf(x)); z = nanf(\"\")", "functions2"
+    )
+    x = np.linspace(-3, 3, 13)
+    y, z = kernel(cp.asarray(x))
+    np.testing.assert_allclose(y.get(), x, atol=1e-11)
+    assert np.isnan(z.get()).all()
+
+
+def test_denormals_of_float_are_zero_unless_told_otherwise():
+    code = 'extern "C" __global__ void half_of(float* x) { x[0] *= 0.5f; }'
+    for options, expected in (((), 0.0), (("-ftz=false",), np.float32(1e-38))):
+        x = cp.full(1, 2e-38, "f4")
+        cp.RawKernel(code, "half_of", options)((1,), (1,), (x,))
+        assert x.get()[0] == expected
+
+
+def test_parameters_that_are_too_large_do_not_compile():
+    code = """struct Big { char bytes[5000]; };
+    extern "C" __global__ void take(Big big, char* out) { *out = big.bytes[0]; }"""
+    with pytest.raises(cp.cuda.compiler.CompileException, match="parameter space overflowed"):
+        cp.RawKernel(code, "take").compile()
 
 
 def test_vector_types_by_value():

@@ -6,13 +6,27 @@ neighbouring floats. A request to shared memory takes *wavefronts*: one, unless 
 different words of one bank.
 
 What is counted is the source as written: every access in it, once each time that it is executed.
-Two equal reads with nothing between them are one; nothing is moved out of a loop, split, or merged
-into wider accesses. A GPU's compiler may do more (four floats of a row in one load, a sum kept in
-a register): a lesson prints counts of kernels that leave it nothing to do, or says so.
+Two equal reads with no write between are one, and a read that a loop without writes repeats is
+made once before it. Vector types are one access up to 16 bytes, structures one for each 4 bytes.
+An atomic counts by the sectors that it touches, however many lanes meet there; in shared memory a
+wavefront for each lane of the fullest bank, but for increments by one, which meet in one word.
+
+Measured kernels (tests/engine/nsight) give Nsight Compute's figures on an H200: requests and
+sectors exactly, wavefronts exactly those of its instrumented counters, within 3 percent of the
+hardware's. g++, clang and zig count them alike. A GPU's compiler makes something else of some
+sources, so that no lesson prints their counts without a word about it:
+
+* a sum kept in memory, ``y[i] += ...`` in a loop: a GPU may keep it in a register;
+* rows of a shared tile read in an unrolled loop: four floats in one load, a quarter of the
+  requests (``#pragma unroll 1`` keeps them apart);
+* ``atomicAdd`` of floats in shared memory: a loop of loads and compare-and-swap;
+* a value that only some lanes need: its load moves under their ``if``;
+* a store in both branches of an ``if`` to one place: one store behind it.
 
 Lanes that go through a loop unequally often: the k-th round of one belongs with the k-th round of
 the others, counted from where the warp met last (a barrier, or a warp operation of all its lanes).
-There is no cache in it: what is counted is asked for, whether it comes from a cache or not.
+A GPU that unrolled such a loop needs a few requests more. There is no cache in it: what is counted
+is asked for, whether it comes from a cache or not; ``__constant__`` memory is left out.
 """
 
 from __future__ import annotations
@@ -21,11 +35,12 @@ import contextlib
 import ctypes
 from collections.abc import Iterator
 from ctypes import byref, c_uint64
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 
 from . import faults, memory, native
 
 COUNT_BIT = 1 << 16
+ONE_WORKER_BIT = 1 << 17
 
 # A build for counting calls these functions where other instrumented builds call the first.
 _RENAMED_FUNCTIONS = {
@@ -41,6 +56,14 @@ _RENAMED_FUNCTIONS = {
         for n in (2, 4, 8, 16)
     },
     "cusim_atomic_hook": "cusim_counted_atomic_hook",
+    "__tsan_read_range": "cusim_counted_read_range",
+    "__tsan_write_range": "cusim_counted_write_range",
+    "memcpy": "cusim_counted_memcpy",
+    "memmove": "cusim_counted_memcpy",
+    "memset": "cusim_counted_memset",
+    "__tsan_memcpy": "cusim_counted_memcpy",
+    "__tsan_memmove": "cusim_counted_memcpy",
+    "__tsan_memset": "cusim_counted_memset",
 }  # fmt: skip
 RENAMED = "".join(
     f'__asm__(".set {old}, {new}\\n");\n' for old, new in _RENAMED_FUNCTIONS.items()
@@ -164,13 +187,14 @@ class Counts:
         for line in other.lines:
             mine = known.get(_identity(line))
             if mine is None:
-                mine = Line(**{item.name: getattr(line, item.name) for item in fields(Line)})
+                mine = replace(line)
                 self.lines.append(mine)
+                known[_identity(line)] = mine
             else:
                 for name in _SUMMED:
                     setattr(mine, name, getattr(mine, name) + getattr(line, name))
         if not self.launches:
-            self.samples = list(other.samples)
+            self.samples = [replace(s, line=known[_identity(s.line)]) for s in other.samples]
         for name in (*_TOTALS, "launches", "late"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 

@@ -202,10 +202,13 @@ def succeed(
     """
     if _runtime().cs_extend(address, nbytes):
         raise InvalidAddress(f"nothing was placed at address {address:#x}")
-    allocation = _live[address] = Allocation(address, nbytes, None, itemsize)
+    before = _live.get(address)
+    longest = max(nbytes, before.nbytes if before else 0)
+    allocation = _live[address] = Allocation(address, longest, None, itemsize)
 
     def settle() -> None:
         if _live.get(address) is allocation:
+            allocation.nbytes = nbytes
             _runtime().cs_displace(address)
             _runtime().cs_place(address, nbytes, unwritten)
 

@@ -27,7 +27,7 @@ from . import (
     switches,
     symbols,
 )
-from .counters import COUNT_BIT, Counts, read_counts, recorders_now
+from .counters import COUNT_BIT, ONE_WORKER_BIT, Counts, read_counts, recorders_now
 from .errors import CompileError, InvalidLaunch, KernelNotFound
 
 _SLICE_MS = 50  # how long a wait keeps the interpreter from seeing an interrupt
@@ -45,10 +45,14 @@ def _write_to_stdout(text: bytes) -> None:
 _printer: Callable[[bytes], None] = _write_to_stdout
 
 
-def set_printer(printer: Callable[[bytes], None] | None) -> None:
-    """Where the text of a kernel's ``printf`` goes after its launch; None: file descriptor 1."""
+def set_printer(printer: Callable[[bytes], None] | None) -> Callable[[bytes], None]:
+    """Where the text of a kernel's ``printf`` goes after its launch; None: file descriptor 1.
+
+    Returns where it went before.
+    """
     global _printer
-    _printer = printer or _write_to_stdout
+    before, _printer = _printer, printer or _write_to_stdout
+    return before
 
 
 class _Build:
@@ -89,12 +93,17 @@ class _Build:
             self.base + description["image"],
         )
         self.data_offset = low
+        self._located: dict[int, tuple[str, int] | None] = {}
 
     def locate(self, address: int) -> tuple[str, int] | None:
         """File and line of an instruction, None where the debug information has nothing."""
         if not self.base <= address < self.base + self.description["image"]:
             return None
-        return symbols.source_line(self.data, address - self.base, str(compiler.INCLUDE))
+        if address not in self._located:
+            self._located[address] = symbols.source_line(
+                self.data, address - self.base, str(compiler.INCLUDE)
+            )
+        return self._located[address]
 
 
 def _rows(values: Sequence[tuple[int, int, int]]) -> ctypes.Array:
@@ -180,6 +189,7 @@ class Module:
             arguments += ["-nostdinc"]
         return [
             *arguments, f"-DCUSIM_CHECKED={int(checked)}",
+            f"-DCUSIM_COUNTED={int(counted)}",
             f"-DCUSIM_NVCC={int(self.dialect == 'nvcc')}", f"-DCUSIM_LIBC={int(libc)}",
             *[o for o in self.options.preprocessor if o[:2] not in ("-D", "-U")],
             *(["-DNDEBUG"] if "-DNDEBUG" in self.options.preprocessor else []),
@@ -535,6 +545,7 @@ class Kernel:
         *,
         time_limit: float | None = None,
         counters: bool = False,
+        one_worker: bool = False,
     ) -> Counts | None:
         """Run the kernel over a grid and wait for it.
 
@@ -552,6 +563,9 @@ class Kernel:
             Seconds.
         counters : bool
             Count what the launch asks of memory, and return it; see also :func:`counting`.
+        one_worker : bool
+            Run the blocks one after another, in order: what several of them meet over is then the
+            same each time.
 
         Returns
         -------
@@ -571,6 +585,7 @@ class Kernel:
         """
         recorders = recorders_now(counters)
         prepared = self.prepare(grid, block, arguments, shared, counting=bool(recorders))
+        prepared.request.checks |= ONE_WORKER_BIT * one_worker
         runtime = native.runtime()
         job = runtime.cs_submit(byref(prepared.request))
         if not job:

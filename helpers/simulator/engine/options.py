@@ -10,14 +10,14 @@ from .errors import OptionError
 # Options that take a value as the next word, and that change nothing here.
 _IGNORED_WITH_VALUE = {
     "-arch", "--gpu-architecture", "-code", "--gpu-code", "-gencode", "--generate-code",
-    "-maxrregcount", "--maxrregcount", "-ftz", "--ftz", "-prec-div", "--prec-div",
+    "-maxrregcount", "--maxrregcount", "-prec-div", "--prec-div",
     "-prec-sqrt", "--prec-sqrt", "-fmad", "--fmad", "-Xptxas", "--ptxas-options",
     "-Xcompiler", "--compiler-options", "-O", "--optimize", "-diag-suppress", "--diag-suppress",
     "-split-compile", "--split-compile", "-minimal", "-opt-level", "--opt-level",
 }  # fmt: skip
 _IGNORED = {
     "-G", "--device-debug", "-g", "--debug", "-lineinfo", "--generate-line-info",
-    "-use_fast_math", "--use_fast_math", "-restrict", "--restrict", "-w", "--disable-warnings",
+    "-restrict", "--restrict", "-w", "--disable-warnings",
     "-rdc=true", "-rdc=false", "-dc", "--device-c", "-dw", "--device-w", "-cubin", "--cubin",
     "-m64", "-v", "--verbose", "-keep", "--keep", "-O0", "-O1", "-O2", "-O3",
     "-extra-device-vectorization", "--extra-device-vectorization", "-default-device",
@@ -73,6 +73,11 @@ def parse(options: Sequence[str]) -> Options:
             kept.append(option)
         elif option in _IGNORED:
             continue
+        elif name in ("-ftz", "--ftz"):
+            on = (value if joined else _next(rest, option)) == "true"
+            kept += ["-UCUSIM_FTZ", f"-DCUSIM_FTZ={int(on)}"]
+        elif option in ("-use_fast_math", "--use_fast_math"):
+            kept += ["-UCUSIM_FTZ", "-DCUSIM_FTZ=1"]
         elif name in _IGNORED_WITH_VALUE:
             if not joined:
                 _next(rest, option)

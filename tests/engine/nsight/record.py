@@ -24,24 +24,21 @@ sys.path.insert(0, str(HERE))
 
 from cases import cases  # noqa: E402
 
-# What the test compares, and beside it whatever this version of Nsight Compute knows of the
-# counters that it gets by instrumenting the code (smsp__sass_...): those see no arbitration.
 NEEDED = [
     *(f"l1tex__t_{what}_pipe_lsu_mem_global_op_{op}.sum"
       for what in ("requests", "sectors") for op in ("ld", "st", "atom", "red")),
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
 ]  # fmt: skip
+# Beside them the counters that Nsight Compute gets by instrumenting the code: they see no waiting
+# for one another, and so are the same in every run.
 WELCOME = re.compile(
-    r"l1tex__data_pipe_lsu_wavefronts_mem_shared(_op_atom\w*|_op_red\w*)?"
-    r"|l1tex__data_bank_conflicts_pipe_lsu_mem_shared(_op_(ld|st|atom|red)\w*)?"
-    r"|smsp__inst_executed_op_(global|shared)_(ld|st|atom|red)\w*"
-    r"|smsp__inst_executed_op_(shared|global)_atom\w*"
-    r"|smsp__inst_executed_(pipe_)?(barrier|bar|op_barrier)\w*"
-    r"|smsp__sass_l1tex_\w*(mem_shared|mem_global)\w*"
-    r"|smsp__sass_data_bytes_mem_(shared|global)(_op_(ld|st|atom|red)\w*)?"
-    r"|smsp__sass_inst_executed_op_(shared|global)\w*"
-    r"|l1tex__t_(requests|sectors|output_wavefronts)_pipe_lsu_mem_global_op_(ld|st|atom|red)\w*"
+    r"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom"
+    r"|smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_(ld|st|atom)"
+    r"|smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_(ld|st|atom|red)"
+    r"|smsp__sass_inst_executed_op_shared_(ld|st|atom)"
+    r"|smsp__inst_executed_op_shared_(ld|st|atom)_pred_on_any"
+    r"|smsp__sass_data_bytes_mem_(shared|global)_op_(ld|st)"
 )
 
 
@@ -98,6 +95,7 @@ def main() -> None:
         if row["Kernel Name"] != case.kernel:
             raise SystemExit(f"{case.name}: measured {row['Kernel Name']} instead")
         found = {metric: number(row[metric]) for metric in metrics if metric in row}
+        found = {metric: value for metric, value in found.items() if value}
         launches.append({"case": case.name, "metrics": found})
     try:  # instructions by name, for the barriers: newer versions only
         # The patterns, whose names hold a colon, come last: they are left out here.
@@ -105,7 +103,9 @@ def main() -> None:
                           ["--print-metric-instances", "details",
                            "--launch-count", str(sum(":" not in c.name for c in wanted))])
         for launch, row in zip(launches, opcodes):
-            launch["opcodes"] = row.get("sass__inst_executed_per_opcode", "")
+            text = row.get("sass__inst_executed_per_opcode", "")
+            barrier = re.search(r"\bBAR: ([\d,]+)", text)
+            launch["barrier_instructions"] = number(barrier.group(1)) if barrier else 0
     except SystemExit as problem:
         print(f"without opcodes: {problem}", file=sys.stderr)
 
@@ -119,11 +119,12 @@ def main() -> None:
         "ncu": next((line.strip() for line in version.stdout.splitlines() if "Version" in line),
                     ""),
         "cupy": cp.__version__,
-        "launches": launches,
     }  # fmt: skip
+    rows = ",\n".join("  " + json.dumps(launch) for launch in launches)
+    text = json.dumps(document, indent=1)[:-2] + f',\n "launches": [\n{rows}\n ]\n}}\n'
     out = os.environ.get("OUT")
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(out or HERE) / "recorded.json"
-    target.write_text(json.dumps(document, indent=1) + "\n")
+    target.write_text(text)
     print(f"{target}: {len(launches)} launches, {document['ncu']}")
 
 

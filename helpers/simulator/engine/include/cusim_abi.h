@@ -40,7 +40,8 @@ unsigned long long cusim_warp(int op, unsigned int mask, unsigned long long valu
 unsigned int cusim_active_mask(int line);
 void cusim_fence(int scope);
 void cusim_yield();
-void cusim_atomic_hook(const volatile void* address, unsigned int size);
+// increments: an integer 1 is added, for which a GPU has an instruction of its own.
+void cusim_atomic_hook(const volatile void* address, unsigned int size, bool increments);
 int cusim_printf(const char* format, ...) __attribute__((format(printf, 1, 2)));
 void cusim_assert_failed(const char* expression, int line, const char* function)
     __attribute__((noreturn));

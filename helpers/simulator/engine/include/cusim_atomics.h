@@ -7,11 +7,12 @@ namespace cusim {
 
 template <class T> struct Same { typedef T type; };
 
-template <class T> static inline void before_atomic(T* address) {
+template <class T> static inline void before_atomic(T* address, bool increments = false) {
 #if CUSIM_CHECKED
-    cusim_atomic_hook(address, sizeof(T));
+    cusim_atomic_hook(address, sizeof(T), increments);
 #else
     (void)address;
+    (void)increments;
     if (__builtin_expect(--cusim_context.spin_budget < 0, 0)) cusim_yield();
 #endif
 }
@@ -45,7 +46,7 @@ template <class T, class Change> static inline T update(T* address, Change chang
 }
 
 template <class T> static inline T add_integer(T* address, T value) {
-    before_atomic(address);
+    before_atomic(address, value == 1);
     return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
 }
 template <class T> static inline T exchange(T* address, T value) {

@@ -159,6 +159,22 @@ using std::isnan;
 using std::signbit;
 #endif
 
+#if !CUSIM_LIBC
+static inline double nan(const char*) { return __builtin_nan(""); }
+static inline float nanf(const char*) { return __builtin_nanf(""); }
+extern "C" float j0f(float);
+extern "C" float j1f(float);
+#endif
+// Winitzki's formula, and Newton's steps from there.
+static inline double erfinv(double y) {
+    if (!(y > -1.0 && y < 1.0)) return y == 1.0 || y == -1.0 ? y / 0.0 : nan("");
+    const double l = log1p(-y * y), t = 4.330746750799873 + l / 2;
+    double x = copysign(__builtin_sqrt(__builtin_sqrt(t * t - l / 0.147) - t), y);
+    for (int i = 0; i < 4; i++) x -= (erf(x) - y) * 0.88622692545275801 * exp(x * x);
+    return x;
+}
+static inline float erfinvf(float y) { return (float)erfinv((double)y); }
+
 static inline float rsqrtf(float x) { return 1.0f / __builtin_sqrtf(x); }
 static inline double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
 static inline float rsqrt(float x) { return rsqrtf(x); }

@@ -36,6 +36,7 @@
 #define __CUDACC_VER_MINOR__ 0
 #define CUDA_VERSION 12000
 #define __CUDA_SIMULATOR__ 1
+#define CUSIM_FTZ 0  // an option may say otherwise
 
 // The definition is not const: the runtime writes it. In instrumented builds kernels see it as
 // const so that reading threadIdx.x is not instrumented as an access to memory.
@@ -168,6 +169,26 @@ template <class P> struct Argument<P, false> {
     operator const P&() const { return *(const P*)bytes; }
 };
 
+// With -ftz=true denormal numbers are 0, as operands and as results. The processor has one switch
+// for float and double, a GPU flushes floats only.
+static inline unsigned int flush_denormals(bool on) {
+#if defined(__x86_64__)
+    unsigned int before, after;
+    __asm__ volatile("stmxcsr %0" : "=m"(before));
+    after = on ? before | 0x8040u : before & ~0x8040u;
+    __asm__ volatile("ldmxcsr %0" : : "m"(after));
+    return before & 0x8040u;
+#elif defined(__aarch64__)
+    unsigned long before, after;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(before));
+    after = on ? before | (1ul << 24) : before & ~(1ul << 24);
+    __asm__ volatile("msr fpcr, %0" : : "r"(after));
+    return (before >> 24) & 1u;
+#else
+    return 0u * on;
+#endif
+}
+
 template <class F> struct CusimCaller;
 template <class... P> struct CusimCaller<void (*)(P...)> {
     static const unsigned int* cusim_sizes() {
@@ -218,10 +239,13 @@ template <class... P> struct CusimCaller<void (*)(P...)> {
         c->next_thread = total;
 #endif
     }
-    template <void (*K)(P...)>
+    template <void (*K)(P...), bool Flush>
     __attribute__((no_sanitize("thread", "undefined"))) static void
     cusim_run(Context* c, const void* const* args) {
+        // Set either way: a kernel that a fault ended has not put it back.
+        const unsigned int before = flush_denormals(Flush);
         with<K>(c, args, typename MakeIndices<sizeof...(P)>::type());
+        flush_denormals(before != 0);
     }
     static const unsigned int cusim_count = sizeof...(P);
 };
@@ -229,8 +253,8 @@ template <class... P> struct CusimCaller<void (*)(P...)> {
 }  // namespace cusim
 
 // The last argument list is the kernel's name; template arguments may hold commas.
-#define CUSIM_ENTRY(bound, ...)                                                       \
-    {&cusim::CusimCaller<decltype(&__VA_ARGS__)>::template cusim_run<&__VA_ARGS__>,              \
-     cusim::CusimCaller<decltype(&__VA_ARGS__)>::cusim_sizes(),                                  \
-     cusim::CusimCaller<decltype(&__VA_ARGS__)>::cusim_alignments(),                             \
+#define CUSIM_ENTRY(bound, ...)                                                             \
+    {&cusim::CusimCaller<decltype(&__VA_ARGS__)>::template cusim_run<&__VA_ARGS__, CUSIM_FTZ>, \
+     cusim::CusimCaller<decltype(&__VA_ARGS__)>::cusim_sizes(),                             \
+     cusim::CusimCaller<decltype(&__VA_ARGS__)>::cusim_alignments(),                        \
      cusim::CusimCaller<decltype(&__VA_ARGS__)>::cusim_count, (unsigned int)(bound)}

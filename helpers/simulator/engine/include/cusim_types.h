@@ -4,6 +4,11 @@
 
 namespace cusim {
 template <int N> struct Raw;
+template <> struct Raw<1> {
+    typedef unsigned char type;
+    static type read(const void* p) { return *(const type*)p; }
+    static void write(void* p, type v) { *(type*)p = v; }
+};
 template <> struct Raw<2> {
     typedef unsigned short type;
     static type read(const void* p) { return cusim_read2(p); }
@@ -56,6 +61,36 @@ template <> struct Raw<16> {
         CUSIM_COPIES(V, SIZE)                                                    \
     };                                                                           \
     static inline V make_##V(T x, T y, T z, T w) { return V(x, y, z, w); }
+// A build for counting sees the other types in the pieces that a GPU moves: three members one by
+// one, 32 bytes in two halves.
+#if CUSIM_COUNTED
+#define CUSIM_COPIES_IN(V, PIECES, SIZE)                                         \
+    V() = default;                                                               \
+    __attribute__((always_inline)) V(const V& other) {                           \
+        for (int i = 0; i < PIECES; i++) {                                       \
+            cusim::Raw<SIZE>::type raw =                                         \
+                cusim::Raw<SIZE>::read((const char*)&other + i * SIZE);          \
+            __builtin_memcpy((char*)this + i * SIZE, &raw, SIZE);                \
+        }                                                                        \
+    }                                                                            \
+    __attribute__((always_inline)) V& operator=(const V& other) {                \
+        for (int i = 0; i < PIECES; i++)                                         \
+            cusim::Raw<SIZE>::write((char*)this + i * SIZE,                      \
+                                    cusim::Raw<SIZE>::read((const char*)&other + i * SIZE)); \
+        return *this;                                                            \
+    }
+#define CUSIM_COPIES3(V, T)                                                      \
+    constexpr V(T x_, T y_ = 0, T z_ = 0) : x(x_), y(y_), z(z_) {}               \
+    CUSIM_COPIES_IN(V, 3, sizeof(T))
+#define CUSIM_COPIES_WIDE(V, T)                                                  \
+    constexpr V(T x_, T y_ = 0, T z_ = 0, T w_ = 0)                              \
+        : x(x_), y(y_), z(z_), w(w_) {}                                          \
+    CUSIM_COPIES_IN(V, 2, 16)
+#else
+#define CUSIM_COPIES3(V, T)
+#define CUSIM_COPIES_WIDE(V, T)
+#endif
+
 #define CUSIM_VECTOR1(V, T)                                                      \
     struct V {                                                                   \
         T x;                                                                     \
@@ -64,12 +99,13 @@ template <> struct Raw<16> {
 #define CUSIM_VECTOR3(V, T)                                                      \
     struct V {                                                                   \
         T x, y, z;                                                               \
+        CUSIM_COPIES3(V, T)                                                      \
     };                                                                           \
     static inline V make_##V(T x, T y, T z) { return V{x, y, z}; }
-// Types of 32 bytes are two accesses of 16 on a GPU: plain members do.
 #define CUSIM_VECTOR4_WIDE(V, T)                                                 \
     struct __attribute__((aligned(16))) V {                                      \
         T x, y, z, w;                                                            \
+        CUSIM_COPIES_WIDE(V, T)                                                  \
     };                                                                           \
     static inline V make_##V(T x, T y, T z, T w) { return V{x, y, z, w}; }
 

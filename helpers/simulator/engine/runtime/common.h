@@ -139,7 +139,7 @@ struct Job {
     uint64_t chunk;
     int workers, seats, running;  // at most, that may still join, that are at it
     bool done;
-    int64_t started;  // nanoseconds
+    int64_t opened, started;  // nanoseconds: may be begun, was begun
     struct Node* node;  // of a stream; null where the caller waits for the job itself
     FaultRecord fault;
     std::string output;

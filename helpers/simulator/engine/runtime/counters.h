@@ -7,12 +7,14 @@
 // time of the warp's other lanes. Where lanes go through a loop unequally often, the later rounds
 // are requests of fewer lanes, as on a GPU.
 //
-// A build for counting calls the functions at the end of this file where other instrumented
-// builds call those of hooks.h: what is not counted costs nothing.
+// A build for counting calls the functions of counted_hooks.h where other instrumented builds call
+// those of hooks.h: their accesses cost what they cost before.
 #pragma once
 #include "threads.h"
 
-static const uint32_t kCount = 1u << 16;  // among a job's checks: count as well
+// Among a job's checks, but none of them.
+static const uint32_t kCount = 1u << 16;
+static const uint32_t kOneWorker = 1u << 17;  // the blocks in order, one after another
 
 enum Space : int32_t { kInGlobal = 0, kInShared = 1, kInModule = 2 };
 
@@ -49,6 +51,7 @@ struct JobCounts {
 // Lanes' addresses of one request that is still being put together.
 struct Gathered {
     uint32_t mask;
+    uint32_t increments;  // those that add an integer 1
     uint64_t address[32];
 };
 
@@ -57,6 +60,7 @@ struct SiteInWarp {
     bool active;
     uint32_t passed[32];  // how often each lane has passed
     uint32_t base;        // requests before this one are counted already
+    uint32_t sampled;     // requests of block 0 that a picture can show
     std::vector<Gathered> open;
 };
 
@@ -101,23 +105,40 @@ static uint32_t distinct_units(const Gathered& g, uint32_t size, uint32_t shift)
     return count;
 }
 
+// Do lanes that differ in this bit of their number use one address, wherever both take part?
+static bool alike_across(const Gathered& g, uint32_t mask, uint32_t bit) {
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(rest), other = lane ^ bit;
+        if (((mask >> other) & 1) && g.address[lane] != g.address[other]) return false;
+    }
+    return true;
+}
+
 // Rounds that shared memory's 32 banks of 4 bytes need: in one round a bank delivers one word, to
-// all lanes that want it. Lanes with 8 bytes each are served by half-warps, with 16 by quarters.
-static uint32_t bank_rounds(const Gathered& g, uint32_t size) {
+// all lanes that want it. Lanes with 8 bytes each are served by half-warps, with 16 by quarters;
+// two such parts of a load go together where neighbours, or those next to them, share their
+// addresses (so it was measured, see tests/engine/nsight). An atomic takes a round for each lane
+// of a bank, but for increments by one, which meet in one word.
+static uint32_t bank_rounds(const Gathered& g, uint32_t size, bool load, bool each_lane) {
     const uint32_t lanes = size <= 4 ? 32 : size <= 8 ? 16 : 8;
     uint32_t rounds = 0;
-    for (uint32_t from = 0; from < 32; from += lanes) {
-        const uint32_t part = lanes == 32 ? g.mask : (g.mask >> from) & ((1u << lanes) - 1);
+    for (uint32_t from = 0, step; from < 32; from += step) {
+        step = lanes;
+        if (load && lanes < 32 && from % (2 * lanes) == 0) {
+            const uint32_t both = lanes == 16 ? g.mask : g.mask & (0xffffu << from);
+            if (alike_across(g, both, 1) || alike_across(g, both, 2)) step = 2 * lanes;
+        }
+        const uint32_t part = step == 32 ? g.mask : g.mask & (((1u << step) - 1) << from);
         if (!part) continue;
         uint64_t words[32][32];
         uint8_t filled[32] = {0};
         uint32_t most = 1;
         for (uint32_t rest = part; rest; rest &= rest - 1) {
-            const uint64_t a = g.address[from + (uint32_t)__builtin_ctz(rest)];
+            const uint64_t a = g.address[__builtin_ctz(rest)];
             for (uint64_t word = a >> 2; word <= (a + size - 1) >> 2; word++) {
                 const uint32_t bank = word & 31;
                 bool known = false;
-                for (uint32_t i = 0; i < filled[bank] && !known; i++)
+                for (uint32_t i = 0; i < filled[bank] && !known && !each_lane; i++)
                     known = words[bank][i] == word;
                 if (known || filled[bank] == 32) continue;
                 words[bank][filled[bank]++] = word;
@@ -130,7 +151,7 @@ static uint32_t bank_rounds(const Gathered& g, uint32_t size) {
 }
 
 static void count_request(Worker* w, CounterRow& row, const Gathered& g, uint32_t warp,
-                          uint32_t occurrence) {
+                          SiteInWarp* in_warp) {
     Counting* k = w->counting;
     const uint32_t lanes = (uint32_t)__builtin_popcount(g.mask);
     const uint32_t first = (uint32_t)__builtin_ctz(g.mask), size = row.size;
@@ -159,8 +180,9 @@ static void count_request(Worker* w, CounterRow& row, const Gathered& g, uint32_
     }
     if (row.space == kInShared) {
         row.ideal_wavefronts += (distinct * size + 127) / 128;
-        if (same || (neighbours && size <= 4)) row.wavefronts++;
-        else row.wavefronts += bank_rounds(g, size);
+        const bool each_lane = row.access == kAtomic && g.increments != g.mask;
+        if (size <= 4 && (neighbours || (same && !each_lane))) row.wavefronts++;
+        else row.wavefronts += bank_rounds(g, size, row.access == kRead, each_lane);
     } else {
         row.ideal_sectors += (distinct * size + 31) / 32;
         const uint64_t low = g.address[first];
@@ -168,14 +190,15 @@ static void count_request(Worker* w, CounterRow& row, const Gathered& g, uint32_
         else if (neighbours) row.sectors += ((previous + size - 1) >> 5) - (low >> 5) + 1;
         else row.sectors += distinct_units(g, size, 5);
     }
-    if (w->block_index == 0 && warp < kSampledWarps && occurrence < kSampledRequests) {
+    if (w->block_index == 0 && warp < kSampledWarps && in_warp &&
+        in_warp->sampled < kSampledRequests) {
         CounterSample s;
         s.pc = row.pc;
         s.access = row.access;
         s.space = row.space;
         s.size = size;
         s.warp = warp;
-        s.occurrence = occurrence;
+        s.occurrence = in_warp->sampled++;
         s.mask = g.mask;
         memcpy(s.address, g.address, sizeof s.address);
         k->samples.push_back(s);
@@ -186,7 +209,7 @@ static void count_request(Worker* w, CounterRow& row, const Gathered& g, uint32_
 
 static void count_open(Worker* w, uint32_t warp, SiteInWarp& s, CounterRow& row) {
     for (uint32_t i = 0; i < s.open.size(); i++)
-        if (s.open[i].mask) count_request(w, row, s.open[i], warp, s.base + i);
+        if (s.open[i].mask) count_request(w, row, s.open[i], warp, &s);
     s.base += (uint32_t)s.open.size();
     s.open.clear();
 }
@@ -260,7 +283,6 @@ static NOINLINE SiteInWarp* enter_warp(Counting* k, uint32_t warp, uint32_t site
 static NOINLINE void add_open(SiteInWarp* s) {
     Locked guard;
     s->open.push_back(Gathered());
-    s->open.back().mask = 0;
 }
 
 // The lane is far ahead: the others of its block go on first. By the time that it runs again each
@@ -279,7 +301,8 @@ static NOINLINE void let_others_catch_up(Worker* w, uint32_t warp, SiteInWarp* s
         count_open(w, warp, *k->in_warp[warp][site], k->rows[site]);
 }
 
-static NOINLINE void count_access(const void* p, uint32_t size, AccessKind access, void* pc) {
+static NOINLINE void count_access(const void* p, uint32_t size, AccessKind access, void* pc,
+                                  bool increments = false, uint32_t part = 0) {
     Worker* w = hot.worker;
     if (!w || !hot.in_kernel || !w->counting) return;
     Counting* k = w->counting;
@@ -304,8 +327,9 @@ static NOINLINE void count_access(const void* p, uint32_t size, AccessKind acces
             return;
         }
     }
-    const uint64_t kind = (uint64_t)size << 8 | (uint64_t)access << 4 | (uint64_t)space;
-    const uint64_t key = ((uint64_t)pc << 16) ^ kind;
+    const uint64_t kind = (uint64_t)part << 16 | (uint64_t)size << 8 | (uint64_t)access << 4 |
+                          (uint64_t)space;
+    const uint64_t key = ((uint64_t)pc << 28) ^ kind;
     Counting::Cached& cached = k->cached[((uintptr_t)pc ^ kind * 31) % Counting::kCached];
     if (UNLIKELY(cached.key != key)) {
         cached.site = new_site(k, (uint64_t)pc, kind, size, access, space);
@@ -318,17 +342,19 @@ static NOINLINE void count_access(const void* p, uint32_t size, AccessKind acces
     const uint32_t pass = s->passed[lane]++;
     if (UNLIKELY(pass < s->base)) {
         Locked guard;
-        Gathered alone;
+        Gathered alone = Gathered();
         alone.mask = 1u << lane;
+        alone.increments = increments ? alone.mask : 0;
         alone.address[lane] = address;
         k->rows[site].late++;
-        count_request(w, k->rows[site], alone, warp, pass);
+        count_request(w, k->rows[site], alone, warp, nullptr);
         return;
     }
     while (UNLIKELY(pass - s->base >= kWindow)) let_others_catch_up(w, warp, s);
     while (s->open.size() <= pass - s->base) add_open(s);
     Gathered& g = s->open[pass - s->base];
     g.mask |= 1u << lane;
+    if (increments) g.increments |= 1u << lane;
     g.address[lane] = address;
 }
 

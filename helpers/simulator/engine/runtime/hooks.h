@@ -126,7 +126,7 @@ CUSIM_API void cusim_write16(void* p, cusim::Bytes16 v) {
 }
 
 // Atomics: the header announces the address, then the compiler's own atomic follows.
-CUSIM_API void cusim_atomic_hook(const volatile void* p, unsigned int size) {
+CUSIM_API void cusim_atomic_hook(const volatile void* p, unsigned int size, bool) {
     check_general((const void*)p, size, kAtomic, true, true, CALLER);
     strong_access_seen(hot.worker);
     count_spin();

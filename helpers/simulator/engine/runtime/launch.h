@@ -7,13 +7,16 @@ static std::vector<Worker*>* workers;
 static int wanted_workers = 1;
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t pool_done;  // on the steady clock
-// Launches of independent streams run side by side, each with at most one worker per processor.
-// The pool grows by a worker where all are busy, so that a kernel that spins stops nobody else.
+// Launches of independent streams are begun in their order by the workers, one per processor. A
+// launch that they leave waiting, since they are all in kernels that do not end, gets a spare.
 static std::vector<Job*>* running_jobs;
 static std::vector<Job*>* paused_jobs;  // out of segment numbers: go on when all others have ended
 static std::vector<Job*>* waiting_jobs;
 static const size_t kMostJobs = 16;  // launches that run at once
+static const int64_t kPatience = 10000000;  // nanoseconds until a spare helps
 static std::vector<Worker*>* sleeping_workers;
+static int busy_workers;   // spares do not count
+static Worker* watcher;    // the spare that waits until a launch has waited too long
 // In streams.h; the first is called with pool_lock held.
 static void job_finished(Job* job);
 static void prepare_streams();
@@ -239,27 +242,58 @@ static void run_blocks(Worker* w, Job* job) {
 
 static bool add_worker();
 
+static bool is_spare(const Worker* w) { return w->number >= wanted_workers; }
+
+// The same ones again and again: their stacks are in the caches.
+static Worker* sleeping_worker(bool spare) {
+    Worker* found = nullptr;
+    for (Worker* w : *sleeping_workers)
+        if (is_spare(w) == spare && (!found || w->number < found->number)) found = w;
+    return found;
+}
+
+static void wake(Worker* w) {
+    for (size_t i = 0; i < sleeping_workers->size(); i++)
+        if ((*sleeping_workers)[i] == w) {
+            sleeping_workers->erase(sleeping_workers->begin() + (long)i);
+            break;
+        }
+    w->awake = true;
+    pthread_cond_signal(&w->wake);
+}
+
+// Somebody who looks after a launch that nobody has begun.
+static void call_spare() {
+    if (watcher) return;
+    Worker* w = sleeping_worker(true);
+    if (w)
+        wake(w);
+    else if (workers->size() < (size_t)wanted_workers + kMostJobs - 1)
+        add_worker();
+}
+
+// Called whenever a worker begins something, or a launch may begin.
+static void look_after_others() {
+    if (busy_workers < wanted_workers) return;
+    for (Job* job : *running_jobs)
+        if (job->seats && !job->running) {
+            call_spare();
+            return;
+        }
+}
+
 static void open_job(Job* job) {  // with pool_lock held
     running_jobs->push_back(job);
     job->seats = job->workers;
     job->running = 0;
-    if (sleeping_workers->empty()) {
-        size_t needed = 0;
-        for (Job* other : *running_jobs) needed += other->running > 1 ? other->running : 1;
-        const size_t most = (size_t)wanted_workers + kMostJobs - 1;
-        if (workers->size() < needed && workers->size() < most) add_worker();
-        return;
+    job->opened = cusim_nanoseconds();
+    int woken = 0;
+    for (; woken < job->workers; woken++) {
+        Worker* w = sleeping_worker(false);
+        if (!w) break;
+        wake(w);
     }
-    for (int i = 0; i < job->workers && !sleeping_workers->empty(); i++) {
-        // The same ones again and again: their stacks are in the caches.
-        size_t first = 0;
-        for (size_t k = 1; k < sleeping_workers->size(); k++)
-            if ((*sleeping_workers)[k]->number < (*sleeping_workers)[first]->number) first = k;
-        Worker* w = (*sleeping_workers)[first];
-        sleeping_workers->erase(sleeping_workers->begin() + (long)first);
-        w->awake = true;
-        pthread_cond_signal(&w->wake);
-    }
+    look_after_others();
 }
 
 static void start_job(Job* job) {  // with pool_lock held
@@ -329,14 +363,36 @@ static void end_phase(Job* job) {  // with pool_lock held, by the last worker to
     start_waiting_jobs();
 }
 
-// One that nobody runs yet, or else, while processors are left, the oldest.
-static Job* job_with_seat() {  // with pool_lock held
-    for (Job* job : *running_jobs)
-        if (job->seats && !job->running) return job;
-    if (workers->size() - sleeping_workers->size() <= (size_t)wanted_workers)
-        for (Job* job : *running_jobs)
-            if (job->seats) return job;
+// The oldest with a seat. A spare takes what nobody has begun for a while; until then `due` is the
+// time at which it will.
+static Job* job_with_seat(const Worker* w, int64_t* due) {  // with pool_lock held
+    *due = 0;
+    for (Job* job : *running_jobs) {
+        if (!job->seats) continue;
+        if (!is_spare(w)) return job;
+        if (job->running) continue;
+        *due = job->opened + kPatience;
+        return cusim_nanoseconds() >= *due ? job : nullptr;
+    }
     return nullptr;
+}
+
+static Job* wait_for_seat(Worker* w) {  // with pool_lock held
+    int64_t due;
+    for (;;) {
+        Job* job = job_with_seat(w, &due);
+        if (job) return job;
+        if (due && !watcher) {
+            watcher = w;
+            const timespec until = {(time_t)(due / 1000000000), (long)(due % 1000000000)};
+            pthread_cond_timedwait(&w->wake, &pool_lock, &until);
+            watcher = nullptr;
+        } else {
+            sleeping_workers->push_back(w);
+            w->awake = false;
+            while (!w->awake) pthread_cond_wait(&w->wake, &pool_lock);
+        }
+    }
 }
 
 static void* worker_main(void* argument) {
@@ -354,19 +410,17 @@ static void* worker_main(void* argument) {
     hot.worker = w;
     pthread_mutex_lock(&pool_lock);
     for (;;) {
-        Job* job;
-        while (!(job = job_with_seat())) {
-            sleeping_workers->push_back(w);
-            w->awake = false;
-            while (!w->awake) pthread_cond_wait(&w->wake, &pool_lock);
-        }
+        Job* job = wait_for_seat(w);
         job->seats--;
         if (!job->started) job->started = cusim_nanoseconds();
         job->running++;
         w->job = job;
+        if (!is_spare(w)) busy_workers++;
+        look_after_others();
         pthread_mutex_unlock(&pool_lock);
         run_blocks(w, job);
         pthread_mutex_lock(&pool_lock);
+        if (!is_spare(w)) busy_workers--;
         job->seats = 0;  // whoever leaves has found nothing more to do
         if (--job->running == 0) end_phase(job);
     }
@@ -389,7 +443,11 @@ static bool add_worker() {  // with pool_lock held
     Worker* w = (Worker*)calloc(1, sizeof(Worker));
     if (!w) return false;
     w->number = (int)workers->size();
-    pthread_cond_init(&w->wake, nullptr);
+    pthread_condattr_t steady;
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->wake, &steady);
+    pthread_condattr_destroy(&steady);
     if (!reserve_stacks(w) || !start_thread(&w->thread, worker_main, w)) {
         free(w);
         return false;
@@ -405,6 +463,8 @@ static bool start_pool() {  // with pool_lock held
         running_jobs->clear();
         paused_jobs->clear();
         sleeping_workers->clear();
+        busy_workers = 0;
+        watcher = nullptr;
         pool_process = getpid();
     }
     while ((int)workers->size() < wanted_workers)
@@ -499,6 +559,7 @@ static bool queue_job(Job* job) {  // with pool_lock held
     install_handlers();
     const uint64_t count = (uint64_t)wanted_workers;
     job->workers = (int)(job->blocks < count ? job->blocks : count);
+    if (job->checks & kOneWorker) job->workers = 1;
     job->chunk = job->blocks / (count * 16);
     if (job->chunk < 1) job->chunk = 1;
     if (job->chunk > 64) job->chunk = 64;

@@ -23,6 +23,10 @@ from numpy import bool  # noqa: A004, F401
 __version__ = "14.2.0"
 
 from cupy import _missing, cuda, exceptions  # noqa: F401
+from cupy.exceptions import (  # noqa: F401
+    AxisError, ComplexWarning, ModuleDeprecationWarning, RankWarning, TooHardError,
+    VisibleDeprecationWarning,
+)  # fmt: skip
 from cupy._core import core as _core_core
 from cupy._core.core import ndarray  # noqa: F401
 from cupy._core._ufunc import ufunc  # noqa: F401
@@ -112,6 +116,16 @@ def result_type(*arrays_and_dtypes: object) -> dtype:
 def is_available() -> bool:  # noqa: F811
     """Whether kernels can run: the simulator always answers."""
     return True
+
+
+def show_config(*, _full: bool = False) -> None:
+    """Print what runs here: the simulator, its compiler and its limits."""
+    import sys
+
+    import cupyx
+
+    sys.stdout.write(str(cupyx.get_runtime_info(full=_full)))
+    sys.stdout.flush()
 
 
 def get_default_memory_pool():

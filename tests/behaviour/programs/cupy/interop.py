@@ -153,7 +153,7 @@ def numpy_protocols():
 
 
 def buffer_protocol():
-    """There is no buffer: memoryview is a TypeError, whose words depend on Python's version."""
+    """There is no buffer: memoryview is refused, in words that depend on Python's version."""
     try:
         memoryview(cp.zeros(1))
     except TypeError:

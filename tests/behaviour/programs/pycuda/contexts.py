@@ -40,7 +40,10 @@ def module_without_a_context():
     from pycuda.compiler import SourceModule
 
     drv.init()
-    SourceModule("__global__ void k() {}")
+    try:
+        SourceModule("__global__ void k() {}")
+    except drv.Error as error:  # what follows the dash is whatever lies there
+        print(type(error).__name__, str(error).partition(" - ")[0])
 
 
 @alone
@@ -217,7 +220,7 @@ def stream_of_another_context():
 
 @alone
 def memory_of_another_context():
-    """Copies from an allocation of another context: it works, or a LogicError, as recorded."""
+    """A copy from an allocation of another context works: addresses are one for all."""
     import numpy as np
     import pycuda.autoinit
 

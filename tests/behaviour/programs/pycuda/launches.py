@@ -14,7 +14,9 @@ __global__ void where(int* x) {
         + threadIdx.x;
     x[i] = 1000 * blockIdx.y + 100 * blockIdx.x + 10 * threadIdx.y + threadIdx.x;
 }
-__global__ void shape(int* x) { x[0] = blockDim.x; x[1] = blockDim.y; x[2] = blockDim.z;
+__global__ void shape(int* x) {
+    if (threadIdx.x || blockIdx.x || blockIdx.y || blockIdx.z) return;
+    x[0] = blockDim.x; x[1] = blockDim.y; x[2] = blockDim.z;
     x[3] = gridDim.x; x[4] = gridDim.y; x[5] = gridDim.z; }
 __global__ void axpy(float a, const float* x, float* y) {
     y[threadIdx.x] += a * x[threadIdx.x]; }
@@ -80,7 +82,7 @@ def block_of_floats():
 
 
 def grid_as_a_number():
-    """grid=3 is a TypeError or another error, as recorded."""
+    """grid=3 is an error of the binding."""
     try:
         MODULE.get_function("nothing")(block=(1, 1, 1), grid=3)
         print("done")
@@ -131,7 +133,7 @@ def unknown_keyword():
 
 
 def block_by_position():
-    """A tuple by position is taken for an argument: TypeError."""
+    """A tuple by position is no block: ValueError."""
     MODULE.get_function("nothing")((1, 1, 1))
 
 
@@ -179,13 +181,13 @@ def argument_for_a_kernel_without_any():
 
 
 def float64_for_a_float():
-    """float64 where the kernel has float, as the last argument: the launch is refused, or not."""
+    """float64 where the kernel has int, as the last argument: too many bytes, LaunchError."""
     x = gpuarray.zeros(1, np.int32)
     MODULE.get_function("set")(x, np.float64(1), block=(1, 1, 1))
 
 
 def float64_for_a_first_float():
-    """float64 for a leading float shifts nothing, or everything: LaunchError, as recorded."""
+    """float64 for a leading float: no error where padding takes it, and another number."""
     x, y = gpuarray.zeros(2, np.float32), gpuarray.zeros(2, np.float32)
     MODULE.get_function("axpy")(np.float64(3), x, y, block=(2, 1, 1))
     print(y)
@@ -216,11 +218,11 @@ def python_float():
 
 
 def python_bool_and_none():
-    """None and True are TypeErrors."""
+    """None and True are refused: TypeError."""
     try:
         MODULE.get_function("set")(None, np.int32(1), block=(1, 1, 1))
     except TypeError as error:
-        print(error)
+        print("TypeError:", error)
     MODULE.get_function("set")(gpuarray.zeros(1, np.int32), True, block=(1, 1, 1))
 
 

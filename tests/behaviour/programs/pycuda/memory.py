@@ -274,11 +274,3 @@ def pointer_holder_without_a_pointer():
         drv.memcpy_dtoh(np.zeros(4), Holder())
     except Exception as error:
         print(type(error).__name__)
-
-
-def alive_as_long_as_referenced():
-    """An allocation is freed with its object."""
-    a = drv.mem_alloc(64 << 20)
-    before = drv.mem_get_info()[0]
-    del a
-    print(drv.mem_get_info()[0] - before >= 64 << 20)

@@ -97,7 +97,7 @@ def cupy_to_gpuarray_by_to_gpu():
 
 
 def cupy_array_in_a_kernel():
-    """A CuPy array passes to a PyCUDA kernel by its __cuda_array_interface__, or a TypeError."""
+    """A CuPy array passes to a PyCUDA kernel by its __cuda_array_interface__."""
     x = cp.arange(4, dtype=cp.float32)
     TWICE(x, block=(4, 1, 1))
     print(x)

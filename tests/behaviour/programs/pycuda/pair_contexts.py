@@ -127,7 +127,7 @@ def gpuarray_of_autoinit_in_cupy_used_before():
 
 @alone
 def cupy_array_in_a_kernel_of_autoinit():
-    """A CuPy array from the primary context in a kernel of autoinit's: it works, or LogicError."""
+    """A CuPy array from the primary context in a kernel of autoinit's: it works."""
     import cupy as cp
 
     x = cp.arange(4, dtype=cp.float32)
@@ -256,3 +256,65 @@ def exchange_by_the_host():
     from pycuda import gpuarray
 
     print(gpuarray.to_gpu(host) * 2, pycuda.autoinit.device is not None)
+
+
+@alone
+def kernel_of_autoinit_after_cupy_is_used():
+    """A PyCUDA kernel made before CuPy's first array, launched after it: LogicError, late."""
+    import cupy as cp
+    import pycuda.autoinit
+    from pycuda.compiler import SourceModule
+
+    twice = SourceModule(TWICE).get_function("twice")
+    x = cp.arange(4, dtype=cp.float32)
+    Attempt(lambda: twice(x, block=(4, 1, 1)))
+    Attempt(lambda: x)
+    Attempt(lambda: twice(x, block=(4, 1, 1)))
+
+
+@alone
+def kernel_of_autoinit_after_a_print():
+    """CuPy used before, a PyCUDA kernel works until a CuPy array is printed: LogicError, late."""
+    import cupy as cp
+
+    x = cp.arange(4, dtype=cp.float32)
+    import pycuda.autoinit
+    from pycuda.compiler import SourceModule
+
+    twice = SourceModule(TWICE).get_function("twice")
+    Attempt(lambda: twice(x, block=(4, 1, 1)))
+    Attempt(lambda: x)
+    Attempt(lambda: twice(x, block=(4, 1, 1)))
+    pycuda.autoinit.context.push()
+    Attempt(lambda: twice(x, block=(4, 1, 1)))
+
+
+@alone
+def stream_and_event_of_autoinit_after_a_print():
+    """A stream and an event made before CuPy is used: what still works after."""
+    import cupy as cp
+    import pycuda.autoinit
+    from pycuda import gpuarray
+
+    s, e, g = drv.Stream(), drv.Event(), gpuarray.zeros(3, np.float32)
+    print(cp.arange(3))
+    Attempt(lambda: e.record(s) is e)
+    Attempt(lambda: e.record() is e)
+    Attempt(s.synchronize)
+    Attempt(lambda: g.get())
+    Attempt(lambda: g + 1)
+
+
+@alone
+def gpuarray_of_autoinit_after_a_print():
+    """GPUArray's own kernels after CuPy took over: those made before fail, LogicError."""
+    import cupy as cp
+    import pycuda.autoinit
+    from pycuda import gpuarray
+
+    g = gpuarray.zeros(3, np.float32)
+    Attempt(lambda: g + 1)
+    print(cp.arange(3))
+    Attempt(lambda: g + 1)
+    Attempt(lambda: g * g)
+    Attempt(lambda: drv.Context.get_current() == pycuda.autoinit.context)

@@ -99,13 +99,13 @@ def options():
 
 
 def options_in_a_tuple():
-    """Options in a tuple: accepted, or a TypeError, as recorded."""
+    """Options in a tuple are an AttributeError."""
     SourceModule(CODE, options=("-DN=3",))
     print("done")
 
 
 def options_as_text():
-    """Options as one text: letter by letter, so a CompileError, or as recorded."""
+    """Options as one text are an AttributeError."""
     SourceModule(CODE, options="-DN=3")
 
 
@@ -136,7 +136,7 @@ def missing_header():
     try:
         SourceModule('#include "no_such_header.cuh"\n__global__ void k() {}')
     except drv.CompileError as error:
-        print(error.msg, type(error.command_line).__name__)
+        print(type(error).__name__, error.msg, type(error.command_line).__name__)
 
 
 def standard_headers():
@@ -153,12 +153,12 @@ def standard_headers():
 
 
 def standard_headers_inside_extern_c():
-    """A header with templates inside SourceModule's extern "C": CompileError, or not."""
+    """A header with templates inside SourceModule's extern "C" is no problem."""
     try:
         SourceModule("#include <cmath>\n__global__ void k(float* x) { x[0] = 1; }")
         print("done")
-    except drv.CompileError:
-        print("CompileError")
+    except drv.CompileError as error:
+        print(type(error).__name__)
 
 
 def without_any_header():
@@ -174,7 +174,7 @@ def compile_error():
     try:
         SourceModule("__global__ void k() { oops }")
     except drv.CompileError as error:
-        print(type(error).__module__, error.msg, type(error.command_line).__name__)
+        print(type(error).__module__, type(error).__name__, error.msg)
         print(error.command_line[0], "--cubin" in error.command_line, error.command_line[-1])
         print(repr(error.stdout), "oops" in error.stderr, type(error.stderr).__name__)
         lines = str(error).splitlines()
@@ -208,7 +208,7 @@ def empty_source():
 
 
 def source_that_is_no_text():
-    """A source that is no text is an error: TypeError, or AttributeError, as recorded."""
+    """A source that is no text is taken for its text, None: CompileError."""
     try:
         SourceModule(None)
     except Exception as error:

@@ -123,7 +123,7 @@ def time_of_unrecorded_events():
 
 
 def time_too_early():
-    """An event that is not done yet: LogicError."""
+    """An event that is not done yet: RuntimeError, of PyCUDA."""
     a, b, s = drv.Event(), drv.Event(), drv.Stream(1)
     a.record(s)
     SPIN(NULL, np.int32(0), LONG, **ONE, stream=s)

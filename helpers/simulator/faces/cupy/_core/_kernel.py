@@ -13,6 +13,7 @@ import numpy as np
 from cupy import _missing
 from cupy._core import core
 from cupy._core._scalar import get_typename
+from cupy._core._ufunc import ufunc  # noqa: F401 -- CuPy has it here
 from cupy.cuda import compiler, function
 from helpers.simulator import engine
 

@@ -92,6 +92,7 @@ class ReductionKernel(_Codes):
         self.reduce_type = self.out_params[0].ctype if reduce_type is None else reduce_type
         self.reduce_dims, self.options = reduce_dims, tuple(options)
         self._cached_codes: dict[tuple, str] = {}
+        self._types: dict[tuple, tuple] = {}
         self._memo: dict[tuple, tuple[engine.Kernel, engine.Kernel, int]] = {}
 
     def __call__(self, *args: object, **kwargs: object) -> object:
@@ -122,13 +123,17 @@ class ReductionKernel(_Codes):
         looped = [a for a, p in zip(inputs, self.in_params) if _takes_part(a, p)]
         if not looped:
             raise ValueError("Loop size is undecided.")
-        shape = _kernel._broadcast_shape(looped)
-        in_types, out_types, letters = _decide_types(
-            self.in_params,
-            self.out_params,
+        shape = looped[0].shape
+        if any(a.shape != shape for a in looped):
+            shape = _kernel._broadcast_shape(looped)
+        given = (
             tuple([a.dtype.type if isinstance(a, _ndarray) else None for a in inputs]),
             tuple([a.dtype.type for a in outs]),
         )
+        types = self._types.get(given)
+        if types is None:
+            types = self._types[given] = _decide_types(self.in_params, self.out_params, *given)
+        out_types = types[1]
         reduced, kept = _split_axes(axis, len(shape))
         out_shape = tuple(
             size if i in kept else 1 for i, size in enumerate(shape) if keepdims or i in kept
@@ -137,8 +142,8 @@ class ReductionKernel(_Codes):
             raise ValueError(
                 f"zero-size array to reduction operation {self.name} which has no identity"
             )
-        for given in outs:
-            if given.shape != out_shape:
+        for out in outs:
+            if out.shape != out_shape:
                 raise ValueError("Out shape is mismatched")
         outs = outs or [_ndarray(out_shape, dtype) for dtype in out_types]
         result = outs[0] if self.nout == 1 else tuple(outs)
@@ -154,7 +159,7 @@ class ReductionKernel(_Codes):
             ]
         turned = tuple(shape[i] for i in order)
         length = math.prod(shape[i] for i in reduced)
-        self._launch(inputs, outs, (in_types, out_types, letters), turned,
+        self._launch(inputs, outs, types, turned,
                      tuple(shape[i] for i in kept), length, stream)  # fmt: skip
         return result
 
@@ -279,10 +284,8 @@ def _takes_part(item: object, p: ParameterInfo) -> bool:
 def _split_axes(axis: object, ndim: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The axes that go, and those that stay."""
     if axis is None:
-        reduced = tuple(range(ndim))
-    else:
-        reduced = np.lib.array_utils.normalize_axis_tuple(axis, ndim)
-        reduced = tuple(sorted(reduced))
+        return tuple(range(ndim)), ()
+    reduced = tuple(sorted(np.lib.array_utils.normalize_axis_tuple(axis, ndim)))
     return reduced, tuple(i for i in range(ndim) if i not in reduced)
 
 

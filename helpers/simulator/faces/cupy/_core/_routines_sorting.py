@@ -21,7 +21,7 @@ def _ndarray_sort(a, axis=-1, kind=None):
     if not a.flags.c_contiguous:
         raise NotImplementedError("Sorting non-contiguous array is not supported.")
     axis = _host.one_axis(axis, a.ndim)
-    _host.change(a, lambda v: v.sort(axis=axis, kind="stable"))
+    _host.change(a, lambda v: v.sort(axis=axis))
 
 
 def _ndarray_argsort(a, axis=-1, kind=None):
@@ -49,7 +49,7 @@ def _ndarray_partition(a, kth, axis=-1):
         raise NotImplementedError("Sorting non-contiguous array is not supported.")
     axis = _host.one_axis(axis, a.ndim)
     _check_kth(kth, a.shape[axis])
-    _host.change(a, lambda v: v.sort(axis=axis, kind="stable"))
+    _host.change(a, lambda v: v.sort(axis=axis))
 
 
 def _ndarray_argpartition(a, kth, axis=-1):

@@ -213,7 +213,7 @@ class ufunc:  # noqa: N801 -- the library's name
                 else:
                     targets[0][...] = replaced(*operands)
 
-        core._enqueue(work, max(nbytes, targets[0].nbytes))
+        core._enqueue(work, max(nbytes, targets[0].nbytes), (self.name, targets[0].dtype))
         return results[0] if len(results) == 1 else tuple(results)
 
     # methods that few of them have

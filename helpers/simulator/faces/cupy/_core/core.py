@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
+from cupy_backends.cuda.api import _contexts
 
 from cupy import _missing
 from cupy.cuda import memory as _memory
@@ -320,6 +321,7 @@ class ndarray:  # noqa: N801 -- the library's name
             False returns before the copy is done (into pinned memory).
         """
         stream = _stream.get_current_stream() if stream is None else stream
+        _contexts.set_device()
         _forbid_transfer(stream, "D2H")
         if out is not None:
             if not isinstance(out, np.ndarray):
@@ -737,9 +739,11 @@ def _address(view: np.ndarray) -> int:
     return view.__array_interface__["data"][0]
 
 
-def _enqueue(work: Callable[[], None], nbytes: int = 0) -> None:
+def _enqueue(work: Callable[[], None], nbytes: int = 0, kernel: object = None) -> None:
     """Run host code on the current stream: at once where it is small and the stream idle."""
-    _stream._local.stream._engine.run(work, nbytes)
+    queue = _stream._local.stream._engine
+    _contexts.launch(kernel, queue.handle)
+    queue.run(work, nbytes)
 
 
 def _wait() -> None:

@@ -170,10 +170,13 @@ def from_dlpack(array, /, *, device=None, copy=None):
     ------
     TypeError
         Where it is on the host.
+    ValueError
+        Where it has no DLPack.
     """
     if not hasattr(array, "__dlpack_device__"):
-        raise TypeError(
-            "the input array does not have __dlpack__ and __dlpack_device__ methods"
+        raise ValueError(
+            "A DLPack tensor object cannot be consumed multiple times "
+            f"(or object was not a DLPack capsule). Got: {array!r}"
         )
     kind, _ = array.__dlpack_device__()
     if int(kind) == CPU:

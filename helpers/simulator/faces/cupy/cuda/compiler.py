@@ -105,9 +105,11 @@ def _compile(
     name: str = "kernel.cu",
 ) -> engine.Module:
     """Compile; CompileException where the source has a mistake."""
+    # As the library has it: what a program says itself comes later, and counts.
+    given = ("-ftz=true", *options) if backend == "nvrtc" else options
     try:
         return engine.compile(
-            source, (*options, f"-I{INCLUDE}"), name_expressions, dialect=backend, name=name
+            source, (*given, f"-I{INCLUDE}"), name_expressions, dialect=backend, name=name
         )
     except engine.CompileError as error:
         log = _as_nvrtc_says(str(error), name)

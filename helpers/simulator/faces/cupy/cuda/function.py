@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from cupy_backends.cuda.api import driver
+from cupy_backends.cuda.api import _contexts, driver
 
 from helpers.simulator import engine
 
@@ -102,8 +102,10 @@ def _launch(
     stream: object,
     keep: Sequence[object],
 ) -> None:
+    queue = _streams._engine_stream(stream)
+    _contexts.launch_module(kernel.module, queue.handle)
     try:
-        _streams._engine_stream(stream).launch(kernel, grid, block, arguments, shared, keep)
+        queue.launch(kernel, grid, block, arguments, shared, keep)
     except engine.InvalidLaunch as error:
         # Of all that a launch's shape can be guilty of, the driver has one thing to say.
         raise driver._error("CUDA_ERROR_INVALID_VALUE") from error
@@ -238,6 +240,9 @@ class Module:
             return self._module.kernel(name)
         except engine.KernelNotFound:
             raise driver._error("CUDA_ERROR_NOT_FOUND") from None
+        except engine.CompileError as error:  # too many bytes of parameters
+            source = self._module.source
+            raise compiler.CompileException(str(error), source, name, (), "nvrtc") from None
 
     def get_function(self, name: str) -> Function:
         """A kernel by its name."""

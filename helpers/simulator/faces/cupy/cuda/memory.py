@@ -8,6 +8,7 @@ import gc
 import os
 import sys
 import threading
+import time
 import warnings
 import weakref
 from bisect import bisect_left, insort
@@ -59,11 +60,20 @@ class BaseMemory:
 
 
 def _quiet() -> bool:
-    """Whether no stream has work left."""
+    """Whether no stream has work left. Asks the scheduler: a capture must not notice."""
+    planner = engine.streams.scheduler.get()
+    if planner is None or planner.quiet:
+        return True
     for stream in tuple(engine.streams._streams.values()):
-        if not stream.capturing and not stream.done:
+        if stream._native is not None and not planner.done(stream._native):
             return False
     return True
+
+
+def _wait_until_quiet() -> None:
+    """Wait for all streams, and leave what went wrong on them to whoever waits for it."""
+    while not _quiet():
+        time.sleep(0.0002)
 
 
 _late_frees: deque[engine.Allocation] = deque()  # what went while work was left
@@ -557,26 +567,25 @@ class SingleDeviceMemoryPool:
         self, chunk: _Chunk, nbytes: int, unwritten: bool, itemsize: int | None
     ) -> None:
         """Place a block where queued work may still use what was there."""
-        end = chunk.ptr + chunk.size
+        end = chunk.ptr + chunk.size * self._spread
         with self._lock:
             self._end_lingering()
             there = [at for at, last in self._lingering.items() if at < end and last > chunk.ptr]
-            only = there == [chunk.ptr]
+            only = there == [chunk.ptr] and self._lingering[chunk.ptr] <= chunk.ptr + chunk.size
             if only:
                 del self._lingering[chunk.ptr]
         stream = chunk.arena.stream
-        if only:
+        if only and not stream.capturing:
             _, settle = engine.succeed(
                 chunk.ptr, nbytes, itemsize=itemsize, unwritten=unwritten
             )
             stream.run(settle, 0, "memory given out again")
             return
         if there:  # other sizes than before: order alone does not help
-            with contextlib.suppress(engine.StreamError):
-                engine.streams.synchronize()
+            _wait_until_quiet()
             with self._lock:
                 for at in there:
-                    if self._lingering.pop(at, None) is not None:
+                    if self._lingering.pop(at, None) is not None or only:
                         engine.displace(at)
         engine.place(chunk.ptr, nbytes, itemsize=itemsize, unwritten=unwritten)
 
@@ -660,6 +669,10 @@ class SingleDeviceMemoryPool:
                 del self._lingering[address]
                 engine.displace(address)
 
+    def _lingers(self, chunk: _Chunk) -> bool:
+        end = chunk.ptr + chunk.size * self._spread
+        return any(chunk.ptr <= address < end for address in self._lingering)
+
     def free(self, ptr: int, size: int) -> None:
         """The blocks know their chunks: nothing can be freed by its address."""
         raise RuntimeError("Cannot free out-of-pool memory")
@@ -667,6 +680,10 @@ class SingleDeviceMemoryPool:
     def free_all_blocks(self, stream: _streams._BaseStream | None = None) -> None:
         """Give the chunks that are free as a whole back to the device."""
         gone = []
+        with self._lock:
+            self._sort_in()
+        if self._lingering:  # a device waits before it frees
+            _wait_until_quiet()
         with self._lock:
             self._sort_in()
             if stream is None:
@@ -679,14 +696,11 @@ class SingleDeviceMemoryPool:
             for arena in arenas:
                 for found in arena.bins.values():
                     for chunk in list(found):
-                        if chunk.prev is None and chunk.next is None:
+                        if chunk.prev is None and chunk.next is None and not self._lingers(chunk):
                             del found[chunk]
                             self._total -= chunk.size
                             gone.append(chunk)
                 arena.compact()
-            if self._lingering and gone:  # a device waits before it frees
-                engine.streams.synchronize()
-                self._end_lingering()
         del gone, arenas
         self._settle()
 

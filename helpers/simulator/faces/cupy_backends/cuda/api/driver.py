@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from helpers.simulator import engine
 
-from . import _errors
+from . import _contexts, _errors
 
 
 class CUDADriverError(RuntimeError):
@@ -30,8 +30,10 @@ def get_build_version() -> int:
 
 
 def ctxGetCurrent() -> int:
-    """A handle that is not 0: the device is always open."""
-    return 1
+    """The handle of the current context."""
+    if not _contexts.state.used:
+        _contexts.set_device()
+    return _contexts.current()
 
 
 def ctxGetDevice() -> int:

@@ -13,7 +13,7 @@ import numpy as np
 
 from helpers.simulator import engine
 
-from . import _errors
+from . import _contexts, _errors
 
 
 class CUDARuntimeError(RuntimeError):
@@ -393,6 +393,7 @@ def getDeviceCount() -> int:
 def setDevice(device: int) -> None:
     """Make a device the current one."""
     _check_device(device)
+    _contexts.set_device()
 
 
 def deviceGetAttribute(attrib: int, device: int) -> int:

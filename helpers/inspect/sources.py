@@ -1,0 +1,172 @@
+"""The CUDA source behind a kernel object, whichever library made it.
+
+A `RawKernel` carries its source. The functions of a `RawModule` or a PyCUDA `SourceModule` do
+not: `record_sources` wraps the two classes so that it is known from then on.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import inspect
+import re
+import sys
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is needed to compile a kernel again."""
+
+    code: str
+    kernel: str
+    options: tuple[str, ...] = ()
+    dialect: str = "nvrtc"
+    extern_c: bool = False
+    """Whether all of it is compiled inside ``extern "C"``, as PyCUDA does."""
+
+    @property
+    def compiled(self) -> str:
+        """The text for the compiler, with the lines of `code`."""
+        return f'extern "C" {{ {self.code}\n}}\n' if self.extern_c else self.code
+
+
+# Of each function that a module handed out. The function itself is kept, so that its id stays its.
+_recorded: dict[int, tuple[object, Source]] = {}
+
+
+def _remember(function: object, source: Source) -> None:
+    _recorded[id(function)] = (function, source)
+
+
+def record_sources(needs: str | None = None) -> None:
+    """Let every `RawModule` and `SourceModule` made from now on remember its source.
+
+    Called by `helpers.start()`, with what that was told of the libraries that the notebook needs.
+    Calling again is harmless; a library that is not there is left alone, and nothing that the
+    classes do changes.
+    """
+    cupy = sys.modules.get("cupy")
+    if cupy is not None and hasattr(cupy, "RawModule"):
+        _wrap_raw_module(cupy)
+    wanted = needs == "pycuda" or "pycuda" in sys.modules
+    if wanted and importlib.util.find_spec("pycuda") is not None:
+        try:
+            compiler = importlib.import_module("pycuda.compiler")
+        except Exception:  # without a driver PyCUDA fails in its own ways, and says so when used
+            return
+        _wrap_source_module(compiler)
+
+
+def _wrap_raw_module(cupy: object) -> None:
+    original = cupy.RawModule
+    if getattr(original, "_records_source", False):
+        return
+
+    # A subclass, because the class of the real library is no Python class and cannot be changed.
+    class RawModule(original):
+        __doc__ = original.__doc__
+        _records_source = True
+
+        def __init__(self, *args: object, **kwargs: object) -> None:
+            super().__init__(*args, **kwargs)
+            self._source_parts = (
+                kwargs.get("code", args[0] if args else None),
+                tuple(kwargs.get("options", ())),
+                kwargs.get("backend", "nvrtc"),
+            )
+
+        def get_function(self, name: str) -> object:
+            function = super().get_function(name)
+            code, options, backend = self._source_parts
+            if code is not None:
+                _remember(function, Source(code, name, options, backend))
+            return function
+
+    RawModule.__module__, RawModule.__qualname__ = original.__module__, original.__qualname__
+    cupy.RawModule = RawModule
+
+
+def _wrap_source_module(compiler: object) -> None:
+    module = compiler.SourceModule
+    if getattr(module, "_records_source", False):
+        return
+    initialise, get_function = module.__init__, module.get_function
+    signature = inspect.signature(initialise)
+
+    @functools.wraps(initialise)
+    def __init__(self, source: str, *args: object, **kwargs: object) -> None:
+        initialise(self, source, *args, **kwargs)
+        given = signature.bind(self, source, *args, **kwargs).arguments
+        options = tuple(given.get("options") or ())
+        options += tuple(f"-I{folder}" for folder in given.get("include_dirs") or ())
+        self._source_parts = (source, options, bool(given.get("no_extern_c", False)))
+
+    @functools.wraps(get_function)
+    def find_function(self, name: str) -> object:
+        function = get_function(self, name)
+        code, options, plain = self._source_parts
+        _remember(function, Source(code, name, options, "nvcc", not plain))
+        return function
+
+    module.__init__, module.get_function, module._records_source = __init__, find_function, True
+
+
+def find_source(kernel: object) -> Source:
+    """The source of a kernel object.
+
+    Raises
+    ------
+    TypeError
+        Where it cannot be known: the message says what to do.
+    """
+    known = _recorded.get(id(kernel))
+    if known is not None and known[0] is kernel:
+        return known[1]
+    code, name = getattr(kernel, "code", None), getattr(kernel, "name", None)
+    if isinstance(code, str) and isinstance(name, str):
+        options = tuple(getattr(kernel, "options", ()) or ())
+        return Source(code, name, options, getattr(kernel, "backend", "nvrtc") or "nvrtc")
+    behind = getattr(kernel, "_kernel", None)  # in a function of the simulator's PyCUDA
+    if hasattr(getattr(behind, "module", None), "source"):
+        kernel, name = behind, behind.name
+    module = getattr(kernel, "module", None)
+    if hasattr(module, "source") and isinstance(name, str):  # a kernel of the simulator's engine
+        options = (f"-std={module.options.standard}", *module.options.preprocessor)
+        return Source(module.source, name, options, module.dialect)
+    raise TypeError(
+        f"inspect cannot find the source of this {type(kernel).__name__}. Give it a RawKernel, an "
+        "ElementwiseKernel, or a function of a RawModule or SourceModule that was made after "
+        "helpers.start()."
+    )
+
+
+_COMMENTS = re.compile(r'//[^\n]*|/\*.*?\*/', re.DOTALL)
+
+
+def parameter_names(source: Source, count: int) -> list[str]:
+    """What the kernel calls its parameters; ``argument 0`` and so on where that is not plain."""
+    fallback = [f"argument {i}" for i in range(count)]
+    text = _COMMENTS.sub(" ", source.code)
+    plain = re.sub(r"<.*", "", source.kernel, flags=re.DOTALL).rsplit("::", 1)[-1].strip()
+    for found in re.finditer(rf"__global__[^;{{}}]*?\b{re.escape(plain)}\s*\(", text):
+        depth, at = 1, found.end()
+        parts, start = [], found.end()
+        while at < len(text) and depth:
+            character = text[at]
+            if character in "(<[":
+                depth += 1
+            elif character in ")>]":
+                depth -= 1
+            if depth == 0 or (depth == 1 and character == ","):
+                parts.append(text[start:at])
+                start = at + 1
+            at += 1
+        names = []
+        for part in parts:
+            word = re.search(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*$", part.split("=")[0].strip())
+            names.append(word.group(1) if word else "")
+        if len(names) == count and all(names) and len(set(names)) == count:
+            return [name.removeprefix("_raw_") for name in names]
+    return fallback

@@ -1,0 +1,183 @@
+"""Memory pools: blocks that were freed are kept and given again."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import _memory
+from ._contexts import ArgumentError, failed
+
+_BITS = 4  # of the mantissa that a size class keeps
+
+
+def bitlog2(number: int) -> int:
+    """The position of the highest bit that is set."""
+    return max(0, int(number).bit_length() - 1)
+
+
+def _shift(value: int, by: int) -> int:
+    return value << by if by >= 0 else value >> -by
+
+
+class _Pool:
+    """Blocks by size class."""
+
+    def __init__(self) -> None:
+        self._free: dict[int, list] = {}
+        self._active = self._active_bytes = self._managed_bytes = 0
+        self._holding = True
+
+    @property
+    def held_blocks(self) -> int:
+        """Blocks kept and not in use."""
+        return sum(map(len, self._free.values()))
+
+    @property
+    def active_blocks(self) -> int:
+        """Blocks in use."""
+        return self._active
+
+    @property
+    def managed_bytes(self) -> int:
+        """Bytes kept or in use."""
+        return self._managed_bytes
+
+    @property
+    def active_bytes(self) -> int:
+        """Bytes in use."""
+        return self._active_bytes
+
+    def bin_number(self, size: int) -> int:
+        """The size class of so many bytes."""
+        exponent = bitlog2(size)
+        return exponent << _BITS | _shift(size, _BITS - exponent) & (1 << _BITS) - 1
+
+    def alloc_size(self, bin: int) -> int:  # noqa: A002
+        """The bytes of a block of a size class."""
+        exponent, mantissa = bin >> _BITS, bin & (1 << _BITS) - 1
+        ones = max(0, _shift(1, exponent - _BITS) - 1)
+        return _shift(1 << _BITS | mantissa, exponent - _BITS) | ones
+
+    def free_held(self) -> None:
+        """Give back what is not in use."""
+        for number, blocks in self._free.items():
+            self._managed_bytes -= len(blocks) * self.alloc_size(number)
+        self._free.clear()
+
+    def stop_holding(self) -> None:
+        """Give back what is not in use, now and later."""
+        self._holding = False
+        self.free_held()
+
+    def _take(self, size: int) -> tuple[int, object]:
+        number = self.bin_number(size)
+        blocks = self._free.get(number)
+        nbytes = self.alloc_size(number)
+        if blocks:
+            block = blocks.pop()
+        else:
+            block = self._new(nbytes)
+            self._managed_bytes += nbytes
+        self._active += 1
+        self._active_bytes += size
+        return number, block
+
+    def _give(self, number: int, block: object, size: int) -> None:
+        self._active -= 1
+        self._active_bytes -= size
+        if self._holding:
+            self._free.setdefault(number, []).append(block)
+        else:
+            self._managed_bytes -= self.alloc_size(number)
+
+    def _new(self, nbytes: int) -> object:
+        raise NotImplementedError
+
+
+class _Pooled:
+    """A block in use; it goes back with this object."""
+
+    def __init__(self, pool: _Pool, size: int) -> None:
+        self._pool = None
+        self._number, self._block = pool._take(size)
+        self._pool, self._asked = pool, size
+
+    def free(self) -> None:
+        """Give it back to the pool."""
+        if self._pool is None:
+            raise failed(f"{self._what}::free", "CUDA_ERROR_INVALID_HANDLE")
+        pool, self._pool = self._pool, None
+        pool._give(self._number, self._block, self._asked)
+        self._block = None
+
+    def __del__(self) -> None:
+        if self._pool is not None:
+            self.free()
+
+    def __len__(self) -> int:
+        return self._asked
+
+
+class PooledDeviceAllocation(_Pooled):
+    """A block of a `DeviceMemoryPool`."""
+
+    __module__ = "pycuda._driver"
+    _what = "pooled_device_allocation"
+
+    def __init__(self, pool: DeviceMemoryPool, size: int) -> None:
+        super().__init__(pool, size)
+        self._address = int(self._block)
+
+    def __int__(self) -> int:
+        return self._address
+
+    def __index__(self) -> int:
+        return self._address
+
+    def __hash__(self) -> int:
+        return hash(self._address)
+
+
+class DeviceMemoryPool(_Pool):
+    """A pool of device memory; ``allocate`` is an allocator for GPUArrays."""
+
+    __module__ = "pycuda._driver"
+
+    def _new(self, nbytes: int) -> object:
+        return _memory.mem_alloc(nbytes)
+
+    def allocate(self, size: int) -> PooledDeviceAllocation:
+        """A block of at least so many bytes."""
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)):
+            raise ArgumentError("DeviceMemoryPool.allocate: a size is a whole number")
+        return PooledDeviceAllocation(self, int(size))
+
+
+class PooledHostAllocation(_Pooled):
+    """A block of a `PageLockedMemoryPool`; an array's ``base``."""
+
+    __module__ = "pycuda._driver"
+    _what = "pooled_host_allocation"
+
+
+class PageLockedMemoryPool(_Pool):
+    """A pool of page-locked memory; ``allocate`` gives NumPy arrays."""
+
+    __module__ = "pycuda._driver"
+
+    def _new(self, nbytes: int) -> object:
+        return _memory.pagelocked_empty(nbytes, np.uint8)
+
+    def allocate(self, shape: object, dtype: object, order: str = "C") -> np.ndarray:
+        """An array in page-locked memory."""
+        dtype = np.dtype(dtype)
+        shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+        nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        block = PooledHostAllocation(self, nbytes)
+        memory = block._block
+        strides = np.ndarray(shape, dtype, np.empty(max(nbytes, 1), np.uint8), order=order).strides
+        block.__array_interface__ = {
+            "shape": shape, "typestr": dtype.str, "descr": dtype.descr, "version": 3,
+            "strides": strides, "data": (memory.ctypes.data, False),
+        }  # fmt: skip
+        return np.asarray(block)

@@ -1,0 +1,79 @@
+"""Functions of elements, with the names of `math`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from . import driver as drv
+from . import gpuarray
+from ._missing import missing
+from .gpuarray import GPUArray
+
+
+def _unary(name: str, function: Callable) -> Callable:
+    def apply(array, *, out=None, stream=None):
+        if array.dtype.kind not in "fc":
+            raise drv.CompileError(
+                f"{name} does not compile for {array.dtype}", [], "",
+                f'error: calling a constexpr __host__ function("{name}") from a __global__ '
+                "function is not allowed: CUDA has no such function of integers\n",
+            )  # fmt: skip
+        out = array._new_like_me() if out is None else out
+        gpuarray._need(array)
+        x = gpuarray._flat(array)
+        return gpuarray._run(out, lambda: function(x), stream, array, kernel=function)
+
+    apply.__name__ = name
+    apply.__doc__ = f"``{name}`` of each element."
+    return apply
+
+
+for _name, _function in {
+    "ceil": np.ceil, "floor": np.floor, "fabs": np.fabs, "exp": np.exp, "log": np.log,
+    "log10": np.log10, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tan": np.tan,
+    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh,
+    "tanh": np.tanh,
+}.items():  # fmt: skip
+    globals()[_name] = _unary(_name, _function)
+
+
+def _two(function: Callable, one: GPUArray, other: GPUArray, stream: object) -> GPUArray:
+    gpuarray._need(one, other)
+    x, y = gpuarray._flat(one), gpuarray._flat(other)
+    out = one._new_like_me()
+    return gpuarray._run(out, lambda: function(x, y), stream, one, other, kernel=function)
+
+
+def fmod(arg, mod, stream=None):
+    """The rest of a division, with the sign of the dividend."""
+    return _two(np.fmod, arg, mod, stream)
+
+
+def ldexp(significand, exponent, stream=None):
+    """``significand * 2**exponent``."""
+    return _two(lambda x, y: np.ldexp(x, y.astype(np.int32)), significand, exponent, stream)
+
+
+def frexp(arg, stream=None):
+    """Significands and exponents."""
+    gpuarray._need(arg)
+    x = gpuarray._flat(arg)
+    return tuple(
+        gpuarray._run(arg._new_like_me(), lambda part=part: np.frexp(x)[part], stream, arg)
+        for part in (0, 1)
+    )
+
+
+def modf(arg, stream=None):
+    """Fractional and integral parts."""
+    gpuarray._need(arg)
+    x = gpuarray._flat(arg)
+    return tuple(
+        gpuarray._run(arg._new_like_me(), lambda part=part: np.modf(x)[part], stream, arg)
+        for part in (0, 1)
+    )
+
+
+__getattr__ = missing("pycuda.cumath")

@@ -1,0 +1,419 @@
+# ruff: noqa: F401, F403, F405 (this module has all names of the compiled one)
+"""The driver's interface: devices, contexts, memory, streams, and the ways to call a kernel."""
+
+from __future__ import annotations
+
+import struct
+import warnings
+from collections.abc import Sequence
+from time import time
+
+import numpy as np
+
+from ._driver import *
+from ._driver import Error, Function, MemoryError, RuntimeError
+from ._memory import ManagedAllocation, PointerHolderBase, mem_alloc, memcpy_dtoh, memcpy_htod
+from ._missing import error as _missing_error
+from ._pools import PooledDeviceAllocation
+from ._streams import Event
+
+ManagedAllocationOrStub = ManagedAllocation
+CUDA_DEBUGGING = False
+
+
+def set_debugging(flag: bool = True) -> None:
+    """Accepted; the simulator checks kernels anyway."""
+    global CUDA_DEBUGGING
+    CUDA_DEBUGGING = flag
+
+
+class CompileError(Error):
+    """A source did not compile.
+
+    Attributes
+    ----------
+    msg : str
+    command_line : list of str
+    stdout, stderr : str
+    """
+
+    def __init__(
+        self, msg: str, command_line: Sequence[str], stdout: str = "", stderr: str = ""
+    ) -> None:
+        super().__init__(msg, command_line, stdout, stderr)
+        self.msg, self.command_line = msg, command_line
+        self.stdout, self.stderr = stdout, stderr
+
+    def __str__(self) -> str:
+        parts = [self.msg]
+        if self.command_line:
+            parts.append(f"[command: {' '.join(self.command_line)}]")
+        if self.stdout:
+            parts.append(f"[stdout:\n{self.stdout}]")
+        if self.stderr:
+            parts.append(f"[stderr:\n{self.stderr}]")
+        return "\n".join(parts)
+
+
+# arguments
+
+
+class ArgumentHandler:
+    """An array of the host as an argument of a kernel."""
+
+    def __init__(self, ary: np.ndarray) -> None:
+        self.array, self.dev_alloc = ary, None
+
+    def get_device_alloc(self) -> DeviceAllocation:
+        """Device memory of the array's size, made at the first call."""
+        if self.dev_alloc is None:
+            try:
+                self.dev_alloc = mem_alloc_like(self.array)
+            except AttributeError:
+                raise TypeError(
+                    f"could not determine array length of '{type(self.array)}': "
+                    "unsupported array type or not an array"
+                ) from None
+        return self.dev_alloc
+
+    def pre_call(self, stream: object) -> None:
+        """Before the launch."""
+
+
+class In(ArgumentHandler):
+    """Copied to the device before the launch; the copy waits, whatever the stream."""
+
+    def pre_call(self, stream: object) -> None:
+        memcpy_htod(self.get_device_alloc(), self.array)
+
+
+class Out(ArgumentHandler):
+    """Copied back after the launch, from the default stream, whatever the kernel's."""
+
+    def post_call(self, stream: object) -> None:
+        """After the launch."""
+        memcpy_dtoh(self.array, self.get_device_alloc())
+
+
+class InOut(In, Out):
+    """Copied there before, and back after."""
+
+
+def _pack(letters: str, values: Sequence[object]) -> bytes:
+    """Bytes at their places, as a C struct has them; ``F`` and ``D`` are complex numbers."""
+    wanted = sum(letter.isalpha() for letter in letters)
+    if len(values) != wanted:
+        raise struct.error(f"pack requires exactly {wanted} arguments")
+    if "F" not in letters and "D" not in letters:
+        return struct.pack(letters, *values)
+    flat, whole = [], ""
+    at = 0
+    for letter in letters:
+        if letter in "FD":
+            number = complex(values[at])
+            whole += 2 * ("f" if letter == "F" else "d")
+            flat += [number.real, number.imag]
+            at += 1
+        else:
+            whole += letter
+            if not letter.isdigit():
+                flat.append(values[at])
+                at += 1
+    return struct.pack(whole, *flat)
+
+
+def _arguments(args: Sequence[object]) -> tuple[list, bytes, list[int]]:
+    """The handlers among the arguments, all arguments' bytes, and the pointers by position."""
+    handlers, letters, values, pointers = [], "", [], []
+    for position, value in enumerate(args):
+        address = 0
+        if isinstance(value, np.number):
+            letters += value.dtype.char
+            values.append(value)
+        elif isinstance(value, np.void):
+            letters += f"{value.itemsize}s"
+            values.append(value.tobytes())
+        elif isinstance(value, np.ndarray):
+            if isinstance(value.base, ManagedAllocation):
+                address = int(value.base)
+                letters += "P"
+                values.append(address)
+            else:
+                letters += f"{value.nbytes}s"
+                values.append(value.tobytes())
+        else:
+            if isinstance(value, (DeviceAllocation, PooledDeviceAllocation)):
+                address = int(value)
+            elif isinstance(value, ArgumentHandler):
+                handlers.append(value)
+                address = int(value.get_device_alloc())
+            else:
+                address = _foreign_pointer(position, value)
+            letters += "P"
+            values.append(address)
+        pointers.append(address)
+    return handlers, _pack(letters, values), pointers
+
+
+def _foreign_pointer(position: int, value: object) -> int:
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if interface:
+        return interface["data"][0]
+    try:
+        return int(np.uintp(value.gpudata))
+    except AttributeError:
+        raise TypeError(f"invalid type on parameter #{position} (0-based)") from None
+
+
+# launches
+
+
+def _check_block(function: Function, block: Sequence[int]) -> None:
+    function._module._check_context("cuFuncSetBlockShape")
+    bound = function._set_block_shape
+    if not hasattr(block, "__iter__"):
+        kind = type(block).__name__
+        raise TypeError(f"{bound} argument after * must be an iterable, not {kind}")
+    bound(*block)
+
+
+def _function_call(function: Function, *args: object, **kwargs: object) -> float | None:
+    """Launch.
+
+    Parameters
+    ----------
+    *args : numpy numbers, allocations, GPUArrays, `In`, `Out`, `InOut`, ...
+        Nobody counts them or compares their types with the kernel's.
+    block : tuple of three int
+    grid : tuple of one to three int
+    stream : Stream, optional
+    shared : int
+        Bytes of dynamic shared memory.
+    texrefs : list
+    time_kernel : bool
+        Wait, and return seconds.
+    """
+    grid, stream = kwargs.pop("grid", (1, 1)), kwargs.pop("stream", None)
+    block, shared = kwargs.pop("block", None), kwargs.pop("shared", 0)
+    kwargs.pop("texrefs", [])
+    time_kernel = kwargs.pop("time_kernel", False)
+    if kwargs:
+        raise ValueError(f"extra keyword arguments: {','.join(kwargs)}")
+    if block is None:
+        raise ValueError("must specify block size")
+    _check_block(function, block)
+    handlers, buffer, pointers = _arguments(args)
+    for handler in handlers:
+        handler.pre_call(stream)
+    late = [handler for handler in handlers if hasattr(handler, "post_call")]
+    if stream is not None:
+        assert not time_kernel, "Can't time the kernel on an asynchronous invocation"
+    elif time_kernel:
+        Context.synchronize()
+    begun = time()
+    function._launch_kernel(grid, block, buffer, shared, stream, args, pointers)
+    if stream is None and (late or time_kernel):
+        Context.synchronize()
+    seconds = time() - begun
+    for handler in late:
+        handler.post_call(stream)
+    return seconds if time_kernel else None
+
+
+def _function_prepare(
+    function: Function, arg_types: Sequence[object], texrefs: object = None
+) -> Function:
+    """Say the arguments' types once, for `prepared_call` and its relatives.
+
+    Parameters
+    ----------
+    arg_types : str or sequence
+        Letters of `struct`, NumPy's types or dtypes; anything else counts as a pointer.
+    """
+    function.texrefs = texrefs or []
+    letters = ""
+    for kind in arg_types:
+        if isinstance(kind, str):
+            letters += kind
+        elif isinstance(kind, np.dtype):
+            letters += f"{kind.itemsize}s" if kind.char == "V" else kind.char
+        elif isinstance(kind, type) and issubclass(kind, np.number):
+            letters += np.dtype(kind).char
+        else:
+            letters += np.dtype(np.uintp).char
+    function.arg_format = letters
+    return function
+
+
+def _prepared_launch(
+    function: Function, grid: tuple, block: tuple, stream: object, args: Sequence, kwargs: dict
+) -> None:
+    shared = kwargs.pop("shared_size", 0)
+    if kwargs:
+        raise TypeError(f"unknown keyword arguments: {', '.join(kwargs)}")
+    buffer = _pack(function.arg_format, args)
+    pointers = [
+        int(value) if letter in "PLlQqNn" and hasattr(value, "__index__") else 0
+        for letter, value in zip(function.arg_format, args)
+    ]
+    function._launch_kernel(grid, block, buffer, shared, stream, args, pointers)
+
+
+def _old_block(name: str, block: object) -> None:
+    warnings.warn(
+        f"Not passing the block size to {name} is deprecated as of version 2011.1.",
+        DeprecationWarning, stacklevel=3,
+    )  # fmt: skip
+
+
+def _function_prepared_call(
+    function: Function, grid: tuple, block: tuple, *args: object, **kwargs: object
+) -> None:
+    """Launch on the default stream."""
+    if isinstance(block, tuple):
+        _check_block(function, block)
+    else:
+        _old_block("prepared_call", block)
+        args = (block, *args)
+    _prepared_launch(function, grid, block, None, args, kwargs)
+
+
+def _function_prepared_async_call(
+    function: Function, grid: tuple, block: tuple, stream: object, *args: object, **kwargs: object
+) -> None:
+    """Launch on a stream; None is the default one."""
+    if isinstance(block, tuple):
+        _check_block(function, block)
+    else:
+        _old_block("prepared_async_call", block)
+        args, stream = (stream, *args), block
+    _prepared_launch(function, grid, block, stream, args, kwargs)
+
+
+def _function_prepared_timed_call(
+    function: Function, grid: tuple, block: tuple, *args: object, **kwargs: object
+) -> object:
+    """Launch; return a function that waits and gives seconds."""
+    start, end = Event(), Event()
+    start.record()
+    _prepared_launch(function, grid, block, None, args, kwargs)
+    end.record()
+
+    def get_call_time() -> float:
+        end.synchronize()
+        return end.time_since(start) * 1e-3
+
+    return get_call_time
+
+
+def _function_getattr(function: Function, name: str) -> int:
+    """Attributes of a kernel by name: ``num_regs``, ``shared_size_bytes``, ..."""
+    return function.get_attribute(getattr(function_attribute, name.upper()))
+
+
+_prefixed = {
+    "_function_call": "__call__",
+    "_function_prepare": "prepare",
+    "_function_prepared_call": "prepared_call",
+    "_function_prepared_async_call": "prepared_async_call",
+    "_function_prepared_timed_call": "prepared_timed_call",
+    "_function_getattr": "__getattr__",
+}
+for _own, _public in _prefixed.items():
+    _method = globals()[_own]
+    _method.__qualname__ = f"_add_functionality.<locals>.{_own[1:]}"  # as errors name it
+    setattr(Function, _public, _method)
+
+
+# arrays
+
+
+def pagelocked_zeros(shape, dtype, order="C", mem_flags=0) -> np.ndarray:
+    """Page-locked, and 0."""
+    return _zeroed(pagelocked_empty(shape, dtype, order, mem_flags))
+
+
+def pagelocked_empty_like(array, mem_flags=0) -> np.ndarray:
+    """Page-locked, with an array's shape, type and order."""
+    return pagelocked_empty(array.shape, array.dtype, _order(array), mem_flags)
+
+
+def pagelocked_zeros_like(array, mem_flags=0) -> np.ndarray:
+    """The same, and 0."""
+    return _zeroed(pagelocked_empty_like(array, mem_flags))
+
+
+def aligned_zeros(shape, dtype, order="C", alignment=4096) -> np.ndarray:
+    """Aligned, and 0."""
+    return _zeroed(aligned_empty(shape, dtype, order, alignment))
+
+
+def aligned_empty_like(array, alignment=4096) -> np.ndarray:
+    """Aligned, with an array's shape, type and order."""
+    return aligned_empty(array.shape, array.dtype, _order(array), alignment)
+
+
+def aligned_zeros_like(array, alignment=4096) -> np.ndarray:
+    """The same, and 0."""
+    return _zeroed(aligned_empty_like(array, alignment))
+
+
+def managed_zeros(shape, dtype, order="C", mem_flags=0) -> np.ndarray:
+    """Shared by host and device, and 0."""
+    return _zeroed(managed_empty(shape, dtype, order, mem_flags))
+
+
+def managed_empty_like(array, mem_flags=0) -> np.ndarray:
+    """Shared by host and device, with an array's shape, type and order."""
+    return managed_empty(array.shape, array.dtype, _order(array), mem_flags)
+
+
+def managed_zeros_like(array, mem_flags=0) -> np.ndarray:
+    """The same, and 0."""
+    return _zeroed(managed_empty_like(array, mem_flags))
+
+
+def _zeroed(array: np.ndarray) -> np.ndarray:
+    array.fill(0)
+    return array
+
+
+def _order(array: np.ndarray) -> str:
+    if array.flags.c_contiguous:
+        return "C"
+    if array.flags.f_contiguous:
+        return "F"
+    raise ValueError("could not detect array order")
+
+
+def mem_alloc_like(ary: np.ndarray) -> DeviceAllocation:
+    """Device memory of an array's size."""
+    return mem_alloc(ary.nbytes)
+
+
+def to_device(bf_obj: object) -> DeviceAllocation:
+    """Device memory with a copy of a buffer."""
+    content = memoryview(bf_obj).tobytes()
+    result = mem_alloc(len(content))
+    memcpy_htod(result, content)
+    return result
+
+
+def from_device(devptr: object, shape: object, dtype: object, order: str = "C") -> np.ndarray:
+    """A copy of device memory as an array."""
+    result = np.empty(shape, dtype, order)
+    memcpy_dtoh(result, devptr)
+    return result
+
+
+def from_device_like(devptr: object, other_ary: np.ndarray) -> np.ndarray:
+    """A copy of device memory, with an array's shape and type."""
+    result = np.empty_like(other_ary)
+    memcpy_dtoh(result, devptr)
+    return result
+
+
+def __getattr__(name: str) -> object:
+    raise _missing_error(
+        "pycuda.driver", name, f"module 'pycuda.driver' has no attribute '{name}'"
+    )

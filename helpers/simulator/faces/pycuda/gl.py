@@ -1,0 +1,6 @@
+"""pycuda.gl: not in the simulator."""
+
+raise ImportError(
+    "pycuda.gl exists in PyCUDA, but the course's simulator lacks it: "
+    "it needs a machine with a GPU"
+)
