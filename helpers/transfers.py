@@ -7,13 +7,12 @@ import inspect
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from time import perf_counter
 from types import FrameType, ModuleType
 
-from . import backend
-from .timing import _cupy, _synchronize
+from .timing import _cupy, _is_simulator, _synchronize
 
 PATIENCE = 0.1  # seconds in one and the same call after which the host counts as waiting
 TO_DEVICE = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
@@ -73,14 +72,9 @@ def _copies(sizes: list[int]) -> str:
     return f"{len(sizes)} ({sum(sizes):,} B)" if sizes else ""
 
 
-def _in_the_simulators_pool(frame: FrameType | None) -> bool:
-    """Whether the simulator waits to give memory out again, where a GPU's pool never waits."""
-    pool = str(backend.FACES / "cupy" / "cuda" / "memory.py")
-    while frame is not None:
-        if frame.f_code.co_filename == pool:
-            return True
-        frame = frame.f_back
-    return False
+def _plain_memory(cupy: ModuleType) -> AbstractContextManager:
+    """On the simulator, memory without its pool, which waits before it gives some out again."""
+    return cupy.cuda.using_allocator(None) if _is_simulator(cupy) else nullcontext()
 
 
 class _Gate:
@@ -99,7 +93,7 @@ class _Gate:
             if now != place:  # Python goes on, however slowly
                 place, since = now, perf_counter()
             elif perf_counter() - since > PATIENCE:
-                self.waited_for = not _in_the_simulators_pool(frame)
+                self.waited_for = True
                 return
 
     def open(self) -> bool:
@@ -147,7 +141,7 @@ def traffic(function: Callable, *args: object) -> Traffic:
     function(*args)  # compiles kernels and fills the memory pool, which could wait too
     _synchronize()
     watch = _Watch(cupy, code)
-    with _observed(cupy, watch.copied):
+    with _plain_memory(cupy), _observed(cupy, watch.copied):
         before = sys.gettrace()
         sys.settrace(watch.on_call)
         try:
