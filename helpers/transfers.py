@@ -86,11 +86,16 @@ class _Gate:
         stream.launch_host_func(self._hold, None)
 
     def _hold(self, argument: None) -> None:
-        place, since = None, perf_counter()
-        while not self._open.wait(PATIENCE / 5):
+        place, since, pause = None, perf_counter(), PATIENCE / 5
+        while True:
+            asked = perf_counter()
+            if self._open.wait(pause):
+                return
             frame = sys._current_frames().get(self._host)
             now = (id(frame), frame.f_lasti if frame else None)
-            if now != place:  # Python goes on, however slowly
+            # Who runs Python hands the interpreter over only after its switch interval.
+            contended = perf_counter() - asked - pause > sys.getswitchinterval() / 2
+            if now != place or contended:  # Python goes on, however slowly
                 place, since = now, perf_counter()
             elif perf_counter() - since > PATIENCE:
                 self.waited_for = True
