@@ -1,6 +1,7 @@
 """The small package behind the notebooks of Strides to Streams."""
 
-from . import draw
+import importlib
+
 from .backend import describe_machine, size, start
 from .errors import show_error
 from .inspect import inspect
@@ -22,3 +23,10 @@ __all__ = [
     "start",
     "traffic",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import `draw` when it is asked for: Matplotlib takes half a second."""
+    if name == "draw":
+        return importlib.import_module(".draw", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import queue
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,7 +19,7 @@ from helpers import backend
 
 from .collect import HERE, ROOT, Program
 
-SECONDS = 20  # for one program whose kernels are in the cache
+SECONDS = 60  # a spin of a quarter of a second takes long where many processes share a GPU
 SECONDS_TO_START = 90  # imports, a context, and the first kernel, with every core busy
 
 
@@ -47,6 +48,9 @@ class Worker:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(
             [str(HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
         )}
+        # Processes that share the cache of PyCUDA's compiler read what another half wrote.
+        environment["PYCUDA_CACHE_DIR"] = tempfile.mkdtemp(prefix="behaviour-")
+        self._cache = environment["PYCUDA_CACHE_DIR"]
         self.stderr = tempfile.TemporaryFile(mode="w+", encoding="utf-8", errors="replace")
         self.process = subprocess.Popen(
             [sys.executable, "-m", f"{HERE.name}.worker"], cwd=ROOT, env=environment,
@@ -83,6 +87,7 @@ class Worker:
             self.process.kill()
             status = self.process.wait()
         self.listener.join(SECONDS)
+        shutil.rmtree(self._cache, ignore_errors=True)
         self.stderr.seek(0)
         tail = " / ".join(self.stderr.read().strip().splitlines()[-3:])
         self.stderr.close()

@@ -90,9 +90,10 @@ class Event(Dependent):
 
     def record(self, stream: Stream | None = None) -> Event:
         """Mark the work queued so far."""
-        if isinstance(stream, Stream) and stream._home != self._home:
+        queue = queue_of(stream)
+        if (_driver.current() if stream is None else stream._home) != self._home:
             raise failed("cuEventRecord", "CUDA_ERROR_INVALID_HANDLE")
-        queue_of(stream).record(self._engine)
+        queue.record(self._engine)
         return self
 
     def synchronize(self) -> Event:

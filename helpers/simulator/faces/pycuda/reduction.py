@@ -65,9 +65,9 @@ def get_reduction_kernel_and_types(
     """One step's prepared function, and its arguments."""
     if stage == 2 or map_expr is None:
         map_expr = "in[i]"
-    if stage == 2 or arguments is None:
+    if stage == 2:
         arguments = f"const {out_type} *in"
-    if not isinstance(arguments, str):
+    if isinstance(arguments, list):
         arguments = ", ".join(argument.declarator() for argument in arguments)
     module = get_reduction_module(
         out_type, block_size, neutral, reduce_expr, map_expr, arguments, name, keep, options,
@@ -88,8 +88,8 @@ class ReductionKernel:
     neutral, reduce_expr : str
     map_expr : str, optional
         ``in[i]`` unless given.
-    arguments : str, optional
-        Declarations in C; ``const T *in`` unless given.
+    arguments : str
+        Declarations in C. The real library does not compile without them, either.
     name : str
     keep : bool
     options : list of str, optional

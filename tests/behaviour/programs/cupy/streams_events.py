@@ -141,7 +141,9 @@ def default_stream_waits_for_blocking_streams():
     x, s = cp.zeros(1, dtype=cp.int32), cp.cuda.Stream()
     cp.cuda.Device().synchronize()
     SPIN((1,), (1,), (x, 7, LONG), stream=s)
-    print((x + 1), s.done)
+    y = x + 1
+    print(y)
+    print(s.done)
 
 
 def default_stream_ignores_non_blocking_streams():

@@ -15,7 +15,7 @@ from helpers.simulator import engine
 
 from . import compiler
 from . import stream as _streams
-from .memory import MemoryPointer
+from .memory import Memory, MemoryPointer, PooledMemory
 
 _handles = itertools.count(0x30000, 0x10)
 _pack_address = struct.Struct("<Q").pack
@@ -93,6 +93,12 @@ def _name_memory(pointer: MemoryPointer, name: str) -> None:
     engine.memory.rename(pointer.mem.ptr, name)
 
 
+def _kept_by_its_pool(item: object) -> bool:
+    """Whether freed memory stays valid while work is queued, so that nobody has to hold it."""
+    mem = getattr(getattr(item, "data", item), "mem", None)
+    return isinstance(mem, (PooledMemory, Memory))
+
+
 def _launch(
     kernel: engine.Kernel,
     grid: tuple[int, int, int],
@@ -105,6 +111,8 @@ def _launch(
     queue = _streams._engine_stream(stream)
     _contexts.launch_module(kernel.module, queue.handle)
     try:
+        if not queue.capturing:  # as on a GPU: a freed block's next owner waits for its turn
+            keep = [item for item in keep if not _kept_by_its_pool(item)]
         queue.launch(kernel, grid, block, arguments, shared, keep)
     except engine.InvalidLaunch as error:
         # Of all that a launch's shape can be guilty of, the driver has one thing to say.

@@ -53,6 +53,7 @@ def svd(a, full_matrices=True, compute_uv=True):
     def work(v):
         return np.linalg.svd(v.astype(dtype, copy=False), full_matrices, compute_uv)
 
+    _host.core._wait()  # as the real library does
     if not compute_uv:
         return _host.compute(work, [a], (*batch, k), real)
     rows, columns = (m, n) if full_matrices else (k, k)
