@@ -228,7 +228,8 @@ def a(value: object) -> str:
         return "None"
     if isinstance(value, np.ndarray) or on_device(value):
         library = "CuPy " if on_device(value) else ""
-        return f"a {value.dtype} {library}array of shape {value.shape}"
+        article = "an" if value.dtype.kind == "i" else "a"
+        return f"{article} {value.dtype} {library}array of shape {value.shape}"
     name = type(value).__name__
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
