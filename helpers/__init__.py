@@ -7,7 +7,7 @@ from .errors import show_error
 from .inspect import inspect
 from .printing import device_output
 from .timing import bench, ceiling, compare, peak_bytes
-from .traffic import traffic
+from .transfers import traffic
 
 __all__ = [
     "bench",

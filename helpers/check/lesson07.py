@@ -214,7 +214,7 @@ overlap_add = _treatment("overlap_add", [
             _as("overlap_add", "race", 5, 0, ("    y[k", "    __syncthreads();\n    y[k"))),
     Mistake("an assignment: what the other frames added is lost",
             _as("overlap_add", "race", 5, 0, ("y[k * hop + j] += value",
-                                              "atomicExch(&y[k * hop + j], value)"))),
+                                              "y[k * hop + j] = value"))),
     Mistake("an atomicAdd with a plain read of y: adding twice what is there",
             _as("overlap_add", "race", 5, 0, ("y[k * hop + j] += value",
                                               "atomicAdd(&y[k * hop + j], value + value)"))),

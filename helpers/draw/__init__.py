@@ -3,11 +3,28 @@
 from .broadcasting import broadcast
 from .charts import bars, roof
 from .contraction import einsum
+from .device import cost, launches
 from .digits import attention, digits
-from .gpu import latency, launch, occupancy, warps, waves
+from .gpu import latency, occupancy, threads, warps, waves
 from .indexing import indexing
 from .lanes import shuffles
 from .layout import memory
 
-__all__ = ["attention", "bars", "broadcast", "digits", "einsum", "indexing", "latency", "launch",
-           "memory", "occupancy", "roof", "shuffles", "warps", "waves"]
+__all__ = [
+    "attention",
+    "bars",
+    "broadcast",
+    "cost",
+    "digits",
+    "einsum",
+    "indexing",
+    "latency",
+    "launches",
+    "memory",
+    "occupancy",
+    "roof",
+    "shuffles",
+    "threads",
+    "warps",
+    "waves",
+]

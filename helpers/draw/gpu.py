@@ -13,7 +13,7 @@ from matplotlib.patches import Rectangle
 from .style import COLOURS, FAINT, INK, SHADES, style
 
 WARP = 32
-MOST_THREADS = 40  # in a row of `launch`
+MOST_THREADS = 40  # in a row of `threads`
 MOST_WARPS = 8
 
 
@@ -43,7 +43,7 @@ def _count(name: str, value: object, least: int = 1) -> int:
     return int(value)
 
 
-def launch(n: int, grid: int, block: int, loop: bool = False) -> None:
+def threads(n: int, grid: int, block: int, loop: bool = False) -> None:
     """Draw which thread of a one-dimensional launch takes which element, and print the same facts.
 
     Thread `t` of block `b` starts at element `b * block + t`. With `loop` it goes on in steps of
@@ -57,7 +57,7 @@ def launch(n: int, grid: int, block: int, loop: bool = False) -> None:
     n, grid, block = (_count(*pair) for pair in (("n", n), ("grid", grid), ("block", block)))
     threads = grid * block
     if threads > MOST_THREADS or n > 4 * MOST_THREADS:
-        raise ValueError(f"draw.launch() shows at most {MOST_THREADS} threads and"
+        raise ValueError(f"draw.threads() shows at most {MOST_THREADS} threads and"
                          f" {4 * MOST_THREADS} elements, not {grid} x {block} = {threads} threads"
                          f" and {n} elements.")
     rounds = -(-n // threads)
