@@ -282,7 +282,7 @@ def recorded(name: str = "nvidia-h200") -> str:
     for patient in PATIENTS.values():
         said = content["patients"][patient.name]
         plain = said["plain"]
-        error = re.search(r"cuda\w+|no end.*", plain.get("error", "nothing"))
+        error = re.search(r"(?<=cudaError)\w+|no end.*", plain.get("error", ""))
         tools = [tool for tool in TOOLS if said.get(tool, {}).get("said")]
         hidden = ", not in CuPy's pool" if tools == ["memcheck"] and \
             not said["memcheck with CuPy's pool"]["said"] else ""
