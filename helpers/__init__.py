@@ -6,6 +6,7 @@ from .errors import show_error
 from .inspect import inspect
 from .printing import device_output
 from .timing import bench, ceiling, compare, peak_bytes
+from .traffic import traffic
 
 __all__ = [
     "bench",
@@ -19,4 +20,5 @@ __all__ = [
     "show_error",
     "size",
     "start",
+    "traffic",
 ]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 CHOICES = ("auto", "cuda", "simulator")
+CUPY = ("cupy-cuda12x", "cupy-cuda13x", "cupy")
 INSTALL_CUPY = 'python -m pip install "cupy-cuda12x[ctk]"'
 INSTALL_PYCUDA = "python -m pip install pycuda"
 INSTALL_COMPILER = "sudo apt install g++, or python -m pip install ziglang"
@@ -101,7 +102,7 @@ def _cuda_line(gpu: Gpu, needs: str | None) -> str:
     line += f" {driver}),\nNumPy {version('numpy')}"
     if gpu.driver_cuda < (12, 0):
         return line + ". The driver is too old for CuPy 14: it must support CUDA 12 or newer."
-    cupy = installed("cupy-cuda12x", "cupy-cuda13x", "cupy")
+    cupy = installed(*CUPY)
     if cupy is None:
         return line + f". CuPy is missing: {INSTALL_CUPY}"
     line += f", {cupy}"
@@ -249,7 +250,7 @@ def describe_machine() -> dict[str, str]:
         "CPU": f"{cpu_name()}, {cores()} cores for this process",
         "NumPy": f"{version('numpy')} with {blas()}",
         "GPU": f"{gpu.name}, {gpu.memory / 2**30:.0f} GiB" if gpu else "none that answers",
-        "CuPy": installed("cupy-cuda12x", "cupy-cuda13x", "cupy") or "not installed",
+        "CuPy": installed(*CUPY) or "not installed",
         "PyCUDA": installed("pycuda") or "not installed",
         "nvcc": "found" if shutil.which("nvcc") else "not found",
         "C++ compiler": compiler or "none found",

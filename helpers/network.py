@@ -8,7 +8,7 @@ NumPy or CuPy, with functions that both have. The weights are those of
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -23,18 +23,20 @@ def gelu(x: Array, xp: ModuleType = np) -> Array:
     return 0.5 * x * (1 + xp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
 
 
-def convolution(x: Array, weight: Array, bias: Array, xp: ModuleType = np) -> Array:
+def convolution(x: Array, weight: Array, bias: Array | None, xp: ModuleType = np) -> Array:
     """`x` (n, height, width, channels) to (n, height, width, outputs), zeros around the edge.
 
-    `weight` is (outputs, channels, rows, columns), rows and columns odd. The lesson reads the
-    patches through `sliding_window_view`; CuPy's waits for the GPU at every call, slices do not.
+    `weight` is (outputs, channels, rows, columns), rows and columns odd; `bias` None adds nothing.
+    The lesson reads the patches through `sliding_window_view`; CuPy's waits for the GPU at every
+    call, slices do not.
     """
     outputs, _, rows, columns = weight.shape
     n, height, width, _ = x.shape
     padded = xp.pad(x, ((0, 0), (rows // 2, rows // 2), (columns // 2, columns // 2), (0, 0)))
     patches = xp.stack([padded[:, i:i + height, j:j + width]
                         for i in range(rows) for j in range(columns)], axis=-1)
-    return patches.reshape(n, height, width, -1) @ weight.reshape(outputs, -1).T + bias
+    result = patches.reshape(n, height, width, -1) @ weight.reshape(outputs, -1).T
+    return result if bias is None else result + bias
 
 
 def max_pool(x: Array) -> Array:
@@ -73,7 +75,8 @@ def attention(x: Array, w: Mapping[str, Array], xp: ModuleType = np) -> tuple[Ar
     return merged @ w["out.weight"] + w["out.bias"], weights
 
 
-def forward(images: Array, w: Mapping[str, Array], xp: ModuleType = np) -> Array:
+def forward(images: Array, w: Mapping[str, Array], xp: ModuleType = np,
+            bias_gelu: Callable[[Array, Array], Array] | None = None) -> Array:
     """Ten logits for each image: the largest says which digit the network reads.
 
     Parameters
@@ -85,18 +88,21 @@ def forward(images: Array, w: Mapping[str, Array], xp: ModuleType = np) -> Array
         As `helpers.data.load_network` returns them, where `images` are.
     xp : module
         The library that made both: `numpy` or `cupy`.
+    bias_gelu : callable, optional
+        `bias_gelu(x, bias)` in place of `gelu(x + bias)`: a kernel that does both in one pass.
 
     Returns
     -------
     array
         Shape (n, 10). `logits.argmax(axis=1)` are the digits.
     """
-    x = gelu(convolution(images[..., None], w["conv1.weight"], w["conv1.bias"], xp), xp)
-    x = max_pool(gelu(convolution(x, w["conv2.weight"], w["conv2.bias"], xp), xp))
+    bend = bias_gelu or (lambda x, bias: gelu(x + bias, xp))
+    x = bend(convolution(images[..., None], w["conv1.weight"], None, xp), w["conv1.bias"])
+    x = max_pool(bend(convolution(x, w["conv2.weight"], None, xp), w["conv2.bias"]))
     x = x.reshape(len(x), -1, x.shape[-1]) + w["position"]
     x = x + attention(layer_norm(x, w["norm1.weight"], w["norm1.bias"], xp), w, xp)[0]
     y = layer_norm(x, w["norm2.weight"], w["norm2.bias"], xp)
-    y = gelu(y @ w["mlp1.weight"] + w["mlp1.bias"], xp)
+    y = bend(y @ w["mlp1.weight"], w["mlp1.bias"])
     x = x + y @ w["mlp2.weight"] + w["mlp2.bias"]
     x = layer_norm(x.mean(axis=1), w["norm3.weight"], w["norm3.bias"], xp)
     return x @ w["head.weight"] + w["head.bias"]

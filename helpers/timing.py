@@ -14,6 +14,7 @@ from datetime import date
 from functools import cache
 from pathlib import Path
 from time import perf_counter
+from types import ModuleType
 
 import numpy as np
 
@@ -50,7 +51,7 @@ class Ceiling:
     bandwidth_one_core : float
         The same by one core, which is what a NumPy expression uses. On a GPU equal to `bandwidth`.
     flops : float
-        Floating-point operations a second of a large float64 matrix product.
+        Floating-point operations a second of a large matrix product.
     flops_one_core : float
         The same of many small products, which one core does. On a GPU equal to `flops`.
     """
@@ -98,10 +99,58 @@ class Timing:
 
 
 def _synchronize() -> None:
-    """Wait for the GPU where the real CuPy is in use; a no-op elsewhere."""
+    """Wait for the current stream where CuPy or the simulator's is in use; a no-op elsewhere."""
     cupy = sys.modules.get("cupy")
     if cupy is not None and cupy.cuda.is_available():
         cupy.cuda.get_current_stream().synchronize()
+
+
+def _cupy() -> ModuleType:
+    """The CuPy of the backend that runs."""
+    try:
+        import cupy
+    except ImportError:
+        cupy = None
+    if cupy is None or not cupy.cuda.is_available():
+        raise RuntimeError('device="gpu" needs CuPy and a CUDA GPU, or the course\'s simulator:'
+                           " call helpers.start() first.")
+    return cupy
+
+
+def _is_simulator(cupy: ModuleType) -> bool:
+    return backend.FACES in Path(cupy.__file__).resolve().parents
+
+
+def _clock(device: str) -> Callable[[Callable, tuple, int], float]:
+    """What measures `calls` calls of a function to the end of all their work, in seconds.
+
+    For "gpu" two events on the current stream: they stand in its queue before and behind the work.
+    The simulator has no GPU's clock; there, as on the CPU, the host's clock runs until all is done.
+    """
+    if device not in ("cpu", "gpu"):
+        raise ValueError(f'device={device!r}: it must be "cpu" or "gpu".')
+    cupy = _cupy() if device == "gpu" else None
+    if cupy is not None and not _is_simulator(cupy):
+        before, behind = cupy.cuda.Event(), cupy.cuda.Event()
+
+        def by_events(function: Callable, args: tuple, calls: int) -> float:
+            before.record()
+            for _ in range(calls):
+                function(*args)
+            behind.record()
+            behind.synchronize()
+            return cupy.cuda.get_elapsed_time(before, behind) / 1e3
+
+        return by_events
+
+    def by_host(function: Callable, args: tuple, calls: int) -> float:
+        begin = perf_counter()
+        for _ in range(calls):
+            function(*args)
+        _synchronize()
+        return perf_counter() - begin
+
+    return by_host
 
 
 def bench(
@@ -111,6 +160,7 @@ def bench(
     flops: float = 0,
     name: str | None = None,
     seconds: float = 0.3,
+    device: str = "cpu",
 ) -> Timing:
     """Measure `function(*args)`: the median of synchronised samples after a warm-up.
 
@@ -124,23 +174,25 @@ def bench(
         Shown in tables; the function's own name otherwise.
     seconds : float
         Time to spend on samples after the warm-up, at least five samples whatever they take.
+    device : {"cpu", "gpu"}
+        "gpu" for work that CuPy does: on a GPU it is timed between two events on the current
+        stream, on the simulator by the host's clock until all work is done.
 
     Returns
     -------
     Timing
-        Short calls are repeated inside a sample until a sample takes a millisecond.
+        Short calls are repeated inside a sample until a sample takes a millisecond. So work on a
+        GPU that is shorter than its launch shows the time of a launch.
     """
     if not callable(function):
         raise TypeError(f"bench() needs a function to call, not {type(function).__name__}."
                         " Write bench(f, x), not bench(f(x)).")
     label = name or getattr(function, "__name__", "call")
 
+    clock = _clock(device)
+
     def sample(calls: int) -> float:
-        begin = perf_counter()
-        for _ in range(calls):
-            function(*args)
-        _synchronize()
-        return (perf_counter() - begin) / calls
+        return clock(function, args, calls) / calls
 
     function(*args)  # warm-up: first touches of memory, caches, compilation
     _synchronize()
@@ -170,16 +222,13 @@ def peak_bytes(function: Callable, *args: object) -> int:
             tracemalloc.stop()
 
 
-def _fastest(function: Callable, *args: object, seconds: float = 0.4) -> float:
+def _fastest(function: Callable, *args: object, device: str = "cpu",
+             seconds: float = 0.4) -> float:
     """Seconds of the fastest of many calls: a ceiling is what the machine can do at its best."""
-    best, deadline = np.inf, perf_counter() + seconds
-    function(*args)
-    _synchronize()
+    best, deadline, clock = np.inf, perf_counter() + seconds, _clock(device)
+    clock(function, args, 1)
     while perf_counter() < deadline:
-        begin = perf_counter()
-        function(*args)
-        _synchronize()
-        best = min(best, perf_counter() - begin)
+        best = min(best, clock(function, args, 1))
     return best
 
 
@@ -194,16 +243,17 @@ def _copy_with(workers: int, target: np.ndarray, source: np.ndarray) -> Callable
 def ceiling(device: str = "cpu") -> Ceiling:
     """Measure once what `device` ("cpu" or "gpu") can do, in one or two seconds.
 
-    The bandwidth is a copy's, bytes read plus bytes written, of arrays larger than the caches; the
-    arithmetic is a large float64 matrix product through the library that NumPy or CuPy calls. Of
-    many calls the fastest counts.
+    The bandwidth is a copy's, bytes read plus bytes written, of arrays larger than the caches: for
+    "gpu" `cp.copyto`'s inside its memory. The arithmetic is a large matrix product through the
+    library that NumPy or CuPy calls: float64 on a CPU, float32 or float64, whichever is faster, on
+    a GPU. Of many calls the fastest counts. Where the simulator runs, "gpu" is the simulator.
 
     Raises
     ------
     ValueError
         For another device name.
     RuntimeError
-        For "gpu" where CuPy finds none.
+        For "gpu" where there is neither CuPy with a GPU nor the simulator.
     """
     return _ceiling(device)
 
@@ -223,19 +273,19 @@ def _ceiling(device: str) -> Ceiling:
         name = f"{backend.cpu_name()}, {backend.cores()} cores"
         return Ceiling(name, moved / everyone, moved / one, max(product, one_product), one_product)
     if device == "gpu":
-        try:
-            import cupy
-        except ImportError:
-            cupy = None
-        if cupy is None or not cupy.cuda.is_available():
-            raise RuntimeError("ceiling('gpu') needs CuPy and a CUDA GPU; this machine lacks one.")
-        source = cupy.ones(2**27)
-        copied = _fastest(cupy.copyto, cupy.empty_like(source), source)
-        x = cupy.random.default_rng(0).random((4096, 4096))
-        product = 2 * 4096**3 / _fastest(cupy.matmul, x, x)
-        bandwidth = 2 * source.nbytes / copied
+        cupy = _cupy()
+        numbers, side = (2**22, 512) if _is_simulator(cupy) else (2**28, 4096)
+        source = cupy.ones(numbers, dtype=cupy.float32)
+        target = cupy.empty_like(source)
+        bandwidth = 2 * source.nbytes / _fastest(cupy.copyto, target, source, device=device)
+        products = []
+        for dtype in ("float32", "float64"):  # which is faster depends on the device
+            x = cupy.ones((side, side), dtype=dtype)
+            products.append(2 * side**3 / _fastest(cupy.matmul, x, x, device=device, seconds=0.2))
         name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-        return Ceiling(name, bandwidth, bandwidth, product, product)
+        if _is_simulator(cupy):
+            name = f"the course's simulator on {backend.cpu_name()}, {backend.cores()} cores"
+        return Ceiling(name, bandwidth, bandwidth, max(products), max(products))
     raise ValueError(f'ceiling({device!r}): the device must be "cpu" or "gpu".')
 
 
@@ -314,7 +364,9 @@ def compare(
         Name under which runs of this comparison were recorded on other machines (`make bench`);
         they are shown below this machine's.
     device : {"cpu", "gpu"}
-        Whose ceiling the shares refer to.
+        Which device does the work: it decides the clock (see `bench`) and the ceiling that the
+        shares refer to. Times of "gpu" on the simulator are labelled as its own, and never
+        recorded.
     seconds : float
         Time to spend on each function.
     """
@@ -325,16 +377,18 @@ def compare(
                              f" {sorted(functions)}.")
     limit = ceiling(device)
     rows = tuple(
-        bench(function, *args, name=name, seconds=seconds,
+        bench(function, *args, name=name, seconds=seconds, device=device,
               nbytes=work["nbytes"].get(name, 0), flops=work["flops"].get(name, 0))
         for name, function in functions.items()
     )
     result = Comparison(title, f"This machine: {limit.name}", limit, rows)
     if key is None:
         return result
-    if path := os.environ.get("COURSE_RECORD_RUNS"):
-        _record(Path(path), key, result)
-    return Comparison(title, result.machine, limit, rows, recorded_runs(key, but=_machine()))
+    simulated = device == "gpu" and _is_simulator(_cupy())
+    if (path := os.environ.get("COURSE_RECORD_RUNS")) and not simulated:
+        _record(Path(path), key, result, device)
+    here = "" if simulated else _machine()
+    return Comparison(title, result.machine, limit, rows, recorded_runs(key, but=here))
 
 
 def _machine() -> str:
@@ -343,7 +397,7 @@ def _machine() -> str:
     return f"{name}, host of an {gpu.name}" if gpu else name
 
 
-def _record(path: Path, key: str, run: Comparison) -> None:
+def _record(path: Path, key: str, run: Comparison, device: str) -> None:
     if path.exists():
         content = json.loads(path.read_text())
     else:
@@ -354,10 +408,12 @@ def _record(path: Path, key: str, run: Comparison) -> None:
             "date": date.today().isoformat(),
             "numpy": np.__version__,
             "blas": backend.blas(),
+            "cupy": backend.installed(*backend.CUPY) if gpu else None,
             "runs": {},
         }
     content["runs"][key] = {
         "title": run.title,
+        "device": device,
         "ceiling": asdict(run.ceiling),
         "rows": [asdict(row) for row in run.rows],
     }
@@ -375,8 +431,11 @@ def recorded_runs(key: str, but: str = "") -> tuple[Comparison, ...]:
         run = content["runs"].get(key)
         if run is None or content["machine"] == but:
             continue
-        machine = content["gpu"] if "gpu" in key.split("/") else content["machine"]
-        label = f"Recorded on {machine} ({content['date']}, NumPy {content['numpy']})"
+        if run.get("device", "cpu") == "gpu":
+            label = f"Recorded on {content['gpu']} ({content['date']}, {content['cupy']})"
+        else:
+            label = (f"Recorded on {content['machine']} ({content['date']},"
+                     f" NumPy {content['numpy']})")
         rows = tuple(Timing(**row) for row in run["rows"])
         found.append(Comparison(run["title"], label, Ceiling(**run["ceiling"]), rows))
     return tuple(found)

@@ -25,7 +25,9 @@ from ..timing import peak_bytes
 
 Case = tuple  # the positional arguments of one call
 WIDTH = 92  # characters that a notebook shows without breaking a line inside a word
-STUB_MARKS = ("YOUR CODE HERE",)
+STUB_MARK = "YOUR CODE HERE"
+# Where CuPy's kernel objects keep the CUDA that the learner wrote.
+SOURCES = ("code", "operation", "preamble", "map_expr", "reduce_expr", "post_map_expr")
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,15 @@ class Outcome:
 
 
 class Refusal(Exception):
-    """Raised by `read` and by rules: what is wrong with an answer, as a sentence."""
+    """Raised by `read` and by rules: what is wrong with an answer, as a sentence.
+
+    Two refusals are of one `kind` when the same mistake explains both; by default when their
+    sentences are equal.
+    """
+
+    def __init__(self, sentence: str, kind: str = "") -> None:
+        super().__init__(sentence)
+        self.kind = kind or sentence
 
 
 Rule = Callable[[Callable, "Sequence[Case]", "Sequence[Outcome]"], "str | None"]
@@ -125,18 +135,14 @@ class Task:
 
     def judge(self, answer: object) -> Verdict:
         """The verdict on `answer`, without printing."""
-        if isinstance(answer, str) and any(mark in answer for mark in STUB_MARKS):
-            return Verdict("todo", "not attempted yet")
-        if not callable(answer):
-            return Verdict("no", f"expected the function {self.name}, got {a(answer)}. Pass the"
-                                 " function itself, without calling it.")
+        function = self._function(answer)
+        if isinstance(function, Verdict):
+            return function
         cases = list(self.cases())
-        if sentence := wrong_signature(answer, self.spec, self.name):
-            return Verdict("no", sentence)
         outcomes: list[Outcome] = []
         for case in cases:
             before = _snapshot(case)
-            outcome = Outcome.of(answer, case)
+            outcome = Outcome.of(function, case)
             if isinstance(outcome.error, NotImplementedError):
                 return Verdict("todo", "not attempted yet")
             outcomes.append(self._read(outcome, case))
@@ -154,7 +160,7 @@ class Task:
                 return Verdict("no", sentence + self._progress(cases, outcomes, answer))
         for rule in self.rules:
             try:
-                sentence = rule(answer, cases, outcomes)
+                sentence = rule(function, cases, outcomes)
             except Refusal as refusal:
                 sentence = str(refusal)
             except Exception as error:  # a rule asks with arguments of its own
@@ -162,6 +168,17 @@ class Task:
             if sentence:
                 return Verdict("no", f"the values are right, but {sentence}")
         return Verdict("ok", f"right in all {len(cases)} cases")
+
+    def _function(self, answer: object) -> Callable | Verdict:
+        """What to call with a case's arguments, or the verdict where there is nothing to call."""
+        if is_stub(answer):
+            return Verdict("todo", "not attempted yet")
+        if not callable(answer):
+            return Verdict("no", f"expected the function {self.name}, got {a(answer)}. Pass the"
+                                 " function itself, without calling it.")
+        if sentence := wrong_signature(answer, self.spec, self.name):
+            return Verdict("no", sentence)
+        return answer
 
     def _progress(self, cases: Sequence[Case], outcomes: Sequence[Outcome],
                   answer: Callable) -> str:
@@ -206,20 +223,32 @@ class Task:
     def _recognise(self, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> Mistake | None:
         """The known mistake that gives what the answer gave, in every case."""
         for mistake in self.mistakes:
+            function = self._function(mistake.function)
             for case, got in zip(cases, outcomes):
-                theirs = self._read(Outcome.of(mistake.function, case), case)
+                theirs = self._read(Outcome.of(function, case), case)
                 if (theirs.error is None) != (got.error is None):
                     break
                 if theirs.error is not None:
                     if type(theirs.error) is not type(got.error):
                         break
-                    if isinstance(got.error, Refusal) and str(theirs.error) != str(got.error):
+                    if isinstance(got.error, Refusal) and theirs.error.kind != got.error.kind:
                         break
                 elif difference(theirs.value, got.value, self.rtol):
                     break
             else:
                 return mistake
         return None
+
+
+def is_stub(answer: object) -> bool:
+    """Whether CUDA source still says where the learner's code belongs."""
+    return any(STUB_MARK in text for text in sources(answer))
+
+
+def sources(answer: object) -> list[str]:
+    """The CUDA source that an answer consists of: of a string itself, of CuPy's kernel objects."""
+    found = [answer] + [getattr(answer, name, None) for name in SOURCES]
+    return [text for text in found if isinstance(text, str)]
 
 
 def a(value: object) -> str:
@@ -229,7 +258,7 @@ def a(value: object) -> str:
     if isinstance(value, np.ndarray):
         return f"a {value.dtype} array of shape {value.shape}"
     name = type(value).__name__
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
 def describe(case: Case, function: Callable) -> str:

@@ -4,7 +4,9 @@ from .broadcasting import broadcast
 from .charts import bars, roof
 from .contraction import einsum
 from .digits import attention, digits
+from .gpu import latency, launch, occupancy, warps, waves
 from .indexing import indexing
 from .layout import memory
 
-__all__ = ["attention", "bars", "broadcast", "digits", "einsum", "indexing", "memory", "roof"]
+__all__ = ["attention", "bars", "broadcast", "digits", "einsum", "indexing", "latency", "launch",
+           "memory", "occupancy", "roof", "warps", "waves"]

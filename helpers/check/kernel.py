@@ -1,0 +1,244 @@
+"""Tasks whose answer is a kernel: CUDA source in a string, or one of CuPy's kernel objects.
+
+The kernel runs in every case, on arrays and in launch shapes that the case names. What a compiler
+or the simulator says against it becomes the verdict's sentence.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+
+from ..errors import message
+from ..timing import _is_simulator as is_simulator
+from .task import Refusal, Task, Verdict, a, is_stub
+
+KINDS = {
+    "raw": "the CUDA source in a string, or a RawKernel",
+    "elementwise": "an ElementwiseKernel",
+    "reduction": "a ReductionKernel",
+}
+FAULTS = {
+    "GlobalOutOfBounds": "an access outside an array",
+    "SharedOutOfBounds": "an access outside a shared array",
+    "LocalOutOfBounds": "an access outside a local array",
+    "NullPointer": "a null pointer",
+    "UseAfterFree": "a use of freed memory",
+    "MisalignedAccess": "a misaligned access",
+    "UninitialisedRead": "a read of memory that nobody has written",
+    "Race": "a race",
+    "BarrierFault": "a barrier that some threads never reach",
+    "StackOverflow": "a stack overflow",
+    "IntegerDivisionByZero": "an integer division by zero",
+    "AssertionFault": "a failed assertion",
+    "NotDeviceMemory": "an address that is no device memory",
+    "KernelTimeout": "no end within the time limit",
+    "KernelSignal": "a trap",
+}
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+class Recipe(NamedTuple):
+    """A kernel object that is made when it is needed, so that importing a lesson's checks (and
+    their mistakes) needs no CuPy: `Recipe("ElementwiseKernel", "T x", "T y", "y = x")`."""
+
+    kind: str
+    arguments: tuple
+    keywords: dict
+
+    @classmethod
+    def of(cls, kind: str, *arguments: object, **keywords: object) -> Recipe:
+        return cls(kind, arguments, keywords)
+
+    def make(self) -> object:
+        import cupy
+
+        return getattr(cupy, self.kind)(*self.arguments, **self.keywords)
+
+
+@dataclass(frozen=True)
+class KernelTask(Task):
+    """A task whose answer is a kernel.
+
+    Attributes
+    ----------
+    run : callable
+        `run(kernel, *case)` puts the case's arrays on the device (`on_device`), launches the kernel
+        (`launch`) and returns the result as a NumPy array.
+    kind : {"raw", "elementwise", "reduction"}
+        What the learner hands in. Source in a string becomes a RawKernel called `name`.
+    parameters : str
+        Of a raw kernel, as C declares them: nobody else compares them with what is passed.
+    """
+
+    run: Callable[..., np.ndarray] = None  # given always; a default because Task's fields have one
+    kind: str = "raw"
+    parameters: str = ""
+
+    def _function(self, answer: object) -> Callable | Verdict:
+        if isinstance(answer, Recipe):
+            answer = answer.make()
+        if is_stub(answer):
+            return Verdict("todo", "not attempted yet")
+        if sentence := self._unsuitable(answer):
+            return Verdict("no", sentence)
+        kernel = answer
+        if isinstance(answer, str):
+            import cupy
+
+            kernel = cupy.RawKernel(answer, self.name)
+
+        @functools.wraps(self.spec)
+        def function(*case: object) -> object:
+            try:
+                return self.run(kernel, *case)
+            except Refusal:
+                raise
+            except Exception as error:
+                raise explained(error, self.name) from error
+
+        return function
+
+    def _unsuitable(self, answer: object) -> str | None:
+        import cupy
+
+        types = {"raw": (str, cupy.RawKernel), "elementwise": cupy.ElementwiseKernel,
+                 "reduction": cupy.ReductionKernel}
+        if not isinstance(answer, types[self.kind]):
+            return f"expected {KINDS[self.kind]}, got {a(answer)}."
+        if self.kind != "raw":
+            return None
+        code, name = (answer, self.name) if isinstance(answer, str) else (answer.code, answer.name)
+        return wrong_declaration(code, name, self.parameters)
+
+
+def wrong_declaration(code: str, name: str, parameters: str) -> str | None:
+    """A sentence when `code` has no kernel `name` that takes these parameters."""
+    plain = COMMENT.sub(" ", code)
+    found = re.findall(r"__global__\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?void\s+"
+                       r"(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\(([^)]*)\)", plain)
+    kernels = dict(found)
+    if name not in kernels:
+        there = f"there is {' and '.join(kernels)}" if kernels else "there is none"
+        return f"the source needs a kernel `__global__ void {name}({parameters})`; {there}."
+    if not re.search(r'extern\s*"C"', plain):
+        return (f'the kernel {name} needs `extern "C"` before `__global__`; without it C++ gives it'
+                " another name, and CuPy does not find it.")
+    if _types(kernels[name]) != _types(parameters):
+        return (f"the check passes ({parameters}); your {name} takes"
+                f" ({' '.join(kernels[name].split())}). Nobody converts arguments of a kernel.")
+    return None
+
+
+def _types(parameters: str) -> list[str]:
+    """Types of a parameter list, without names and without what does not change the call."""
+    types = []
+    for parameter in parameters.split(","):
+        words = re.sub(r"\b(const|__restrict__|volatile)\b|__restrict__", " ", parameter)
+        words = words.replace("*", " * ").split()
+        types.append(" ".join(words[:-1] if words and words[-1] != "*" else words))
+    return types
+
+
+def explained(error: Exception, name: str) -> Refusal | Exception:
+    """What a compiler, a launch or the simulator said against a kernel, as a sentence."""
+    types = [base.__name__ for base in type(error).__mro__]
+    if "KernelFault" in types:
+        fault = FAULTS.get(types[0], types[0])
+        text = str(error).split("\n")[0]
+        text = re.sub(r"^kernel '[^']*'(, [^:]*:\d+)?:? ", "", text)
+        text = re.sub(r": address 0x[0-9a-f]+ is", ": its address is", text)
+        text = re.sub(r"address 0x[0-9a-f]+", "an address", text)
+        text = re.sub(r" at 0x[0-9a-f]+", "", text)
+        text = text.replace(", 0 bytes past its end", ", right behind its end")
+        line = getattr(error, "line", None)
+        where = f"line {line} of " if line else ""
+        return Refusal(f"{where}the kernel {getattr(error, 'kernel', '') or name} makes {fault}:"
+                       f" {text}.", kind=types[0])
+    if "CompileException" in types:
+        lines = [line.strip() for line in message(error).split("\n") if "error" in line]
+        return Refusal(f"it does not compile: {lines[0] if lines else message(error)}.",
+                       kind="compile")
+    if "InvalidLaunch" in types:
+        return Refusal(f"it cannot be launched: {error}.", kind="launch")
+    if "IllegalAddress" in str(error):
+        return Refusal("the GPU reports an illegal address, and from now on refuses all work:"
+                       " restart the notebook's kernel. COURSE_BACKEND=simulator names the line.",
+                       kind="illegal address")
+    return error
+
+
+def on_device(x: np.ndarray) -> Any:
+    """`x` on the device with the strides that it has here; `cupy.asarray` would drop them."""
+    import cupy
+
+    if x.flags.c_contiguous:
+        return cupy.asarray(x)
+    low, high = byte_bounds(x)
+    memory = np.zeros(high - low, np.uint8)
+    offset = x.__array_interface__["data"][0] - low
+    same = np.ndarray(x.shape, x.dtype, memory, offset, x.strides)
+    if 0 not in x.strides:  # a broadcast array repeats what is there once
+        same[...] = x
+    else:
+        once = tuple(slice(1) if step == 0 else slice(None) for step in x.strides)
+        same[once] = x[once]
+    there = cupy.asarray(memory)
+    return cupy.ndarray(x.shape, x.dtype, there.data + offset, x.strides)
+
+
+def launch(kernel: Any, grid: tuple, block: tuple, args: tuple) -> None:
+    """Launch a raw kernel and wait for it; on a GPU it is tried out in the simulator first.
+
+    A fault there costs a sentence; on the GPU it would pass unseen, or end all work.
+    """
+    import cupy
+
+    rehearse(kernel, grid, block, args)
+    kernel(grid, block, args)
+    cupy.cuda.get_current_stream().synchronize()
+
+
+def apply(kernel: Any, *arrays: Any) -> np.ndarray:
+    """What an ElementwiseKernel makes of these arrays, tried out in the simulator on a GPU."""
+    rehearse(kernel, None, None, arrays)
+    return kernel(*arrays).get()
+
+
+def rehearse(kernel: Any, grid: tuple | None, block: tuple | None, args: tuple) -> None:
+    """On a GPU, run the kernel on copies of its arguments in the simulator, and raise its faults.
+
+    Does nothing where the simulator runs anyway, or where it finds no compiler.
+    """
+    import cupy
+
+    from .. import inspect
+    from ..simulator import engine
+
+    if is_simulator(cupy):
+        return
+    try:
+        engine.find_compiler()
+    except engine.CompilerNotFound:
+        return
+    try:
+        inspect(kernel, grid, block, args).raise_fault()
+    except engine.CompileError:
+        pass  # the GPU's own compiler says what is wrong
+
+
+def blank(shape: int | tuple[int, ...], dtype: object) -> Any:
+    """A device array full of a value that no kernel computes by chance.
+
+    Memory that was freed still holds what an earlier launch left there, perhaps the right answer.
+    """
+    import cupy
+
+    dtype = np.dtype(dtype)
+    return cupy.full(shape, np.nan if dtype.kind == "f" else np.iinfo(dtype).min, dtype)

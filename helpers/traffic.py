@@ -1,0 +1,239 @@
+"""Which lines of a function copy between host and device, and at which the host waits."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+from types import FrameType, ModuleType
+
+from .timing import _cupy, _synchronize
+
+PATIENCE = 0.15  # seconds that a gate holds the device back before the host counts as waiting
+TO_DEVICE = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
+TO_HOST = ("get", "item", "tolist", "__float__", "__int__", "__bool__", "__complex__",
+           "__repr__", "__str__", "__format__")
+
+
+@dataclass
+class Line:
+    """One line of the function: bytes of each copy that it asked for, and how often it waited."""
+
+    number: int
+    text: str
+    to_device: list[int] = field(default_factory=list)
+    to_host: list[int] = field(default_factory=list)
+    waits: int = 0
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What `traffic` saw, line by line; `result` is what the function returned."""
+
+    name: str
+    lines: tuple[Line, ...]
+    result: object
+
+    @property
+    def to_device(self) -> list[int]:
+        """Bytes of each copy from the host to the device."""
+        return [nbytes for line in self.lines for nbytes in line.to_device]
+
+    @property
+    def to_host(self) -> list[int]:
+        """Bytes of each copy from the device to the host."""
+        return [nbytes for line in self.lines for nbytes in line.to_host]
+
+    @property
+    def waits(self) -> int:
+        """How often the host waited for the device."""
+        return sum(line.waits for line in self.lines)
+
+    def __repr__(self) -> str:
+        shown = [line for line in self.lines if line.to_device or line.to_host or line.waits]
+        cells = [("line", "to device", "to host", "waits")]
+        for line in shown:
+            cells.append((str(line.number), _copies(line.to_device), _copies(line.to_host),
+                          str(line.waits or "")))
+        cells.append(("all", _copies(self.to_device), _copies(self.to_host), str(self.waits)))
+        widths = [max(map(len, column)) for column in zip(*cells)]
+        texts = [self.name, *(line.text for line in shown), ""]
+        return "\n".join(
+            "  ".join([*(cell.rjust(width) for cell, width in zip(row, widths)), text]).rstrip()
+            for row, text in zip(cells, texts))
+
+
+def _copies(sizes: list[int]) -> str:
+    return f"{len(sizes)} ({sum(sizes):,} B)" if sizes else ""
+
+
+class _Gate:
+    """Holds the device's queue until the host opens it, or has waited too long for that."""
+
+    def __init__(self, stream: object, patience: float) -> None:
+        self._open, self.waited_for = threading.Event(), False
+        stream.launch_host_func(self._hold, patience)
+
+    def _hold(self, patience: float) -> None:
+        if not self._open.wait(patience):
+            self.waited_for = True
+
+    def open(self) -> bool:
+        """Let the device go on; True where the host had to wait for it meanwhile."""
+        self._open.set()
+        return self.waited_for
+
+
+def traffic(function: Callable, *args: object) -> Traffic:
+    """Find where `function(*args)` copies between host and device and where the host waits.
+
+    Parameters
+    ----------
+    function : callable
+        A Python function. It is called twice, first to warm up. What functions that it calls do
+        counts for the line that calls them.
+    args
+        Its arguments.
+
+    Returns
+    -------
+    Traffic
+        Shows a table of the lines with traffic.
+
+    Raises
+    ------
+    TypeError
+        Where `function` has no Python source to look at.
+    RuntimeError
+        Where there is neither CuPy with a GPU nor the simulator.
+
+    Notes
+    -----
+    *Waits* are observed, from outside: before each line a gate is put into the current stream's
+    queue. A line that only adds work behind it comes to its end, and the gate opens. A line that
+    waits for the device is stuck until the gate gives up, and is counted, whoever asked for the
+    wait. *Copies* are those that your code asks for, by `asarray`, `get`, `float` and the like;
+    what a library copies inside its own functions is not seen, only that it waits.
+    """
+    code = getattr(function, "__code__", None)
+    if code is None:
+        raise TypeError(f"traffic() follows the lines of a Python function; {function!r} has none.")
+    cupy = _cupy()
+    begin = perf_counter()
+    function(*args)  # compiles kernels and fills the memory pool, which could wait too
+    _synchronize()
+    watch = _Watch(cupy, code, max(PATIENCE, min(2 * (perf_counter() - begin), 10 * PATIENCE)))
+    with _observed(cupy, watch.copied):
+        before = sys.gettrace()
+        sys.settrace(watch.on_call)
+        try:
+            result = function(*args)
+        finally:
+            sys.settrace(before)
+            watch.close()
+    _synchronize()
+    return Traffic(getattr(function, "__name__", "function"), watch.lines(function), result)
+
+
+class _Watch:
+    """Follows the lines of one call, with a gate in front of each."""
+
+    def __init__(self, cupy: ModuleType, code: object, patience: float) -> None:
+        self._cupy, self._code, self._patience = cupy, code, patience
+        self._frame: FrameType | None = None
+        self._gate: _Gate | None = None
+        self._number = code.co_firstlineno
+        self._seen: dict[int, Line] = {}
+
+    def on_call(self, frame: FrameType, event: str, argument: object) -> Callable | None:
+        if frame.f_code is not self._code or self._frame is not None:
+            return None
+        self._frame = frame
+        return self._on_line
+
+    def _on_line(self, frame: FrameType, event: str, argument: object) -> Callable:
+        if event in ("line", "return"):
+            self.close()
+        if event == "line":
+            self._number = frame.f_lineno
+            self._gate = _Gate(self._cupy.cuda.get_current_stream(), self._patience)
+        return self._on_line
+
+    def _line(self) -> Line:
+        return self._seen.setdefault(self._number, Line(self._number, ""))
+
+    def copied(self, nbytes: int, to_device: bool) -> None:
+        (self._line().to_device if to_device else self._line().to_host).append(nbytes)
+
+    def close(self) -> None:
+        if self._gate is not None and self._gate.open():
+            self._line().waits += 1
+        self._gate = None
+
+    def lines(self, function: Callable) -> tuple[Line, ...]:
+        """The lines seen, numbered from the function's first."""
+        try:
+            source, first = inspect.getsourcelines(function)
+        except OSError:
+            source, first = [], self._code.co_firstlineno
+        for line in self._seen.values():
+            line.number -= first - 1
+            if line.number <= len(source):
+                line.text = source[line.number - 1].rstrip()
+        return tuple(sorted(self._seen.values(), key=lambda line: line.number))
+
+
+@contextmanager
+def _observed(cupy: ModuleType, copied: Callable[[int, bool], None]) -> Iterator[None]:
+    """Report each copy that code outside CuPy asks for, by wrapping what it can ask with."""
+    inside = 0
+
+    def wrap(original: Callable, report: Callable | None) -> Callable:
+        @functools.wraps(original)
+        def wrapped(*args: object, **kwargs: object) -> object:
+            nonlocal inside
+            caller = sys._getframe(1).f_globals.get("__name__", "").partition(".")[0]
+            outermost = not inside and caller not in ("cupy", "cupyx")
+            inside += 1
+            try:
+                result = original(*args, **kwargs)
+            finally:
+                inside -= 1
+            if outermost and report is not None:
+                report(args, result)
+            return result
+
+        return wrapped
+
+    def created(args: tuple, result: object) -> None:
+        if not hasattr(args[0], "__cuda_array_interface__"):
+            copied(result.nbytes, True)
+
+    def assigned(args: tuple, result: object) -> None:
+        copied(args[0].nbytes, True)
+
+    def read(args: tuple, result: object) -> None:
+        if isinstance(args[0], cupy.ndarray):
+            copied(args[0].nbytes, False)
+
+    array = cupy.ndarray
+    plan = [(cupy, name, created) for name in TO_DEVICE]
+    plan += [(cupy, "asnumpy", read), (array, "set", assigned)]
+    plan += [(array, name, read) for name in TO_HOST]
+    plan += [(array, name, None) for name in ("__getitem__", "__setitem__")]  # copy on their own
+    own = [(place, name, vars(place).get(name)) for place, name, _ in plan]
+    try:
+        for place, name, report in plan:
+            setattr(place, name, wrap(getattr(place, name), report))
+        yield
+    finally:
+        for place, name, original in own:
+            if original is None:
+                delattr(place, name)
+            else:
+                setattr(place, name, original)

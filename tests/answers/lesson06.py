@@ -1,0 +1,134 @@
+"""Right and wrong answers to the tasks of lesson 06, which its check has to tell apart."""
+
+import helpers
+
+helpers.start()
+
+import cupy as cp  # noqa: E402
+
+SIGMOID = cp.ElementwiseKernel("T x, T bias", "T y", """
+    T z = x + bias;
+    T u = T(1.5957691216057308) * z * (1 + T(0.044715) * z * z);
+    y = z / (1 + exp(-u))
+""", "bias_gelu")
+
+DECAY = r"""
+/* counts down, in a helper and a while loop */
+__device__ float mixed(float v, float g, float a) { return g + a * (v - g); }
+
+extern "C" __global__ __launch_bounds__(1024)
+void decay(float* __restrict__ v, float const * __restrict__ g, const float a, int n)
+{
+    int i = n - 1 - (blockIdx.x * blockDim.x + threadIdx.x);
+    while (i >= 0) {
+        v[i] = mixed(v[i], g[i], a);
+        i -= blockDim.x * gridDim.x;
+    }
+}
+"""
+
+BISECTING = cp.ElementwiseKernel("T x, raw T edges, raw T slopes", "T y", """
+    int low = 0, high = edges.size();
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (x >= edges[middle]) low = middle + 1;
+        else high = middle;
+    }
+    y = x * slopes[low]
+""", "piecewise")
+
+BRANCHES = """
+struct Sum { float m, s; };
+__device__ Sum merge(Sum a, Sum b) {
+    if (a.m < b.m) return merge(b, a);
+    return Sum{a.m, a.s + b.s * expf(b.m - a.m)};
+}
+"""
+
+
+def log_sum_exp(source):
+    return cp.ReductionKernel("float32 x", "float32 y", "Sum{x, 1.0f}", "merge(a, b)",
+                              "y = a.m + logf(a.s)", "Sum{-3.4e38f, 0.0f}", "log_sum_exp",
+                              reduce_type="Sum", preamble=source)
+
+
+LEAKY_VIEW = r"""
+extern "C" __global__ void leaky_view(const float* x, float* y, int rows, int columns,
+                                      long long r, long long c, float slope) {
+    for (int i = blockIdx.x; i < rows; i += gridDim.x)
+        for (int j = threadIdx.x; j < columns; j += blockDim.x) {
+            float v = x[i * r + j * c];
+            y[i * columns + j] = fmaxf(v, slope * v);
+        }
+}
+"""
+
+PAIR_INDEX = r"""
+extern "C" __global__ void pair_index(const int* i, const int* j, long long* k, int n, int count) {
+    for (int t = blockIdx.x * blockDim.x + threadIdx.x; t < count; t += gridDim.x * blockDim.x) {
+        long long row = i[t], before = row * n - row * (row + 1) / 2;
+        k[t] = before + (j[t] - i[t] - 1);
+    }
+}
+"""
+
+RIGHT = {
+    "bias_gelu": [SIGMOID],
+    "decay": [DECAY, cp.RawKernel(DECAY, "decay")],
+    "piecewise": [BISECTING],
+    "log_sum_exp": [log_sum_exp(BRANCHES)],
+    "leaky_view": [LEAKY_VIEW],
+    "pair_index": [PAIR_INDEX],
+}
+
+
+def elementwise(*parts):
+    return cp.ElementwiseKernel(*parts)
+
+
+WRONG = {
+    "bias_gelu": [
+        (elementwise("T x, T bias", "T y", "y = tanhf(x + bias) * undeclared", "bias_gelu"),
+         "does not compile"),
+        (elementwise("T x, T bias", "T y", """
+            T z = x + bias;
+            y = 0.5f * z * (1 + tanh(0.7978845608f * (z + 0.044715f * z * z * z)))""",
+                     "bias_gelu"), "only to float32's precision"),
+        (elementwise("float32 x, float32 bias", "float32 y", "y = x + bias", "bias_gelu"),
+         "values are wrong"),
+        (elementwise("T x", "T y", "y = x", "bias_gelu"), "Out shape is mismatched"),
+        (cp.RawKernel(DECAY, "decay"), "expected an ElementwiseKernel, got a RawKernel"),
+        (DECAY, "expected an ElementwiseKernel, got a str"),
+    ],
+    "decay": [
+        (DECAY.replace('extern "C"', ""), 'needs `extern "C"`'),
+        (DECAY.replace("void decay", "void fade"), "there is fade"),
+        (DECAY.replace("const float a", "double a"), "your decay takes"),
+        (DECAY.replace("int n)", "long long n)"), "Nobody converts arguments"),
+        (DECAY.replace("mixed(v[i], g[i], a)", "mixed(v[i], g[i], b)"), "does not compile"),
+        (DECAY.replace("i >= 0", "i >= -1"), "line 10 of the kernel decay makes an access outside"),
+        ("", "there is none"),
+        (SIGMOID, "expected the CUDA source in a string, or a RawKernel"),
+    ],
+    "piecewise": [
+        (elementwise("T x, raw T edges, raw T slopes", "T y", """
+            int piece = 0;
+            for (int k = 0; k < i + 9; k++) piece += edges[k] <= x;
+            y = slopes[piece] * x""", "piecewise"), "an access outside an array"),
+        (elementwise("T x, T edges, T slopes", "T y", "y = x * slopes", "piecewise"),
+         "could not be broadcast"),
+    ],
+    "log_sum_exp": [
+        (cp.ReductionKernel("float32 x", "float32 y", "expf(x)", "a + b", "y = logf(a)", "0",
+                            "log_sum_exp"), "got inf"),
+        (log_sum_exp(BRANCHES.replace("a.m, a.s", "a.m, a.m")), "values are wrong"),
+    ],
+    "leaky_view": [
+        (LEAKY_VIEW.replace("y[i * columns + j]", "y[i * r + j * c]"), "values are wrong"),
+        (LEAKY_VIEW.replace("long long r, long long c", "int r, int c"), "your leaky_view takes"),
+    ],
+    "pair_index": [
+        (PAIR_INDEX.replace("row * n", "i[t] * n"), "n=50000"),
+        (PAIR_INDEX.replace("t < count", "t < n"), "values are wrong"),
+    ],
+}

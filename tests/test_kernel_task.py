@@ -1,0 +1,92 @@
+"""Tasks whose answer is a kernel: what is accepted, how arrays get there, what faults become."""
+
+import numpy as np
+import pytest
+
+import helpers
+
+helpers.start()
+
+from helpers.check import kernel as kernels  # noqa: E402
+from helpers.check import lesson06  # noqa: E402
+from helpers.check.kernel import KernelTask, blank, launch, on_device, wrong_declaration  # noqa: E402
+
+DOUBLE = r"""
+extern "C" __global__ void twice(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 2 * x[i];
+}
+"""
+
+
+def run_twice(kernel, x):
+    y = blank(x.shape, x.dtype)
+    launch(kernel, (2,), (32,), (on_device(x), y, np.int32(x.size)))
+    return y.get()
+
+
+TWICE = KernelTask("twice", lambda x: 2 * x, lambda: [(np.arange(40, dtype=np.float32),)],
+                   run=run_twice, parameters="const float* x, float* y, int n")
+
+
+def test_source_and_kernel_are_the_same_answer():
+    import cupy
+
+    assert TWICE.judge(DOUBLE).state == "ok"
+    assert TWICE.judge(cupy.RawKernel(DOUBLE, "twice")).state == "ok"
+
+
+@pytest.mark.parametrize("simulator", [True, False])
+def test_a_fault_names_line_kernel_and_kind(simulator, monkeypatch):
+    monkeypatch.setattr(kernels, "is_simulator", lambda cupy: simulator)
+    verdict = TWICE.judge(DOUBLE.replace("i < n", "i < n + 1"))
+    assert verdict.state == "no"
+    assert "line 4 of the kernel twice makes an access outside an array" in verdict.text
+    assert "x[40]" in verdict.text and "0x" not in verdict.text
+
+
+def test_a_kernel_that_writes_nothing_does_not_profit_from_old_memory():
+    assert TWICE.judge(DOUBLE).state == "ok"
+    verdict = TWICE.judge(DOUBLE.replace("i < n", "i < 0"))
+    assert "expected 0, got nan" in verdict.text
+
+
+def test_a_kernel_that_does_not_compile_gets_the_compilers_first_line():
+    text = TWICE.judge(DOUBLE.replace("2 * x[i]", "2 * z[i]")).text
+    assert 'it does not compile: kernel.cu(4): error: identifier "z" is undefined.' in text
+
+
+def test_an_endless_stub_is_not_compiled():
+    assert TWICE.judge("this is no C\n// YOUR CODE HERE").state == "todo"
+
+
+@pytest.mark.parametrize("code, words", [
+    (DOUBLE, None),
+    ("// __global__ void twice()\n", "there is none"),
+    (DOUBLE.replace("twice", "thrice"), "there is thrice"),
+    (DOUBLE.replace('extern "C"', ""), 'needs `extern "C"`'),
+    (DOUBLE.replace("int n", "long n"), "your twice takes (const float* x, float* y, long n)"),
+    (DOUBLE.replace("const float* x", "float const *__restrict__ a"), None),
+    (DOUBLE.replace("__global__ void", "__global__ void __launch_bounds__(64)"), None),
+])
+def test_declarations_are_compared_by_type(code, words):
+    sentence = wrong_declaration(code, "twice", "const float* x, float* y, int n")
+    assert sentence is None if words is None else words in sentence
+
+
+@pytest.mark.parametrize("view", [
+    lambda x: x, lambda x: x.T, lambda x: x[::-2, 1:], lambda x: x[:, ::-3],
+    lambda x: np.broadcast_to(x[1], (5, 9)), lambda x: x[:0],
+])
+def test_views_keep_their_strides_on_the_device(view):
+    x = view(np.arange(63, dtype=np.float32).reshape(7, 9))
+    there = on_device(x)
+    assert there.strides == x.strides or not x.size
+    assert np.array_equal(there.get(), x)
+
+
+def test_every_launch_shape_of_decay_is_asked():
+    cases = lesson06.decay.cases()
+    shapes = {(grid[0], block[0]) for *_, grid, block in cases}
+    assert (1, 1) in shapes and any(block % 32 for _, block in shapes)
+    assert any(grid * block > len(v) for v, *_, (grid,), (block,) in cases)
