@@ -4,7 +4,7 @@
 
 // == strip
 #define TILE 64   // rows and columns of C for a block
-#define DEPTH 8   // columns of A and rows of B at a time
+#define DEPTH 32  // columns of A and rows of B at a time
 #define ROWS 8    // elements of C for a thread
 #define THREADS (TILE * TILE / ROWS)
 
@@ -15,10 +15,16 @@ extern "C" __global__ void strip(const float* a, const float* b, float* c, int m
     int top = blockIdx.y * TILE, left = blockIdx.x * TILE;
     float sum[ROWS] = {};
     for (int p = 0; p < k; p += DEPTH) {
-        int ai = top + t / DEPTH, aj = p + t % DEPTH;  // 512 threads bring 512 elements of A
-        as[t / DEPTH][t % DEPTH] = ai < m && aj < k ? a[(long long)ai * k + aj] : 0;
-        int bi = p + t / TILE, bj = left + t % TILE;   // and as many of B
-        bs[t / TILE][t % TILE] = bi < k && bj < n ? b[(long long)bi * n + bj] : 0;
+#pragma unroll
+        for (int e = t; e < TILE * DEPTH; e += THREADS) {  // each thread brings 4 elements of A
+            int y = e / DEPTH, x = e % DEPTH;
+            as[y][x] = top + y < m && p + x < k ? a[(long long)(top + y) * k + p + x] : 0;
+        }
+#pragma unroll
+        for (int e = t; e < TILE * DEPTH; e += THREADS) {  // and 4 of B
+            int y = e / TILE, x = e % TILE;
+            bs[y][x] = p + y < k && left + x < n ? b[(long long)(p + y) * n + left + x] : 0;
+        }
         __syncthreads();
 #pragma unroll
         for (int q = 0; q < DEPTH; q++) {

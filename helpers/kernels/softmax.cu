@@ -14,7 +14,7 @@ template <typename How>
 __device__ float joined(float value, float* of_warps) {
     for (int step = 16; step > 0; step /= 2)
         value = How::join(value, __shfl_xor_sync(0xffffffff, value, step));
-    of_warps[threadIdx.x / 32] = value;  // all lanes of a warp have the same
+    if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = value;
     __syncthreads();
     value = of_warps[0];
     for (int warp = 1; warp < THREADS / 32; warp++) value = How::join(value, of_warps[warp]);
