@@ -103,6 +103,7 @@ class KernelTask(Task):
             except Exception as error:
                 raise explained(error, self.name) from error
 
+        function.kernel = kernel  # for rules that count what it asks of memory
         return function
 
     def _unsuitable(self, answer: object) -> str | None:
@@ -231,6 +232,30 @@ def rehearse(kernel: Any, grid: tuple | None, block: tuple | None, args: tuple) 
         inspect(kernel, grid, block, args).raise_fault()
     except engine.CompileError:
         pass  # the GPU's own compiler says what is wrong
+
+
+def counted(kernel: Any, grid: tuple, block: tuple, args: tuple) -> Any:
+    """The counters of one launch, in the simulator on every machine; a fault is a Refusal."""
+    from .. import inspect
+
+    report = inspect(kernel, grid, block, args)
+    if report.fault is not None:
+        raise explained(report.fault, report.source.kernel)
+    return report.counts
+
+
+def wasteful(counts: Any) -> str | None:
+    """A sentence on the first access that takes more sectors or wavefronts than it must."""
+    for line in counts.lines:
+        shared = line.space == "shared"
+        used, ideal = ((line.wavefronts, line.ideal_wavefronts) if shared else
+                       (line.sectors, line.ideal_sectors))
+        if used > ideal:
+            unit = "wavefronts (bank conflicts)" if shared else "sectors"
+            return (f"in line {line.line} each {line.access} of {line.array} takes"
+                    f" {used / line.requests:.1f} {unit} where {ideal / line.requests:.1f} would"
+                    " do.")
+    return None
 
 
 def blank(shape: int | tuple[int, ...], dtype: object) -> Any:

@@ -101,8 +101,9 @@ def inspect(
     module = engine.compile(source.compiled, source.options, names_given, dialect=source.dialect)
     compiled = module.kernel(source.kernel)
     original = getattr(kernel, "max_dynamic_shared_size_bytes", None)
-    if isinstance(original, int) and original > 48 * 1024:  # somebody raised it: 48 KB come unasked
-        compiled.max_dynamic_shared = original
+    static = compiled.static_shared
+    if isinstance(original, int) and original > compiled.max_dynamic_shared + static:
+        compiled.max_dynamic_shared = min(original, engine.limits.SHARED_PER_BLOCK_OPTIN - static)
     names = parameter_names(source, len(args))
     arguments = Arguments(engine, list(args), names, tuple(unwritten))
     report = Report(source, _triple(grid), _triple(block), predict or {})
