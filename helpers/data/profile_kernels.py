@@ -27,7 +27,7 @@ import numpy as np
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "helpers/data/recorded/profiles/lesson08.json"
 SIDE, ROWS = 4096, 8192  # of the products; of the softmax, with SIDE columns
-SECTOR = 32  # bytes
+TOKENS = 1024  # images of the network's attention, 16 tokens each
 METRICS = {
     "ns": "gpu__time_duration.sum",
     "registers": "launch__registers_per_thread",
@@ -112,31 +112,22 @@ def run() -> None:
         with time_range(name):
             launch()
             cp.cuda.Device().synchronize()
-    weights, images = _network()
     from .. import network
-
-    for _ in range(2):
-        with time_range("network"):
-            with time_range("attention"):
-                network.attention(images, weights, cp)
-            cp.cuda.Device().synchronize()
-
-
-def _network() -> tuple:
-    import cupy as cp
-
     from . import load_network
 
     weights = {name: cp.asarray(array) for name, array in load_network().items()}
-    return weights, cp.ones((1024, 16, 32), dtype=cp.float32)
+    tokens = cp.ones((TOKENS, 16, 32), dtype=cp.float32)
+    network.attention(tokens, weights, cp)
+    with time_range("attention"):
+        network.attention(tokens, weights, cp)
+        cp.cuda.Device().synchronize()
 
 
-def profile() -> dict[str, dict[str, float]]:
-    """What Nsight Compute counts for each kernel, by the names of METRICS."""
-    names = list(launches())
+def under_ncu(ranges: list[str], metrics: list[str]) -> list[dict[str, str]]:
+    """A row for each kernel that `run` launches in these NVTX ranges."""
     command = ["ncu", "--nvtx", "--clock-control", "none", "--csv", "--page", "raw",
-               "--print-units", "base", "--metrics", ",".join(METRICS.values())]
-    for name in names:
+               "--print-units", "base", "--metrics", ",".join(metrics)]
+    for name in ranges:
         command += ["--nvtx-include", f"{name}/".replace(",", "\\,")]
     command += [sys.executable, "-m", "helpers.data.profile_kernels", "--run"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -145,10 +136,23 @@ def profile() -> dict[str, dict[str, float]]:
     if done.returncode or start is None:
         raise SystemExit(f"ncu ended with {done.returncode}\n{done.stdout[-3000:]}"
                          f"\n{done.stderr[-3000:]}")
-    rows = [row for row in csv.DictReader(io.StringIO("\n".join(lines[start:]))) if row["ID"]]
-    found: dict[str, dict[str, float]] = {}
+    return [row for row in csv.DictReader(io.StringIO("\n".join(lines[start:]))) if row["ID"]]
+
+
+def attention() -> list[list]:
+    """The kernels of the network's attention in their order, each with its nanoseconds."""
+    rows = under_ncu(["attention"], [METRICS["ns"]])
+    return [[row["Kernel Name"].split("(")[0][:60], int(float(row[METRICS["ns"]].replace(",", "")))]
+            for row in rows]
+
+
+def profile() -> dict[str, dict[str, float]]:
+    """What Nsight Compute counts for each kernel, by the names of METRICS."""
+    names = list(launches())
+    rows = under_ncu(names, list(METRICS.values()))
     if len(rows) != len(names):
-        print([row["Kernel Name"][:60] for row in rows])
+        raise SystemExit(f"{len(rows)} kernels: {[row['Kernel Name'][:60] for row in rows]}")
+    found: dict[str, dict[str, float]] = {}
     for name, row in zip(names, rows):
         found[name] = {"kernel": row["Kernel Name"].split("(")[0][:60]}
         for short, metric in METRICS.items():
@@ -175,7 +179,7 @@ def systems() -> str | None:
                                 "csv", report + ".nsys-rep"], capture_output=True, text=True,
                                check=False)
         print(made.stdout[-1500:], made.stderr[-1500:], stats.stderr[-1500:], file=sys.stderr)
-        return stats.stdout or None
+        return stats.stdout if stats.returncode == 0 and "ERROR" not in stats.stdout else None
 
 
 def formats() -> list[dict[str, object]]:
@@ -263,7 +267,9 @@ def main(arguments: list[str]) -> None:
         "side": SIDE,
         "rows": ROWS,
         "copy_bandwidth": helpers.ceiling("gpu").bandwidth,
+        "tokens": TOKENS,
         "kernels": profile(),
+        "attention": attention(),
         "nsys": systems(),
         "formats": formats(),
     }

@@ -44,13 +44,8 @@ extern "C" __global__ void __launch_bounds__(256, 2)
 product(const float* a, const float* b, float* c, int m, int n, int k) {
     __shared__ __align__(16) float as[2][DEPTH][PADDED], bs[2][DEPTH][TILE];
     int t = threadIdx.x, warp = t / 32, lane = t % 32;
-#ifdef PLAIN
     int row = warp / 2 * 32 + lane / 8 * 4;      // of the thread's upper left element
     int column = warp % 2 * 64 + lane % 8 * 4;
-#else
-    int row = warp / 2 * 32 + (lane / 2 % 2 + lane / 16 * 2) * 4;
-    int column = warp % 2 * 64 + (lane % 2 + lane / 4 % 4 * 2) * 4;
-#endif
     a += ((long long)blockIdx.y * TILE + t / 2) * k + t % 2 * 4;  // what this thread brings
     b += (long long)(t / 32) * n + blockIdx.x * TILE + t % 32 * 4;
     float sum[SIDE][SIDE] = {};

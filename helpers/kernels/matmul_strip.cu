@@ -1,6 +1,7 @@
 // C = A B, float32, row by row in memory: A is m x k, B k x n. A block computes 64 x 64 elements of
-// C with 512 threads; each thread computes 8 of them, below each other in one column. Any shape:
-// what lies outside A or B counts as zero. Launch: grid (n / 64, m / 64), both rounded up.
+// C with 512 threads; each thread computes 8 of them, below each other in one column. Any shape of
+// less than 2^31 elements: what lies outside A or B counts as zero. Launch: grid (n / 64, m / 64),
+// both rounded up.
 
 // == strip
 #define TILE 64   // rows and columns of C for a block
@@ -15,15 +16,13 @@ extern "C" __global__ void strip(const float* a, const float* b, float* c, int m
     int top = blockIdx.y * TILE, left = blockIdx.x * TILE;
     float sum[ROWS] = {};
     for (int p = 0; p < k; p += DEPTH) {
-#pragma unroll
         for (int e = t; e < TILE * DEPTH; e += THREADS) {  // each thread brings 4 elements of A
             int y = e / DEPTH, x = e % DEPTH;
-            as[y][x] = top + y < m && p + x < k ? a[(long long)(top + y) * k + p + x] : 0;
+            as[y][x] = top + y < m && p + x < k ? a[(top + y) * k + p + x] : 0;
         }
-#pragma unroll
         for (int e = t; e < TILE * DEPTH; e += THREADS) {  // and 4 of B
             int y = e / TILE, x = e % TILE;
-            bs[y][x] = p + y < k && left + x < n ? b[(long long)(p + y) * n + left + x] : 0;
+            bs[y][x] = p + y < k && left + x < n ? b[(p + y) * n + left + x] : 0;
         }
         __syncthreads();
 #pragma unroll
@@ -37,6 +36,6 @@ extern "C" __global__ void strip(const float* a, const float* b, float* c, int m
 #pragma unroll
     for (int i = 0; i < ROWS; i++) {
         int y = top + row + i, x = left + column;
-        if (y < m && x < n) c[(long long)y * n + x] = sum[i];
+        if (y < m && x < n) c[y * n + x] = sum[i];
     }
 }

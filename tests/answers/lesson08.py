@@ -78,7 +78,8 @@ extern "C" __global__ void softmax(const float* x, float* y, int rows, int colum
     for (int l = 0; l < 32; l++) top = fmaxf(top, part[threadIdx.x - lane + l]);
     if (row >= rows) return;
     for (int j = 0; j < columns; j++) sum += expf(x[row * columns + j] - top);
-    for (int j = lane; j < columns; j += 32) y[row * columns + j] = expf(x[row * columns + j] - top) / sum;
+    for (int j = lane; j < columns; j += 32)
+        y[row * columns + j] = expf(x[row * columns + j] - top) / sum;
 }
 """
 _HEAD = r"""
