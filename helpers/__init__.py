@@ -1,12 +1,13 @@
 """The small package behind the notebooks of Strides to Streams."""
 
-from . import draw
+import importlib
+
 from .backend import describe_machine, size, start
 from .errors import show_error
 from .inspect import inspect
 from .printing import device_output
 from .timing import bench, ceiling, compare, peak_bytes
-from .traffic import traffic
+from .transfers import traffic
 
 __all__ = [
     "bench",
@@ -22,3 +23,10 @@ __all__ = [
     "start",
     "traffic",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import `draw` when it is asked for: Matplotlib takes half a second."""
+    if name == "draw":
+        return importlib.import_module(".draw", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

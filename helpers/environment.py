@@ -100,10 +100,10 @@ def open_lab(options: list[str]) -> None:
 
 
 def run_tests(options: list[str]) -> None:
-    """Run pytest with `options`."""
+    """Run pytest with `options`, in up to four processes, a file's tests together in one."""
     ensure({"dev"})
     build_font_cache()
-    take_over(["-m", "pytest", *options])
+    take_over(["-m", "pytest", "-n", "auto", "--maxprocesses=4", "--dist=loadfile", *options])
 
 
 def take_over(arguments: list[str]) -> None:

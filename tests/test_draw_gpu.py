@@ -22,8 +22,8 @@ def closed():
     ((24, 3, 4, True), "each thread takes 2, in steps of 12"),
     ((5, 1, 1, True), "each thread takes 5, in steps of 1"),
 ])
-def test_launch(arguments, words, capsys):
-    draw.launch(*arguments)
+def test_threads(arguments, words, capsys):
+    draw.threads(*arguments)
     assert words in capsys.readouterr().out
 
 
@@ -60,8 +60,8 @@ def test_occupancy_names_the_limit(capsys):
 
 
 @pytest.mark.parametrize("wrong, words", [
-    (lambda: draw.launch(0, 1, 1), "n=0: it must be a whole number from 1 on"),
-    (lambda: draw.launch(10, 8, 8), "8 x 8 = 64 threads"),
+    (lambda: draw.threads(0, 1, 1), "n=0: it must be a whole number from 1 on"),
+    (lambda: draw.threads(10, 8, 8), "8 x 8 = 64 threads"),
     (lambda: draw.waves(100, 4), "96 in all"),
     (lambda: draw.warps(np.ones(4)), "boolean array, such as x > 0"),
     (lambda: draw.warps(np.ones(300, bool)), "not 300"),

@@ -123,3 +123,15 @@ def test_convolution_against_its_definition(shape):
         n, y, z = place
         patch = padded[n, y:y + shape[0], z:z + shape[1]]
         assert np.allclose(got[place], np.einsum("ijc,ocij->o", patch, weight) + bias)
+
+
+def test_a_fused_bend_replaces_all_three(weights, digits):
+    images, calls = digits[0][:3], []
+
+    def fused(x, bias):
+        calls.append(x.shape[-1])
+        return network.gelu(x + bias)
+
+    assert np.array_equal(network.forward(images, weights, bias_gelu=fused),
+                          network.forward(images, weights))
+    assert calls == [32, 32, 64]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
+from ..draw.layout import owner_of
 from ..errors import message
 from ..timing import _is_simulator as is_simulator
 from .task import Refusal, Task, Verdict, a, is_stub
@@ -41,6 +43,8 @@ FAULTS = {
     "KernelTimeout": "no end within the time limit",
     "KernelSignal": "a trap",
 }
+PATIENCE = 2.0  # seconds for a kernel in the simulator
+_rehearsed: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # kernel: endless or not
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -150,6 +154,9 @@ def _types(parameters: str) -> list[str]:
 def explained(error: Exception, name: str) -> Refusal | Exception:
     """What a compiler, a launch or the simulator said against a kernel, as a sentence."""
     types = [base.__name__ for base in type(error).__mro__]
+    if "KernelTimeout" in types:
+        return Refusal(f"the kernel {name} does not come to an end: it was stopped after"
+                       f" {PATIENCE:.0f} seconds. Does each loop count on?", kind="time")
     if "KernelFault" in types:
         fault = FAULTS.get(types[0], types[0])
         text = str(error).split("\n")[0]
@@ -163,9 +170,7 @@ def explained(error: Exception, name: str) -> Refusal | Exception:
         return Refusal(f"{where}the kernel {getattr(error, 'kernel', '') or name} makes {fault}:"
                        f" {text}.", kind=types[0])
     if "CompileException" in types:
-        lines = [line.strip() for line in message(error).split("\n") if "error" in line]
-        return Refusal(f"it does not compile: {lines[0] if lines else message(error)}.",
-                       kind="compile")
+        return Refusal(f"it does not compile: {_compiler_says(message(error))}.", kind="compile")
     if "InvalidLaunch" in types:
         return Refusal(f"it cannot be launched: {error}.", kind="launch")
     if "IllegalAddress" in str(error):
@@ -175,30 +180,34 @@ def explained(error: Exception, name: str) -> Refusal | Exception:
     return error
 
 
+def _compiler_says(log: str) -> str:
+    """The first error of a compiler's log, with the line in what the learner wrote."""
+    found = re.search(r"(\S*)\((\d+)\): (?:error|catastrophic error): ([^\n]*)", log)
+    if found is None:
+        return log.split("\n")[0].rstrip(".")
+    file, line, text = found.groups()
+    # CuPy's compiler counts the lines of the source that it made around an operation.
+    generated = file.endswith(".cubin.cu") and int(line) > 12 and "CIndexer" in log
+    return text if generated else f"line {line}: {text}"
+
+
 def on_device(x: np.ndarray) -> Any:
-    """`x` on the device with the strides that it has here; `cupy.asarray` would drop them."""
+    """`x` on the device with the strides that it has here; `cupy.asarray` would drop them.
+
+    Of a view, all of its owner's memory is there too, as on a real device.
+    """
     import cupy
 
-    if x.flags.c_contiguous:
+    if x.flags.c_contiguous and x.base is None or not x.size:
         return cupy.asarray(x)
-    low, high = byte_bounds(x)
-    memory = np.zeros(high - low, np.uint8)
-    offset = x.__array_interface__["data"][0] - low
-    same = np.ndarray(x.shape, x.dtype, memory, offset, x.strides)
-    if 0 not in x.strides:  # a broadcast array repeats what is there once
-        same[...] = x
-    else:
-        once = tuple(slice(1) if step == 0 else slice(None) for step in x.strides)
-        same[once] = x[once]
-    there = cupy.asarray(memory)
+    owner = owner_of(x)
+    there = cupy.asarray(owner.ravel(order="K").view(np.uint8))
+    offset = x.__array_interface__["data"][0] - byte_bounds(owner)[0]
     return cupy.ndarray(x.shape, x.dtype, there.data + offset, x.strides)
 
 
 def launch(kernel: Any, grid: tuple, block: tuple, args: tuple) -> None:
-    """Launch a raw kernel and wait for it; on a GPU it is tried out in the simulator first.
-
-    A fault there costs a sentence; on the GPU it would pass unseen, or end all work.
-    """
+    """Rehearse a raw kernel, launch it and wait for it."""
     import cupy
 
     rehearse(kernel, grid, block, args)
@@ -207,31 +216,41 @@ def launch(kernel: Any, grid: tuple, block: tuple, args: tuple) -> None:
 
 
 def apply(kernel: Any, *arrays: Any) -> np.ndarray:
-    """What an ElementwiseKernel makes of these arrays, tried out in the simulator on a GPU."""
+    """What an ElementwiseKernel makes of these arrays, after a rehearsal."""
     rehearse(kernel, None, None, arrays)
     return kernel(*arrays).get()
 
 
 def rehearse(kernel: Any, grid: tuple | None, block: tuple | None, args: tuple) -> None:
-    """On a GPU, run the kernel on copies of its arguments in the simulator, and raise its faults.
+    """Run a kernel in the simulator on copies of its arguments, and raise what is wrong with it.
 
-    Does nothing where the simulator runs anyway, or where it finds no compiler.
+    On a GPU every time: a fault here costs a sentence, there it would pass unseen or end all work.
+    In the simulator, which raises faults anyway, the first time: a loop without end is stopped.
     """
     import cupy
 
     from .. import inspect
     from ..simulator import engine
 
-    if is_simulator(cupy):
+    if is_simulator(cupy) and kernel in _rehearsed:
+        if _rehearsed[kernel] is not None:
+            raise _rehearsed[kernel]
         return
     try:
         engine.find_compiler()
     except engine.CompilerNotFound:
         return
     try:
-        inspect(kernel, grid, block, args).raise_fault()
-    except engine.CompileError:
-        pass  # the GPU's own compiler says what is wrong
+        fault = inspect(kernel, grid, block, args, time_limit=PATIENCE).fault
+    except (engine.CompileError, TypeError, ValueError):
+        return  # the launch itself says so in CuPy's words
+    if is_simulator(cupy):  # any other fault the launch finds as well, and knows its line
+        fault = fault if isinstance(fault, engine.KernelTimeout) else None
+        _rehearsed[kernel] = fault
+    elif fault is not None and grid is None:
+        fault.line = None  # of source that was made around the learner's
+    if fault is not None:
+        raise fault
 
 
 def counted(kernel: Any, grid: tuple, block: tuple, args: tuple) -> Any:

@@ -246,8 +246,11 @@ def _leaky_view(x: np.ndarray, slope: float, grid: tuple, block: tuple) -> np.nd
 
 def _leaky_view_cases() -> list[Case]:
     rng = np.random.default_rng(65)
-    x = rng.standard_normal((12, 18), np.float32)
-    views = [x, x.T, x[::2, 3:], x[::-1], x[1:9, ::-3], x[:, 4:5], x.T[::-1, ::5],
+    square = rng.standard_normal((18, 18), np.float32)
+    # Views of the middle of something larger: wrong steps then stay in its memory, and give wrong
+    # values, the same each time.
+    x = rng.standard_normal((64, 64), np.float32)[24:36, 22:40]
+    views = [square, x, x.T, x[::2, 3:], x[::-1], x[1:9, ::-3], x[:, 4:5], x.T[::-1, ::5],
              np.broadcast_to(x[3], (6, 18))]
     shapes = [((1,), (64,)), ((9,), (32,)), ((2,), (33,))]
     return [(view, 0.1, *shapes[k % 3]) for k, view in enumerate(views)]

@@ -255,8 +255,10 @@ def a(value: object) -> str:
     """`value`'s type with its article and, for an array, its dtype and shape."""
     if value is None:
         return "None"
-    if isinstance(value, np.ndarray):
-        return f"a {value.dtype} array of shape {value.shape}"
+    if isinstance(value, np.ndarray) or on_device(value):
+        library = "CuPy " if on_device(value) else ""
+        article = "an" if value.dtype.kind == "i" else "a"
+        return f"{article} {value.dtype} {library}array of shape {value.shape}"
     name = type(value).__name__
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
@@ -271,8 +273,9 @@ def describe(case: Case, function: Callable) -> str:
             names.append(name)
     parts = []
     for name, value in zip(names, case):
-        if isinstance(value, np.ndarray):
-            part = f"{name}: {value.dtype} {value.shape}"
+        if isinstance(value, np.ndarray) or on_device(value):
+            library = "CuPy's " if on_device(value) else ""
+            part = f"{name}: {library}{value.dtype} {value.shape}"
             if not value.flags.c_contiguous:
                 part += f" with strides {value.strides}"
         else:
@@ -460,6 +463,11 @@ def no_warnings() -> Rule:
     return rule
 
 
+def on_device(value: object) -> bool:
+    """Whether `value` is CuPy's array, which lives on the device."""
+    return hasattr(value, "__cuda_array_interface__") and hasattr(value, "get")
+
+
 def _snapshot(case: Case) -> list[tuple]:
-    return [(x.shape, x.strides, x.dtype, x.flags.writeable, x.tobytes())
-            for x in case if isinstance(x, np.ndarray)]
+    return [(x.shape, x.strides, x.dtype, getattr(x.flags, "writeable", True), x.tobytes())
+            for x in case if isinstance(x, np.ndarray) or on_device(x)]

@@ -3,14 +3,33 @@
 from .broadcasting import broadcast
 from .charts import bars, levels, roof
 from .contraction import einsum
+from .device import cost, launches
 from .digits import attention, digits
-from .gpu import latency, launch, occupancy, warps, waves
+from .gpu import latency, occupancy, threads, warps, waves
 from .indexing import indexing
 from .lanes import shuffles
 from .layout import memory
 from .numbers import formats
 from .tiles import tiles
 
-__all__ = ["attention", "bars", "broadcast", "digits", "einsum", "formats", "indexing", "latency",
-           "launch", "levels", "memory", "occupancy", "roof", "shuffles", "tiles", "warps",
-           "waves"]
+__all__ = [
+    "attention",
+    "bars",
+    "broadcast",
+    "cost",
+    "digits",
+    "einsum",
+    "formats",
+    "indexing",
+    "latency",
+    "launches",
+    "levels",
+    "memory",
+    "occupancy",
+    "roof",
+    "shuffles",
+    "threads",
+    "tiles",
+    "warps",
+    "waves",
+]

@@ -13,7 +13,7 @@ from matplotlib.patches import Rectangle
 from .style import COLOURS, FAINT, INK, SHADES, style
 
 WARP = 32
-MOST_THREADS = 40  # in a row of `launch`
+MOST_THREADS = 40  # in a row of `threads`
 MOST_WARPS = 8
 
 
@@ -43,7 +43,7 @@ def _count(name: str, value: object, least: int = 1) -> int:
     return int(value)
 
 
-def launch(n: int, grid: int, block: int, loop: bool = False) -> None:
+def threads(n: int, grid: int, block: int, loop: bool = False) -> None:
     """Draw which thread of a one-dimensional launch takes which element, and print the same facts.
 
     Thread `t` of block `b` starts at element `b * block + t`. With `loop` it goes on in steps of
@@ -57,22 +57,21 @@ def launch(n: int, grid: int, block: int, loop: bool = False) -> None:
     n, grid, block = (_count(*pair) for pair in (("n", n), ("grid", grid), ("block", block)))
     threads = grid * block
     if threads > MOST_THREADS or n > 4 * MOST_THREADS:
-        raise ValueError(f"draw.launch() shows at most {MOST_THREADS} threads and"
+        raise ValueError(f"draw.threads() shows at most {MOST_THREADS} threads and"
                          f" {4 * MOST_THREADS} elements, not {grid} x {block} = {threads} threads"
                          f" and {n} elements.")
     rounds = -(-n // threads)
     with style():
         wide = 7.8 * max(threads, 12) / MOST_THREADS + 1.2
-        # Room for the title above narrow pictures.
-        wide = round(max(wide, 5.6), 1)
+        wide = round(max(wide, 5.6), 1)  # room for the title above narrow pictures
         unit = max(threads, 12)
         axes = _canvas(wide, 0.8 + 0.34 * (rounds + 1), unit + 0.1, rounds + 1.4, -3.2 * unit / 24,
                        f"{grid} blocks of {block} threads, {n} elements")
         for b in range(grid):
             _box(axes, b * block, 0, block, f"block {b}", SHADES[b % len(SHADES)])
         for r in range(rounds):
-            axes.text(-0.2, r + 1.7, f"round {r}" if loop else ("elements" if r == 0 else ""),
-                      ha="right", va="center", fontsize=8)
+            label = f"round {r}" if loop else "elements" if r == 0 else "no thread"
+            axes.text(-0.2, r + 1.7, label, ha="right", va="center", fontsize=8)
             for t in range(threads):
                 element = r * threads + t
                 shade = SHADES[t // block % len(SHADES)]
@@ -226,8 +225,9 @@ def latency(warps: int, work: int = 2, wait: int = 14, cycles: int = 48) -> None
                  edge=INK if used else FAINT, height=0.74)
         axes.text(0, warps + 1.1, f"cycle 0 to {cycles - 1}", va="top", fontsize=8)
         plt.show()
-    print(f"{warps} warps, each {work} cycles of work and {wait} of waiting: the scheduler issues"
-          f" in {busy} of {cycles} cycles.")
+    several = "s" if warps > 1 else ""
+    print(f"{warps} warp{several}, each {work} cycles of work and {wait} of waiting: the scheduler"
+          f" issues in {busy} of {cycles} cycles.")
 
 
 @dataclass(frozen=True)
@@ -317,5 +317,7 @@ def occupancy(block: int, registers: int = 32, shared: int = 0, gpu: str = "H200
         axes.axvline(live, color=INK, linestyle="--", linewidth=1)
         plt.show()
     threads = live * math.ceil(block / WARP) * WARP
-    print(f"{gpu}: {live} blocks of {block} threads at a time, limited by {' and '.join(reasons)}:"
+    several = "s" if live > 1 else ""
+    print(f"{gpu}: {live} block{several} of {block} threads at a time, limited by"
+          f" {' and '.join(reasons)}:"
           f" {threads} of {limits.threads} threads, occupancy {threads / limits.threads:.0%}.")

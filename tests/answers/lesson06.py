@@ -107,6 +107,7 @@ WRONG = {
         (DECAY.replace("int n)", "long long n)"), "Nobody converts arguments"),
         (DECAY.replace("mixed(v[i], g[i], a)", "mixed(v[i], g[i], b)"), "does not compile"),
         (DECAY.replace("i >= 0", "i >= -1"), "line 10 of the kernel decay makes an access outside"),
+        (DECAY.replace("i -= blockDim.x * gridDim.x", "i -= 0"), "does not come to an end"),
         ("", "there is none"),
         (SIGMOID, "expected the CUDA source in a string, or a RawKernel"),
     ],
@@ -116,7 +117,7 @@ WRONG = {
             for (int k = 0; k < i + 9; k++) piece += edges[k] <= x;
             y = slopes[piece] * x""", "piecewise"), "an access outside an array"),
         (elementwise("T x, T edges, T slopes", "T y", "y = x * slopes", "piecewise"),
-         "could not be broadcast"),
+         "broadcast"),
     ],
     "log_sum_exp": [
         (cp.ReductionKernel("float32 x", "float32 y", "expf(x)", "a + b", "y = logf(a)", "0",
@@ -124,7 +125,7 @@ WRONG = {
         (log_sum_exp(BRANCHES.replace("a.m, a.s", "a.m, a.m")), "values are wrong"),
     ],
     "leaky_view": [
-        (LEAKY_VIEW.replace("y[i * columns + j]", "y[i * r + j * c]"), "values are wrong"),
+        (LEAKY_VIEW.replace("y[i * columns + j]", "y[i * r + j * c]"), "leaky_view makes"),
         (LEAKY_VIEW.replace("long long r, long long c", "int r, int c"), "your leaky_view takes"),
     ],
     "pair_index": [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from . import memory, native
@@ -144,6 +145,8 @@ class Place:
     data: list
     """Rows ``[name, mangled, offset from the region's start, bytes]``."""
     dynamic_bytes: int
+    arrays: Sequence[memory.Allocation] = ()
+    """What the launch's arguments pointed to, as it was then."""
 
 
 def _elements(offset: int, size: int, itemsize: int) -> str:
@@ -330,7 +333,7 @@ def _where(
             None,
             f"at address {record.address:#x}, which is no device memory (a host pointer?)",
         )
-    state, near = memory.nearest(record.address)
+    state, near = _nearest(record.address, place.arrays, kind)
     if near is None:
         return None, None, f"at address {record.address:#x}, outside every array"
     offset = record.address - near.address
@@ -349,6 +352,25 @@ def _where(
     elif kind == 5 or state == "freed":
         phrase += ", which was freed"
     return label, index, phrase
+
+
+def _nearest(
+    address: int, arrays: Sequence[memory.Allocation], kind: int
+) -> tuple[str, memory.Allocation | None]:
+    """The allocation that an address belongs to or misses; of the launch's own arrays first.
+
+    They may have been freed since, which is no fault of the kernel's.
+    """
+    state, near = memory.nearest(address)
+    if not arrays or (state == "live" and near is not None):
+        return state, near
+    own = min(
+        arrays,
+        key=lambda a: max(a.address - address, address - (a.address + a.nbytes) + 1, 0),
+    )
+    if own.address <= address < own.address + own.nbytes:
+        return ("freed" if kind == 5 else "live"), own
+    return ("freed", near) if state == "freed" else ("outside", own)
 
 
 def _barrier_detail(record: native.FaultRecord, who: str) -> str:

@@ -254,6 +254,17 @@ def rename(address: int, name: str) -> None:
         allocation.name = name
 
 
+def snapshot(address: int) -> Allocation | None:
+    """What a report needs of the live allocation that holds ``address``, as it is now."""
+    found = _live.get(address)
+    if found is None:
+        state, base, _ = _native_lookup(address)
+        found = _live.get(base) if state == 1 else None
+    if found is None:
+        return None
+    return Allocation(found.address, found.nbytes, found.name, found.itemsize)
+
+
 def _native_lookup(address: int) -> tuple[int, int, int]:
     base, size = c_uint64(), c_uint64()
     if not 0 <= address < 2**64:

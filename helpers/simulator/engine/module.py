@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import hashlib
 import os
 import re
@@ -652,7 +653,11 @@ class Kernel:
         request.shared_count = table[1]
         request.copies = ctypes.addressof(table[2])
         request.copy_count = table[3]
-        return PreparedLaunch(self, build, int(shared), request, (pointers, buffers, table))
+        arrays = [memory.snapshot(int.from_bytes(b[:8], "little")) for b in buffers if len(b) >= 8]
+        return PreparedLaunch(
+            self, build, int(shared), request, (pointers, buffers, table),
+            tuple(found for found in arrays if found is not None),
+        )  # fmt: skip
 
     def _place(self, build: _Build, shared: int) -> faults.Place:
         description = build.description
@@ -724,7 +729,7 @@ class Kernel:
 class PreparedLaunch:
     """A launch with all that the runtime needs to know of it, see :meth:`Kernel.prepare`."""
 
-    __slots__ = ("kernel", "request", "_build", "_shared", "_keep")
+    __slots__ = ("kernel", "request", "_build", "_shared", "_keep", "_arrays")
 
     def __init__(
         self,
@@ -733,8 +738,9 @@ class PreparedLaunch:
         shared: int,
         request: native.LaunchRequest,
         keep: tuple,
+        arrays: tuple[memory.Allocation, ...],
     ) -> None:
-        self.kernel, self.request = kernel, request
+        self.kernel, self.request, self._arrays = kernel, request, arrays
         self._build, self._shared, self._keep = build, shared, keep
 
     def fault(self, record: native.FaultRecord) -> faults.KernelFault:
@@ -743,7 +749,9 @@ class PreparedLaunch:
 
     def place(self) -> faults.Place:
         """What names the addresses of this launch in reports."""
-        return self.kernel._place(self._build, self._shared)
+        return dataclasses.replace(
+            self.kernel._place(self._build, self._shared), arrays=self._arrays
+        )
 
 
 def print_text(text: bytes) -> None:

@@ -76,7 +76,7 @@ class DeviceAllocation(Dependent):
 
     __module__ = "pycuda._driver"
 
-    def __init__(self) -> None:
+    def __init__(self, *arguments: object) -> None:
         raise _contexts.no_constructor()
 
     @classmethod

@@ -427,6 +427,13 @@ def functions_that_wait():
         print(function.__name__, waits(function, x))
 
 
+def sliding_window_view_waits():
+    """sliding_window_view waits, although it only makes a view; as_strided does not."""
+    x, tricks = cp.arange(9), cp.lib.stride_tricks
+    cp.cuda.Device().synchronize()
+    print(waits(tricks.sliding_window_view, x, 3), waits(tricks.as_strided, x, (7, 3), (8, 8)))
+
+
 def functions_that_do_not_wait():
     """Counting, sorting and the median do not wait."""
     x = cp.arange(4)

@@ -57,7 +57,7 @@ def aligned_memory():
 
 
 def register_host_memory():
-    """register_host_memory pins memory that exists; with NumPy 2 the binding fails: SystemError."""
+    """register_host_memory pins memory that exists; with NumPy 2 it fails: SystemError."""
     try:
         y = drv.register_host_memory(drv.aligned_empty(1024, np.float32))
         print(type(y).__name__, y.shape, type(y.base).__name__)

@@ -187,7 +187,7 @@ def pagelocked_source_refilled_too_early():
 
 
 def inout_with_a_stream_does_not_wait():
-    """InOut copies back at once although the stream has not run: stale, or not, as recorded."""
+    """InOut copies back at once although the stream has not run: what was there before."""
     host, s = np.zeros(1, dtype=np.int32), drv.Stream(1)
     SPIN(drv.InOut(host), np.int32(7), LONG, **ONE, stream=s)
     print(host, s.is_done())

@@ -28,6 +28,8 @@ def getitem(array: ndarray, index: object) -> ndarray:
         return core._wrap(view[index, ...], array)
     if kind is slice and index.step != 0 and view.ndim:
         return core._wrap(view[index], array)
+    if isinstance(index, ndarray) and index.dtype.kind in "iu" and view.ndim:
+        return _rows(array, index)
     parts, advanced = _parse(array.shape, index)
     if not advanced:
         return core._wrap(view[(*parts, ...) if Ellipsis not in parts else tuple(parts)], array)
@@ -45,6 +47,22 @@ def getitem(array: ndarray, index: object) -> ndarray:
             to[...] = view[_wrapped(parts, sizes)]
 
         core._enqueue(work, target.nbytes)
+    return target
+
+
+def _rows(array: ndarray, index: ndarray) -> ndarray:
+    """``array[index]`` for the commonest case: one array of integers for the first axis."""
+    size, rest = array.shape[0], array.shape[1:]
+    target = core._new(index.shape + rest, array.dtype)
+    if target.size:
+        to, view, places = target._view, array._view, index._view
+
+        def work() -> None:
+            to[...] = view[_within(places, size)]
+
+        core._enqueue(work, target.nbytes)
+    elif size == 0 and index.size:
+        raise IndexError("cannot do a non-empty take from an empty axes.")
     return target
 
 

@@ -26,6 +26,7 @@ def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=Fa
     window = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
     if writeable:
         raise NotImplementedError("Writeable views are not supported.")
+    _host.core._wait()  # as the real library, which looks at the window on the device
     if any(n < 0 for n in window):
         raise ValueError("`window_shape` cannot contain negative values")
     if axis is None:

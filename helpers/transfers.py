@@ -7,14 +7,14 @@ import inspect
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from time import perf_counter
 from types import FrameType, ModuleType
 
-from .timing import _cupy, _synchronize
+from .timing import _cupy, _is_simulator, _synchronize
 
-PATIENCE = 0.15  # seconds that a gate holds the device back before the host counts as waiting
+PATIENCE = 0.1  # seconds in one and the same call after which the host counts as waiting
 TO_DEVICE = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
 TO_HOST = ("get", "item", "tolist", "__float__", "__int__", "__bool__", "__complex__",
            "__repr__", "__str__", "__format__")
@@ -72,16 +72,34 @@ def _copies(sizes: list[int]) -> str:
     return f"{len(sizes)} ({sum(sizes):,} B)" if sizes else ""
 
 
+def _plain_memory(cupy: ModuleType) -> AbstractContextManager:
+    """On the simulator, memory without its pool, which waits before it gives some out again."""
+    return cupy.cuda.using_allocator(None) if _is_simulator(cupy) else nullcontext()
+
+
 class _Gate:
-    """Holds the device's queue until the host opens it, or has waited too long for that."""
+    """Holds the device's queue until the host opens it, or is seen to be stuck behind it."""
 
-    def __init__(self, stream: object, patience: float) -> None:
+    def __init__(self, stream: object) -> None:
         self._open, self.waited_for = threading.Event(), False
-        stream.launch_host_func(self._hold, patience)
+        self._host = threading.get_ident()
+        stream.launch_host_func(self._hold, None)
 
-    def _hold(self, patience: float) -> None:
-        if not self._open.wait(patience):
-            self.waited_for = True
+    def _hold(self, argument: None) -> None:
+        place, since, pause = None, perf_counter(), PATIENCE / 5
+        while True:
+            asked = perf_counter()
+            if self._open.wait(pause):
+                return
+            frame = sys._current_frames().get(self._host)
+            now = (id(frame), frame.f_lasti if frame else None)
+            # Who runs Python hands the interpreter over only after its switch interval.
+            contended = perf_counter() - asked - pause > sys.getswitchinterval() / 2
+            if now != place or contended:  # Python goes on, however slowly
+                place, since = now, perf_counter()
+            elif perf_counter() - since > PATIENCE:
+                self.waited_for = True
+                return
 
     def open(self) -> bool:
         """Let the device go on; True where the host had to wait for it meanwhile."""
@@ -116,19 +134,19 @@ def traffic(function: Callable, *args: object) -> Traffic:
     -----
     *Waits* are observed, from outside: before each line a gate is put into the current stream's
     queue. A line that only adds work behind it comes to its end, and the gate opens. A line that
-    waits for the device is stuck until the gate gives up, and is counted, whoever asked for the
-    wait. *Copies* are those that your code asks for, by `asarray`, `get`, `float` and the like;
-    what a library copies inside its own functions is not seen, only that it waits.
+    waits for the device is stuck until the gate notices it (Python has been in one call for a
+    tenth of a second), gives up, and is counted, whoever asked for the wait. *Copies* are those
+    that your code asks for, by `asarray`, `get`, `float` and the like; what a library copies inside
+    its own functions is not seen, only that it waits.
     """
     code = getattr(function, "__code__", None)
     if code is None:
         raise TypeError(f"traffic() follows the lines of a Python function; {function!r} has none.")
     cupy = _cupy()
-    begin = perf_counter()
     function(*args)  # compiles kernels and fills the memory pool, which could wait too
     _synchronize()
-    watch = _Watch(cupy, code, max(PATIENCE, min(2 * (perf_counter() - begin), 10 * PATIENCE)))
-    with _observed(cupy, watch.copied):
+    watch = _Watch(cupy, code)
+    with _plain_memory(cupy), _observed(cupy, watch.copied):
         before = sys.gettrace()
         sys.settrace(watch.on_call)
         try:
@@ -143,8 +161,8 @@ def traffic(function: Callable, *args: object) -> Traffic:
 class _Watch:
     """Follows the lines of one call, with a gate in front of each."""
 
-    def __init__(self, cupy: ModuleType, code: object, patience: float) -> None:
-        self._cupy, self._code, self._patience = cupy, code, patience
+    def __init__(self, cupy: ModuleType, code: object) -> None:
+        self._cupy, self._code = cupy, code
         self._frame: FrameType | None = None
         self._gate: _Gate | None = None
         self._number = code.co_firstlineno
@@ -161,7 +179,7 @@ class _Watch:
             self.close()
         if event == "line":
             self._number = frame.f_lineno
-            self._gate = _Gate(self._cupy.cuda.get_current_stream(), self._patience)
+            self._gate = _Gate(self._cupy.cuda.get_current_stream())
         return self._on_line
 
     def _line(self) -> Line:

@@ -1,0 +1,171 @@
+"""Other right answers, and wrong ones that are no known mistake, for lesson 05."""
+
+import helpers
+
+helpers.start()
+
+import cupy as cp  # noqa: E402
+import numpy as np  # noqa: E402
+
+
+def seconds_by_hand(work, clock, synchronize):
+    """Waits behind each call, the warm-up included, and sorts."""
+    work()
+    synchronize()
+    marks = []
+    for _ in range(5):
+        marks.append(-clock())
+        work()
+        synchronize()
+        marks[-1] += clock()
+    return sorted(marks)[2]
+
+
+def seconds_of_three(work, clock, synchronize):
+    work()
+    synchronize()
+    begin = clock()
+    work()
+    synchronize()
+    return (clock() - begin) * 1.01
+
+
+def contrast_by_rows(images):
+    """Weights as Python numbers, and a sum written out."""
+    xp = cp.get_array_module(images)
+    centred = images - images.mean(axis=(1, 2))[:, None, None]
+    spread = xp.sqrt((centred * centred).mean(axis=(1, 2)))[:, None, None]
+    bent = xp.tanh(xp.where(spread > 0, centred / xp.maximum(spread, 1e-30), 0))
+    factors = (0.05, 0.1, 0.15, 0.2, 0.2, 0.15, 0.1, 0.05)
+    return sum(factor * bent[:, row] for row, factor in enumerate(factors))
+
+
+def contrast_that_uploads(images):
+    xp = cp.get_array_module(images)
+    weights = xp.asarray(np.array([1, 2, 3, 4, 4, 3, 2, 1]) / 20).astype(images.dtype)
+    centred = images - images.mean(axis=(1, 2), keepdims=True)
+    spread = images.std(axis=(1, 2), keepdims=True)
+    bent = xp.tanh(centred / xp.where(spread > 0, spread, 1))
+    return (bent * weights[:, None]).sum(axis=1)
+
+
+def contrast_by_images(images):
+    xp = cp.get_array_module(images)
+    return xp.concatenate([contrast_by_rows(images[k:k + 1]) for k in range(len(images))])
+
+
+def contrast_that_asks(images):
+    if float(abs(images).sum()) < 0:
+        return None
+    return contrast_by_rows(images)
+
+
+def contrast_on_the_device_only(images):
+    return contrast_by_rows(cp.asarray(images))
+
+
+def predict_in_formulas(expression, rows, columns):
+    n, half = 4 * rows * columns, 4 * rows * ((columns + 1) // 2)
+    return {
+        "3 * x + y": (2, 5 * n),
+        "(x - v) ** 2": (2, 4 * n + 4 * columns),
+        "x += v": (1, 2 * n + 4 * columns),
+        "cp.exp(x)[:, ::2] * 0.5": (2, 2 * n + 2 * half),
+        "cp.exp(x[:, ::2]) * 0.5": (2, 4 * half),
+        "x.astype(cp.float64) + y": (2, 8 * n),
+        "x[:, ::2]": (0, 0),
+    }[expression]
+
+
+def predict_one_wrong(expression, rows, columns):
+    launches, nbytes = predict_in_formulas(expression, rows, columns)
+    return (launches + 1, nbytes) if expression == "x += v" else (launches, nbytes)
+
+
+def fit_by_normal_equations(nbytes, seconds):
+    a, b = 1 / seconds, nbytes / seconds
+    determinant = (a @ a) * (b @ b) - (a @ b) ** 2
+    launch = (a.sum() * (b @ b) - b.sum() * (a @ b)) / determinant
+    slope = (b.sum() * (a @ a) - a.sum() * (a @ b)) / determinant
+    return launch, 1 / slope
+
+
+def fit_weighted_once(nbytes, seconds):
+    slope, launch = np.polyfit(nbytes, seconds, 1, w=seconds ** -0.5)
+    return launch, 1 / slope
+
+
+def assign_by_products(images, centres, names):
+    """Squares written out: one product in place of a large difference."""
+    centres, names = cp.asarray(centres), cp.asarray(names)
+    distances = (centres * centres).sum(axis=1) - 2 * images @ centres.T
+    answers = names[distances.argmin(axis=1)]
+    return answers, cp.bincount(answers, minlength=10)
+
+
+def assign_on_the_host(images, centres, names):
+    distances = ((images.get()[:, None] - centres) ** 2).sum(axis=2)
+    answers = names[distances.argmin(axis=1)]
+    return cp.asarray(answers), cp.asarray(np.bincount(answers, minlength=10))
+
+
+def assign_by_loop(images, centres, names):
+    centres, names = cp.asarray(centres), cp.asarray(names)
+    best = cp.stack([((image - centres) ** 2).sum(axis=1).argmin() for image in images])
+    return names[best], (names[best][:, None] == cp.arange(10)).sum(axis=0)
+
+
+def means_by_nan(x, low, high):
+    """nan where nothing is kept, and nanmean's two sums by hand."""
+    kept = (x > low).astype(x.dtype)
+    clipped = cp.where(kept > 0, cp.where(x > high, high, x), 0)
+    return clipped.sum(axis=1) / cp.maximum(kept.sum(axis=1), 1)
+
+
+def means_by_mask(x, low, high):
+    x = x.copy()
+    x[x > high] = high
+    kept = x > low
+    x[~kept] = 0
+    return x.sum(axis=1) / cp.maximum(kept.sum(axis=1), 1).astype(x.dtype)
+
+
+def means_in_place(x, low, high):
+    x[...] = cp.minimum(x, high)
+    return means_by_nan(x, low, high)
+
+
+def means_by_loop(x, low, high):
+    return cp.concatenate([means_by_nan(x[k:k + 1], low, high) for k in range(len(x))])
+
+
+RIGHT = {
+    "seconds": [seconds_by_hand],
+    "contrast": [contrast_by_rows],
+    "predict": [predict_in_formulas],
+    "fit": [fit_by_normal_equations],
+    "assign": [assign_by_products],
+    "row_means": [means_by_nan],
+}
+WRONG = {
+    "seconds": [(seconds_of_three, "expected"), (lambda work, clock, synchronize: work(), "None")],
+    "contrast": [
+        (contrast_that_uploads, "copies to the device is 1, where 0 suffice"),
+        (contrast_by_images, "loops in Python"),
+        (contrast_that_asks, "copies to the host is 1"),
+        (contrast_on_the_device_only, "must return a NumPy array"),
+    ],
+    "predict": [(predict_one_wrong, "6 of 7 are right")],
+    "fit": [(fit_weighted_once, "value 0 of the tuple")],
+    "assign": [
+        (assign_on_the_host, "copies to the host is 1, where 0 suffice"),
+        (assign_by_loop, "loops in Python"),
+        (lambda images, centres, names: cp.asarray(names), "expected the tuple"),
+        (lambda images, centres, names: images - centres, "Unsupported type"),
+    ],
+    "row_means": [
+        (means_by_mask, "waits for the device; number of waits: 2"),
+        (means_in_place, "changed its argument in place"),
+        (means_by_loop, "loops in Python"),
+    ],
+}
