@@ -167,8 +167,10 @@ def explained(error: Exception, name: str) -> Refusal | Exception:
         text = text.replace(", 0 bytes past its end", ", right behind its end")
         line = getattr(error, "line", None)
         where = f"line {line} of " if line else ""
+        # What lies behind an array may be memory that was freed: the same mistake.
+        kind = types[0].replace("UseAfterFree", "GlobalOutOfBounds")
         return Refusal(f"{where}the kernel {getattr(error, 'kernel', '') or name} makes {fault}:"
-                       f" {text}.", kind=types[0])
+                       f" {text}.", kind=kind)
     if "CompileException" in types:
         return Refusal(f"it does not compile: {_compiler_says(message(error))}.", kind="compile")
     if "InvalidLaunch" in types:

@@ -56,7 +56,7 @@ def _transpose(x: np.ndarray) -> np.ndarray:
 def _transpose_cases() -> list[Case]:
     rng = np.random.default_rng(71)
     return [(rng.standard_normal(shape, np.float32),)
-            for shape in ((1, 64, 96), (3, 32, 32), (2, 33, 47), (1, 5, 100), (2, 70, 1))]
+            for shape in ((1, 64, 96), (3, 32, 32), (1, 33, 47), (1, 5, 20), (1, 70, 1))]
 
 
 def _transpose_launch(x: np.ndarray) -> tuple[tuple, tuple, tuple]:
@@ -86,6 +86,15 @@ def _without_waste(answer: Callable, cases: Sequence[Case],
     return None
 
 
+def _odd_tables(answer: Callable, cases: Sequence[Case],
+                outcomes: Sequence[Outcome]) -> str | None:
+    # Apart from the cases: a kernel without a guard makes now one fault here, now another.
+    x = np.random.default_rng(72).standard_normal((2, 45, 39), np.float32)
+    if sentence := difference(_transpose(x), answer(x), 1e-6):
+        return f"not for a batch of tables that are no multiple of 32: {sentence}"
+    return None
+
+
 transpose = KernelTask(
     "transpose", _transpose, _transpose_cases, run=_run_transpose,
     parameters="const float* x, float* y, int rows, int columns",
@@ -109,7 +118,7 @@ transpose = KernelTask(
         Mistake("one row of x taken for `rows` long: it has `columns` elements", _changed(
             TRANSPOSE, ("(i + k) * columns + j", "(i + k) * rows + j"))),
     ],
-    rules=[_without_waste],
+    rules=[_odd_tables, _without_waste],
 )
 
 
@@ -205,7 +214,7 @@ overlap_add = _treatment("overlap_add", [
             _as("overlap_add", "race", 5, 0, ("    y[k", "    __syncthreads();\n    y[k"))),
     Mistake("an assignment: what the other frames added is lost",
             _as("overlap_add", "race", 5, 0, ("y[k * hop + j] += value",
-                                              "atomicExch(&y[k * hop + j], value)"))),
+                                              "y[k * hop + j] = value"))),
     Mistake("an atomicAdd with a plain read of y: adding twice what is there",
             _as("overlap_add", "race", 5, 0, ("y[k * hop + j] += value",
                                               "atomicAdd(&y[k * hop + j], value + value)"))),

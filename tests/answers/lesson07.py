@@ -142,6 +142,8 @@ WRONG = {
         (NAIVE, "sectors where 4.0 would do"),
         (SWIZZLED.replace("tx ^ r", "tx").replace("r ^ tx", "r"), "32.0 wavefronts (bank"),
         (SWIZZLED.replace("[32][32]", "[16][32]"), "outside a shared array"),
+        (SWIZZLED.replace("z * rows * columns", "z * gridDim.x * gridDim.y * 1024"),
+         "values are right, but"),
         (SWIZZLED.replace("int rows, int columns", "int rows"), "your transpose takes"),
     ],
     "overlap_add": [
