@@ -271,9 +271,9 @@ register_tile = KernelTask(
         Mistake("x and y exchanged: y counts rows, x columns",
                 _changed(REGISTER_TILE, ("as[y + 16 * i][q]", "as[x + 16 * i][q]"),
                          ("bs[q][x + 16 * i]", "bs[q][y + 16 * i]"))),
-        Mistake("only the diagonal of the 4 x 4 sums computed: each number of one side meets each of"
-                " the other", _changed(REGISTER_TILE, ("sum[i][j] += l[i] * r[j]",
-                                                       "sum[i][j] += (i == j) * l[i] * r[j]"))),
+        Mistake("only the diagonal of the 4 x 4 sums computed: each number of one side meets each"
+                " of the other", _changed(REGISTER_TILE, (
+                    "sum[i][j] += l[i] * r[j]", "sum[i][j] += (i == j) * l[i] * r[j]"))),
         Mistake("the sums stored turned over: sum[i][j] belongs to row i and column j",
                 _changed(REGISTER_TILE, ("= sum[i][j]", "= sum[j][i]"))),
         Mistake("no barrier at the end of a round: slower warps still read the slices",
