@@ -58,10 +58,12 @@ def softmax(x: Array, xp: ModuleType = np) -> Array:
     return powers / powers.sum(axis=-1, keepdims=True)
 
 
-def attention(x: Array, w: Mapping[str, Array], xp: ModuleType = np) -> tuple[Array, Array]:
+def attention(x: Array, w: Mapping[str, Array], xp: ModuleType = np,
+              row_softmax: Callable[[Array], Array] | None = None) -> tuple[Array, Array]:
     """Multi-head self-attention of `x` (n, positions, features), and its weights.
 
     The weights are (n, heads, queries, keys) and sum to 1 over the keys (arXiv 1706.03762).
+    `row_softmax(scores)` takes the place of `softmax` where given.
     """
     n, positions, features = x.shape
 
@@ -70,13 +72,15 @@ def attention(x: Array, w: Mapping[str, Array], xp: ModuleType = np) -> tuple[Ar
         return projected.reshape(n, positions, HEADS, -1).swapaxes(1, 2)
 
     q, k, v = heads("query"), heads("key"), heads("value")
-    weights = softmax(q @ k.swapaxes(-1, -2) / math.sqrt(features // HEADS), xp)
+    scores = q @ k.swapaxes(-1, -2) / math.sqrt(features // HEADS)
+    weights = row_softmax(scores) if row_softmax else softmax(scores, xp)
     merged = (weights @ v).swapaxes(1, 2).reshape(n, positions, features)
     return merged @ w["out.weight"] + w["out.bias"], weights
 
 
 def forward(images: Array, w: Mapping[str, Array], xp: ModuleType = np,
-            bias_gelu: Callable[[Array, Array], Array] | None = None) -> Array:
+            bias_gelu: Callable[[Array, Array], Array] | None = None,
+            row_softmax: Callable[[Array], Array] | None = None) -> Array:
     """Ten logits for each image: the largest says which digit the network reads.
 
     Parameters
@@ -90,6 +94,8 @@ def forward(images: Array, w: Mapping[str, Array], xp: ModuleType = np,
         The library that made both: `numpy` or `cupy`.
     bias_gelu : callable, optional
         `bias_gelu(x, bias)` in place of `gelu(x + bias)`: a kernel that does both in one pass.
+    row_softmax : callable, optional
+        `row_softmax(scores)` in place of `softmax` along the last axis.
 
     Returns
     -------
@@ -100,7 +106,8 @@ def forward(images: Array, w: Mapping[str, Array], xp: ModuleType = np,
     x = bend(convolution(images[..., None], w["conv1.weight"], None, xp), w["conv1.bias"])
     x = max_pool(bend(convolution(x, w["conv2.weight"], None, xp), w["conv2.bias"]))
     x = x.reshape(len(x), -1, x.shape[-1]) + w["position"]
-    x = x + attention(layer_norm(x, w["norm1.weight"], w["norm1.bias"], xp), w, xp)[0]
+    x = x + attention(layer_norm(x, w["norm1.weight"], w["norm1.bias"], xp), w, xp,
+                      row_softmax)[0]
     y = layer_norm(x, w["norm2.weight"], w["norm2.bias"], xp)
     y = bend(y @ w["mlp1.weight"], w["mlp1.bias"])
     x = x + y @ w["mlp2.weight"] + w["mlp2.bias"]

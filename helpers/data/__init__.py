@@ -8,6 +8,7 @@ Origin, licence, layout and measured accuracy: `README.md` beside this file.
 
 import hashlib
 import io
+import json
 from collections.abc import Iterator
 from operator import index
 from pathlib import Path
@@ -22,7 +23,9 @@ __all__ = [
     "jittered",
     "jittered_chunks",
     "load_digits",
+    "load_gpus",
     "load_network",
+    "load_profile",
     "load_split",
     "strip",
 ]
@@ -357,3 +360,31 @@ def _rechunk(
             labels[done : done + take] = block_labels[used : used + take]
             done, used = done + take, used + take
         yield images, labels
+
+
+def load_gpus() -> list[dict]:
+    """GPUs from T4 to H200 as their makers describe them, from the oldest to the newest.
+
+    Returns
+    -------
+    list of dict
+        Rates in 10^12 operations a second, bandwidth in 10^9 bytes a second, memory in 10^9 bytes;
+        `tensor16` is float16 with float32 sums, without sparsity. Each has its `source`.
+    """
+    return json.loads((FOLDER / "gpus.json").read_text())["gpus"]
+
+
+def load_profile(lesson: str) -> dict:
+    """What profilers said of a lesson's kernels, recorded on one GPU: `load_profile("lesson08")`.
+
+    Returns
+    -------
+    dict
+        `gpu`, `date` and the tools' versions say where it comes from.
+
+    Raises
+    ------
+    FileNotFoundError
+        Where nothing was recorded.
+    """
+    return json.loads((FOLDER / "recorded" / "profiles" / f"{lesson}.json").read_text())

@@ -1,7 +1,7 @@
 """Pictures drawn from the learner's own arrays, each with the same facts as text."""
 
 from .broadcasting import broadcast
-from .charts import bars, roof
+from .charts import bars, levels, roof
 from .contraction import einsum
 from .device import cost, launches
 from .digits import attention, digits
@@ -9,6 +9,8 @@ from .gpu import latency, occupancy, threads, warps, waves
 from .indexing import indexing
 from .lanes import shuffles
 from .layout import memory
+from .numbers import formats
+from .tiles import tiles
 
 __all__ = [
     "attention",
@@ -17,14 +19,17 @@ __all__ = [
     "cost",
     "digits",
     "einsum",
+    "formats",
     "indexing",
     "latency",
     "launches",
+    "levels",
     "memory",
     "occupancy",
     "roof",
     "shuffles",
     "threads",
+    "tiles",
     "warps",
     "waves",
 ]

@@ -17,3 +17,18 @@ def source(name: str) -> str:
         there = ", ".join(sorted(file.stem for file in folder.glob("*.cu")))
         raise FileNotFoundError(f"there is no kernel {name!r}; there are {there}.")
     return path.read_text(encoding="utf-8")
+
+
+def part(name: str, title: str) -> str:
+    """One piece of `name`.cu: the lines below `// == title`, down to the next such line.
+
+    Raises
+    ------
+    KeyError
+        Names the parts that the file has.
+    """
+    pieces = source(name).split("\n// == ")[1:]
+    parts = {head: body.strip("\n") for head, _, body in (p.partition("\n") for p in pieces)}
+    if title not in parts:
+        raise KeyError(f"{name}.cu has no part {title!r}; it has {', '.join(parts) or 'none'}.")
+    return parts[title]
