@@ -100,7 +100,7 @@ class _Method:
 
     def __repr__(self) -> str:
         if self.name == "work":
-            return f"<{self.device.launch:g} s to launch, {self.device.run:g} s to run>"
+            return f"<{self.device.launch:g} s to launch, {self.device.run:g} s or more to run>"
         return f"<its {self.name}>"
 
 
@@ -118,12 +118,14 @@ def _seconds(warm=True, before=True, behind=True, early=False, together=False,
         if warm:
             device.work()
         if together:
-            device.synchronize()
+            if before:
+                device.synchronize()
             begin = device.clock()
             for _ in range(5):
                 device.work()
+            end = device.clock()
             device.synchronize()
-            return (device.clock() - begin) / 5
+            return ((end if early else device.clock()) - begin) / 5
         taken = []
         for _ in range(5):
             if before:
@@ -157,6 +159,12 @@ seconds = Task(
                 " the device's work", _seconds(together=True)),
         Mistake("a mean: one slow call spoils it. Take the median",
                 _seconds(summary=statistics.fmean)),
+        Mistake("the function as it was given, with all four faults",
+                _seconds(warm=False, before=False, together=True, early=True)),
+        Mistake("five calls in one sample, the first of them without a warm-up",
+                _seconds(warm=False, before=False, together=True)),
+        Mistake("a mean, and no warm-up: one slow call spoils it. Take the median",
+                _seconds(warm=False, summary=statistics.fmean)),
         Mistake("the fastest call", _seconds(summary=min)),
         Mistake("the sum of the samples", _seconds(summary=sum)),
     ],
@@ -166,13 +174,13 @@ seconds = Task(
 # contrast: the same function for both libraries, without traffic
 
 
-def _contrast_like(spread="image", guard=True, ddof=0, axis=1, weights="rows", bend=True,
-                   double=False, host=False):
+def _contrast_like(spread="image", mean="image", guard=True, ddof=0, axis=1, weights="rows",
+                   bend=True, double=False, host=False):
     """`contrast` for either library, or what it becomes with one thing changed."""
 
     def contrast(images):
         xp = _cupy() if on_device(images) else np
-        centred = images - images.mean(axis=(1, 2), keepdims=True)
+        centred = images - images.mean(axis=(1, 2) if mean == "image" else None, keepdims=True)
         over = {"image": (1, 2), "batch": None, "rows": 2}[spread]
         deviation = centred.std(axis=over, keepdims=True, ddof=ddof)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -227,6 +235,10 @@ contrast = Task(
         Mistake("a blank image divided by its spread of zero", _contrast_like(guard=False)),
         Mistake("one spread for the whole batch; each image has its own",
                 _contrast_like(spread="batch")),
+        Mistake("one mean for the whole batch; each image has its own",
+                _contrast_like(mean="batch")),
+        Mistake("one mean and one spread for the whole batch; each image has its own",
+                _contrast_like(mean="batch", spread="batch")),
         Mistake("a spread for each row; each image has one", _contrast_like(spread="rows")),
         Mistake("a sum over the columns; the rows are summed", _contrast_like(axis=2)),
         Mistake("weights along the columns; they belong to the rows",
@@ -250,8 +262,10 @@ contrast = Task(
 class Counted:
     """An array that only counts: each operation is a launch that reads its arrays and writes one.
 
-    With `whole` a broadcast operand counts at the size of the result, as if it were written out.
+    `slices` says what becomes of a slice: a view, a copy, or all columns as before.
     """
+
+    slices = "views"
 
     def __init__(self, shape: tuple[int, ...], itemsize: int = 4, log: list | None = None) -> None:
         self.shape, self.itemsize, self.log = shape, itemsize, log
@@ -263,7 +277,7 @@ class Counted:
     def _launch(self, *others: object, itemsize: int | None = None, into=None) -> Counted:
         arrays = [self, *(x for x in others if isinstance(x, Counted))]
         shape = np.broadcast_shapes(*(x.shape for x in arrays))
-        result = into or Counted(shape, itemsize or max(x.itemsize for x in arrays), self.log)
+        result = into or type(self)(shape, itemsize or max(x.itemsize for x in arrays), self.log)
         self.log.append((arrays, result))
         return result
 
@@ -282,6 +296,11 @@ class Counted:
         return self._launch(itemsize=8)
 
     def every_other_column(self) -> Counted:
+        if self.slices == "ignored":
+            return self
+        if self.slices == "copied":
+            return Counted((self.shape[0], (self.shape[1] + 1) // 2), self.itemsize,
+                           self.log)._launch()
         return Counted((self.shape[0], (self.shape[1] + 1) // 2), self.itemsize, self.log)
 
 
@@ -302,12 +321,14 @@ EXPRESSIONS = {
 
 
 def _count(read=lambda arrays, result: sum(x.nbytes for x in arrays),
-           write=lambda result: result.nbytes, fused=False, views=0, double=True):
+           write=lambda result: result.nbytes, fused=False, views=0, double=True,
+           slices="views"):
     """`predict`, or what it becomes with one thing counted otherwise."""
 
     def predict(expression, rows, columns):
         log = []
-        x, y = (Counted((rows, columns), log=log) for _ in range(2))
+        kind = type("Sliced", (Counted,), {"slices": slices})
+        x, y = (kind((rows, columns), log=log) for _ in range(2))
         result = EXPRESSIONS[expression](x, y, Counted((columns,), log=log))
         launches = len(log) + views * expression.count("::")
         if not double:
@@ -332,7 +353,7 @@ predict = Task(
     name="predict",
     spec=lambda expression, rows, columns: _count()(expression, rows, columns),
     cases=lambda: [(expression, rows, columns) for expression in EXPRESSIONS
-                   for rows, columns in ((300, 70), (7, 1024))],
+                   for rows, columns in ((300, 71), (7, 1024))],
     part=lambda case: case[0],
     mistakes=[
         Mistake("one fused kernel: CuPy launches one for each operator, and writes what is between",
@@ -346,6 +367,10 @@ predict = Task(
                 _count(read=lambda arrays, result: sum(x.nbytes // x.itemsize for x in arrays),
                        write=lambda result: result.nbytes // result.itemsize)),
         Mistake("a slice counted as a launch; it is a view", _count(views=1)),
+        Mistake("a slice that is copied; it is a view, and costs nothing",
+                _count(slices="copied")),
+        Mistake("all columns counted behind the slice, which leaves every other one",
+                _count(slices="ignored")),
         Mistake("float64 counted with four bytes", _count(double=False)),
     ],
 )
@@ -360,8 +385,11 @@ def _fit(nbytes, seconds):
     return float(launch), float(1 / slope)
 
 
-def _fit_like(absolute=False, corners=False, slope=False, swapped=False, logarithms=False):
+def _fit_like(absolute=False, corners=False, ends=False, slope=False, swapped=False,
+              logarithms=False):
     def wrong(nbytes, seconds):
+        if ends:
+            return seconds[0], nbytes[-1] / (seconds[-1] - seconds[0])
         order = np.argsort(nbytes)
         nbytes, seconds = np.asarray(nbytes, float)[order], np.asarray(seconds)[order]
         if absolute:
@@ -399,6 +427,8 @@ fit = Task(
         Mistake("a fit of absolute errors: the largest calls alone decide, and the launch is lost."
                 " Divide each equation by its time", _fit_like(absolute=True)),
         Mistake("two points alone; use all", _fit_like(corners=True)),
+        Mistake("the first point and the last; the points are in any order, and all count",
+                _fit_like(ends=True)),
         Mistake("seconds a byte in place of bytes a second", _fit_like(slope=True)),
         Mistake("the two numbers in the other order", _fit_like(swapped=True)),
         Mistake("a straight line through logarithms; the model is no power law",
@@ -417,7 +447,8 @@ def _assign(images, centres, names):
     return answers, np.bincount(answers, minlength=10)
 
 
-def _assign_like(pick="argmin", named=True, length=10, dtype=None, power=2, host=False):
+def _assign_like(pick="argmin", named=True, length=10, dtype=None, power=2, once=False,
+                 host=False):
     def assign(images, centres, names):
         cp = _cupy()
         images = images.get()
@@ -425,6 +456,7 @@ def _assign_like(pick="argmin", named=True, length=10, dtype=None, power=2, host
         best = getattr(distances, pick)(axis=1)
         answers = names[best] if named else best
         counts = np.bincount(answers, minlength=length)
+        counts = np.minimum(counts, 1) if once else counts
         counts = counts if dtype is None else counts.astype(dtype)
         return (answers, counts) if host else (cp.asarray(answers), cp.asarray(counts))
 
@@ -461,6 +493,8 @@ assign = Task(
         Mistake("the centre farthest away", _assign_like(pick="argmax")),
         Mistake("counts up to the largest answer only; there are always ten",
                 _assign_like(length=0)),
+        Mistake("counts[answers] += 1, in which an index that comes twice counts once",
+                _assign_like(once=True)),
         Mistake("counts that are floating-point numbers", _assign_like(dtype=np.float64)),
         Mistake("distances without the square", _assign_like(power=1)),
         Mistake("results that were copied to the host", _assign_like(host=True)),
@@ -486,11 +520,11 @@ def _row_means(x, low, high):
     return means
 
 
-def _means_like(clip=True, by="kept", guard=True, keep=np.greater, double=False, multiply=False,
-                host=False):
+def _means_like(clip=True, drop=False, by="kept", guard=True, keep=np.greater, double=False,
+                multiply=False, host=False):
     def row_means(x, low, high):
         x = x.get()
-        kept = keep(x, low)
+        kept = keep(x, low) & (x <= high) if drop else keep(x, low)
         with np.errstate(divide="ignore", invalid="ignore"):
             clipped = np.minimum(x, x.dtype.type(high)) if clip else x
             total = (clipped * kept if multiply else np.where(kept, clipped, 0)).sum(axis=1)
@@ -510,6 +544,7 @@ def _means_case(rows: int, columns: int, seed: int, dtype=np.float32) -> Case:
     x[1] = -7  # nothing to keep
     x[-1, ::3] = np.nan  # not greater than anything
     x[0, 1] = 40
+    x[2, :2] = 0.5  # not above `low`
     return _cupy().asarray(x), 0.5, 4.0
 
 
@@ -528,6 +563,9 @@ row_means = Task(
                 _means_like(double=True)),
         Mistake("values multiplied by the mask: 0 * nan is nan. `where` chooses",
                 _means_like(multiply=True)),
+        Mistake("values at `low` kept as well; only those above it count",
+                _means_like(keep=np.greater_equal)),
+        Mistake("values above `high` left out; they count as `high`", _means_like(drop=True)),
         Mistake("the values below `low`", _means_like(keep=np.less)),
         Mistake("a result that was copied to the host", _means_like(host=True)),
     ],

@@ -37,8 +37,8 @@ def _as_precise_as_the_type(answer: Callable, cases: Sequence[Case],
                             outcomes: Sequence[Outcome]) -> str | None:
     for case, outcome in zip(cases, outcomes):
         if case[0].dtype == np.float64 and difference(_bias_gelu(*case), outcome.value, 1e-13):
-            return ("for float64 only to float32's precision: a constant that ends in f, or tanhf,"
-                    " rounds to seven digits. Write T(0.5), and tanh.")
+            return ("for float64 only to float32's precision: a constant that ends in f or has few"
+                    " digits, a float variable, or tanhf. Write T(0.5), T z, and tanh.")
     return None
 
 
@@ -56,7 +56,7 @@ def _changed_gelu(*changes: tuple[str, str]) -> Recipe:
 
 bias_gelu = KernelTask(
     "bias_gelu", _bias_gelu, _bias_gelu_cases, kind="elementwise",
-    run=lambda kernel, x, bias: kernel(on_device(x), on_device(bias)).get(),
+    run=lambda kernel, *case: apply(kernel, *map(on_device, case)),
     mistakes=[
         Mistake("1 / 2 between integers, which is 0 in C", _changed_gelu(("T(0.5)", "(1 / 2)"))),
         Mistake("the bias added behind the GELU",
@@ -67,6 +67,7 @@ bias_gelu = KernelTask(
         Mistake("z * z in place of z * z * z", _changed_gelu(("z * z * z", "z * z"))),
         Mistake("2 / pi without its square root", _changed_gelu(
             ("0.7978845608028654", "0.6366197723675814"))),
+        Mistake("twice the GELU: the factor 0.5 left out", _changed_gelu(("T(0.5) * z *", "z *"))),
         Mistake("x before the bias outside the tanh",
                 _changed_gelu(("T(0.5) * z *", "T(0.5) * x *"))),
     ],
@@ -276,6 +277,10 @@ leaky_view = KernelTask(
                 _changed(LEAKY_VIEW, (_WHERE, "k"))),
         Mistake("rows and columns exchanged: k counts along a row first",
                 _changed(LEAKY_VIEW, ("k / columns, j = k % columns", "k % rows, j = k / rows"))),
+        Mistake("k divided by the number of rows; a row has `columns` elements",
+                _changed(LEAKY_VIEW, ("k / columns, j = k % columns", "k / rows, j = k % rows"))),
+        Mistake("one element a thread: with fewer threads than elements, the rest stays undone",
+                _changed(LEAKY_VIEW, ("k += step", "k += rows * columns"))),
         Mistake("the two steps exchanged", _changed(
             LEAKY_VIEW, (_WHERE, "i * column_step + j * row_step"))),
         Mistake("steps in bytes divided by four once more", _changed(
@@ -335,6 +340,8 @@ pair_index = KernelTask(
             PAIR_INDEX, ("long long a", "unsigned a"), ("2LL * n", "2u * n"))),
         Mistake("2 * n computed as an int: it overflows before it meets a long long",
                 _changed(PAIR_INDEX, ("2LL * n", "2 * n"))),
+        Mistake("2 * n - i - 1 computed as an int: it overflows before it meets a long long",
+                _changed(PAIR_INDEX, ("2LL * n - a", "2 * n - (int)a"))),
         Mistake("a product in float or double, which is rounded", _changed(
             PAIR_INDEX, ("a * (2LL * n - a - 1) / 2", "(long long)((float)a * (2LL * n - a - 1)"
                                                       " / 2)"))),

@@ -139,6 +139,57 @@ def means_by_loop(x, low, high):
     return cp.concatenate([means_by_nan(x[k:k + 1], low, high) for k in range(len(x))])
 
 
+def seconds_as_given(work, clock, synchronize):
+    begin = clock()
+    for _ in range(5):
+        work()
+    return (clock() - begin) / 5
+
+
+def contrast_of_the_batch(images):
+    xp = cp.get_array_module(images)
+    centred = (images - images.mean()) / images.std()
+    factors = xp.minimum(xp.arange(1, 9), xp.arange(8, 0, -1))[:, None] / 20
+    return (xp.tanh(centred) * factors).sum(axis=1).astype(images.dtype)
+
+
+def predict_with_half_the_columns(expression, rows, columns):
+    """Right for an even number of columns only."""
+    return predict_in_formulas(expression, rows, columns // 2 * 2 if "::" in expression
+                               else columns)
+
+
+def predict_with_a_copied_slice(expression, rows, columns):
+    if expression == "x[:, ::2]":
+        return 1, 8 * rows * ((columns + 1) // 2)
+    return predict_in_formulas(expression, rows, columns)
+
+
+def predict_without_the_slice(expression, rows, columns):
+    if expression == "cp.exp(x)[:, ::2] * 0.5":
+        return 2, 16 * rows * columns
+    return predict_in_formulas(expression, rows, columns)
+
+
+def fit_as_in_the_lesson(nbytes, seconds):
+    return seconds[0], nbytes[-1] / (seconds[-1] - seconds[0])
+
+
+def assign_by_adding_one(images, centres, names):
+    answers, counts = assign_by_products(images, centres, names)
+    counts = cp.zeros_like(counts)
+    counts[answers] += 1
+    return answers, counts
+
+
+def means_from_low_on(x, low, high):
+    return means_by_nan(x, np.nextafter(x.dtype.type(low), x.dtype.type(-9)), high)
+
+
+def means_below_high(x, low, high):
+    return means_by_nan(cp.where(x <= high, x, cp.nan), low, high)
+
+
 RIGHT = {
     "seconds": [seconds_by_hand],
     "contrast": [contrast_by_rows],
@@ -148,23 +199,39 @@ RIGHT = {
     "row_means": [means_by_nan],
 }
 WRONG = {
-    "seconds": [(seconds_of_three, "expected"), (lambda work, clock, synchronize: work(), "None")],
+    "seconds": [
+        (seconds_of_three, "expected"),
+        (lambda work, clock, synchronize: work(), "None"),
+        (seconds_as_given, "with all four faults"),
+    ],
     "contrast": [
         (contrast_that_uploads, "copies to the device is 1, where 0 suffice"),
         (contrast_by_images, "loops in Python"),
         (contrast_that_asks, "copies to the host is 1"),
+        (contrast_of_the_batch, "one mean and one spread for the whole batch"),
         (contrast_on_the_device_only, "must return a NumPy array"),
     ],
-    "predict": [(predict_one_wrong, "6 of 7 are right")],
-    "fit": [(fit_weighted_once, "value 0 of the tuple")],
+    "predict": [
+        (predict_one_wrong, "6 of 7 are right"),
+        (predict_with_half_the_columns, "5 of 7 are right"),
+        (predict_with_a_copied_slice, "a slice that is copied"),
+        (predict_without_the_slice, "all columns counted behind the slice"),
+    ],
+    "fit": [
+        (fit_weighted_once, "value 0 of the tuple"),
+        (fit_as_in_the_lesson, "the first point and the last"),
+    ],
     "assign": [
         (assign_on_the_host, "copies to the host is 1, where 0 suffice"),
+        (assign_by_adding_one, "comes twice counts once"),
         (assign_by_loop, "loops in Python"),
         (lambda images, centres, names: cp.asarray(names), "expected the tuple"),
         (lambda images, centres, names: images - centres, "Unsupported type"),
     ],
     "row_means": [
         (means_by_mask, "waits for the device; number of waits: 2"),
+        (means_from_low_on, "values at `low` kept as well"),
+        (means_below_high, "left out; they count as `high`"),
         (means_in_place, "changed its argument in place"),
         (means_by_loop, "loops in Python"),
     ],

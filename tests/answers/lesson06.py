@@ -88,6 +88,12 @@ def elementwise(*parts):
 
 WRONG = {
     "bias_gelu": [
+        (elementwise("T x, T bias", "T y", """
+            T z = x + bias;
+            y = T(0.5) * z * (1 + tanh(T(0.79788) * (z + T(0.044715) * z * z * z)))""",
+                     "bias_gelu"), "or has few digits"),
+        (elementwise("T x, T bias", "T y", "T z = x + bias; while (true) z = z + bias; y = z",
+                     "bias_gelu"), "does not come to an end"),
         (elementwise("T x, T bias", "T y", "y = tanhf(x + bias) * undeclared", "bias_gelu"),
          "does not compile"),
         (elementwise("T x, T bias", "T y", """

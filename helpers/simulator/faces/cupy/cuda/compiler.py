@@ -20,6 +20,7 @@ _UNDECLARED = (
     (re.compile(r"use of undeclared identifier '([^']+)'.*"), r'identifier "\1" is undefined'),
     (re.compile(r"unknown type name '([^']+)'.*"), r'identifier "\1" is undefined'),
     (re.compile(r"[‘']([^’']+)[’'] does not name a type.*"), r'identifier "\1" is undefined'),
+    (re.compile(r"expected [‘'],[’'] or [‘'];[’'].*"), 'expected a ";"'),
     (re.compile(r"expected [‘']([^’']+)[’'] (?:before|after) .*"), r'expected a "\1"'),
     (re.compile(r"expected '([^']+)'.*"), r'expected a "\1"'),
     (re.compile(r"expected (?:primary-)?expression(?: before .*)?"), "expected an expression"),
