@@ -179,6 +179,20 @@ def test_views_keep_their_strides_and_their_common_memory():
     np.testing.assert_array_equal(report.arrays["x"], np.arange(64))
 
 
+@pytest.mark.parametrize("offset", range(0, 512, 52))
+def test_neighbours_on_the_host_do_not_overlap_on_the_device(offset):
+    both = bytearray(10_000)
+    x = np.frombuffer(both, np.float32, 1000, offset)
+    y = np.frombuffer(both, np.float32, 1000, offset + x.nbytes)
+    code = """extern "C" __global__ void add(const float* x, float* y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < 1000) y[i] = x[i] + 1;
+}"""
+    report = inspect(kernel(code, "add"), 4, 256, [x, y])
+    assert report.ok
+    assert (report.arrays["x"] == 0).all() and (report.arrays["y"] == 1).all()
+
+
 def test_names_of_parameters_come_from_the_source():
     code = """
     // __global__ void k(int wrong)

@@ -46,11 +46,15 @@ def _bytes_of(allocation: object) -> tuple[np.ndarray, int]:
 
 
 def _as_on_device(array: np.ndarray) -> int:
-    """Where a host array would lie if the memory it is a view of began at a round address."""
+    """Where a host array would lie if the memory it is a view of began at a round address.
+
+    Round addresses 512 times as far from each other: neighbours on the host stay apart.
+    """
     whole = array
     while isinstance(whole.base, np.ndarray):
         whole = whole.base
-    return array.__array_interface__["data"][0] - byte_bounds(whole)[0] % 512
+    begin = byte_bounds(whole)[0]
+    return 512 * begin + array.__array_interface__["data"][0] - begin
 
 
 def _laid_out(values: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
