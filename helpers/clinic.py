@@ -278,7 +278,7 @@ def record(path: Path) -> None:
 def recorded(name: str = "nvidia-h200") -> str:
     """What was recorded of all patients on one GPU, as a table."""
     content = json.loads((RECORDED / f"{name}.json").read_text())
-    rows = [("patient", "kind", "right", "the GPU reports", "compute-sanitizer reports")]
+    rows = [("patient", "the simulator", "right", "the GPU", "compute-sanitizer")]
     for patient in PATIENTS.values():
         said = content["patients"][patient.name]
         plain = said["plain"]

@@ -418,6 +418,11 @@ scan = KernelTask(
                 " lanes add themselves", _changed(SCAN, ("if (lane >= step) ", ""))),
         Mistake("steps of 1 up to 8 only: a warp needs 16 as well", _changed(
             SCAN, ("step < 32", "step < 16"))),
+        Mistake("a missing barrier at the end of a tile: the next one overwrites sums that others"
+                " have not read yet",
+                _changed(SCAN, ("        __syncthreads();\n    }\n}", "    }\n}"))),
+        Mistake("no guard where x is loaded: threads beyond the end scan zeros", _changed(
+            SCAN, ("v = i < n ? x[i] : 0", "v = x[i]"))),
         Mistake("the shuffle inside the branch: all lanes of the mask must come to it", _changed(
             SCAN, ("int before = __shfl_up_sync(0xffffffffu, v, step);", ""),
             ("v += before", "v += __shfl_up_sync(0xffffffffu, v, step)"))),

@@ -100,7 +100,7 @@ def the_way_that_works():
 
 @alone
 def autoinit_and_a_kernel_before_cupy():
-    """The article's order: a kernel compiled before CuPy's first array fails afterwards."""
+    """The article's order: a kernel compiled before CuPy's first array fails later: LogicError."""
     import pycuda.autoinit
     from pycuda import gpuarray
     from pycuda.compiler import SourceModule
