@@ -1,156 +1,20 @@
-"""Every check, proven: right answers pass, wrong ones are refused for the right reason."""
+"""How a check answers, whatever its task."""
 
-import importlib
-import importlib.util
 import pkgutil
 from pathlib import Path
 
-import nbformat
 import numpy as np
 import pytest
 
 import helpers.check
-from helpers.authoring import ROOT
-from helpers.check.kernel import KernelTask
 from helpers.check.task import Task
 
-LESSONS = sorted(module.name for module in pkgutil.iter_modules(helpers.check.__path__)
-                 if module.name.startswith("lesson"))
 
-
-def tasks_of(lesson):
-    module = importlib.import_module(f"helpers.check.{lesson}")
-    return {task.name: task for task in vars(module).values() if isinstance(task, Task)}
-
-
-def answers_of(lesson):
-    path = Path(__file__).parent / "answers" / f"{lesson}.py"
-    spec = importlib.util.spec_from_file_location(f"answers_{lesson}", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def solutions_of(lesson):
-    """The functions of the solution notebook: its cell `imports` and its solution cells."""
-    number = lesson.removeprefix("lesson")
-    (path,) = (ROOT / "solutions").glob(f"{number}_*.ipynb")
-    namespace = {}
-    for cell in nbformat.read(path, as_version=4).cells:
-        if cell.id == "imports" or cell.metadata.get("nbgrader", {}).get("solution"):
-            exec(cell.source, namespace)
-    return namespace
-
-
-TASKS = {lesson: tasks_of(lesson) for lesson in LESSONS}
-ANSWERS = {lesson: answers_of(lesson) for lesson in LESSONS}
-EVERY_TASK = [(lesson, name) for lesson in LESSONS for name in TASKS[lesson]]
-
-
-def listed(kind):
-    return [pytest.param(lesson, name, k, id=f"{lesson}-{name}-{k}")
-            for lesson, name in EVERY_TASK
-            for k in range(len(kind(lesson, name)))]
-
-
-def right(lesson, name):
-    return ANSWERS[lesson].RIGHT.get(name, [])
-
-
-def wrong(lesson, name):
-    return ANSWERS[lesson].WRONG.get(name, [])
-
-
-def mistakes(lesson, name):
-    return TASKS[lesson][name].mistakes
-
-
-@pytest.fixture(scope="module")
-def solved():
-    return {lesson: solutions_of(lesson) for lesson in LESSONS}
-
-
-def test_there_are_tasks():
-    assert EVERY_TASK
-
-
-@pytest.mark.parametrize("lesson, name", EVERY_TASK)
-def test_solution_passes(lesson, name, solved):
-    verdict = TASKS[lesson][name].judge(solved[lesson][name])
-    assert verdict.state == "ok", verdict.text
-
-
-@pytest.mark.parametrize("lesson, name", EVERY_TASK)
-def test_enough_answers_prove_the_check(lesson, name):
-    assert right(lesson, name), "no second correct answer"
-    assert len(mistakes(lesson, name)) + len(wrong(lesson, name)) >= 3, "too few wrong answers"
-
-
-@pytest.mark.parametrize("lesson, name, k", listed(right))
-def test_other_right_answer_passes(lesson, name, k):
-    verdict = TASKS[lesson][name].judge(right(lesson, name)[k])
-    assert verdict.state == "ok", verdict.text
-
-
-@pytest.mark.parametrize("lesson, name, k", listed(mistakes))
-def test_mistake_is_recognised(lesson, name, k):
-    mistake = mistakes(lesson, name)[k]
-    verdict = TASKS[lesson][name].judge(mistake.function)
-    assert verdict.state == "no"
-    assert mistake.looks_like in verdict.text
-
-
-@pytest.mark.parametrize("lesson, name, k", listed(wrong))
-def test_wrong_answer_is_refused_for_the_right_reason(lesson, name, k):
-    function, words = wrong(lesson, name)[k]
-    verdict = TASKS[lesson][name].judge(function)
-    assert verdict.state == "no"
-    assert words in verdict.text
-
-
-NOT_FOUND = OSError(2, "No such file", "/secret/place/file.txt")
-
-
-def raises(*args):
-    raise NOT_FOUND
-
-
-BAD = {
-    "None": (None, "got None"),
-    "a number": (3, "got an int"),
-    "a result instead of the function": (np.zeros(3), "got a float64 array of shape (3,)"),
-    "wrong arguments": (lambda: 0, "it must take"),
-    "raises": (raises, "it raised"),
-    "exits": (lambda *args: exit(), "asked Python to exit"),
-    "returns nothing": (lambda *args: None, "None"),
-    "returns a list": (lambda *args: [1, 2], "a list"),
-    "returns the wrong object": (lambda *args: object(), "an object"),
-    "returns the wrong shape": (lambda *args: np.zeros((1, 2, 3, 1, 1)), ""),
-    "returns strings": (lambda *args: np.array(["a", "b"]), ""),
-}
-
-
-@pytest.mark.parametrize("bad", BAD)
-@pytest.mark.parametrize("lesson, name", EVERY_TASK)
-def test_bad_answer_gets_a_sentence(lesson, name, bad):
-    answer, words = BAD[bad]
-    if isinstance(TASKS[lesson][name], KernelTask) and callable(answer):
-        words = "got a function"
-    verdict = TASKS[lesson][name].judge(answer)
-    assert verdict.state == "no"
-    assert words in verdict.text
-    assert "secret" not in verdict.text and "Traceback" not in verdict.text
-
-
-@pytest.mark.parametrize("lesson, name", EVERY_TASK)
-def test_stub_is_not_attempted_yet(lesson, name, capsys):
-    def stub(*args):
-        raise NotImplementedError()
-
-    if isinstance(TASKS[lesson][name], KernelTask):
-        stub = "__global__ void kernel() {\n    // YOUR CODE HERE\n}"
-    TASKS[lesson][name](stub)
-    assert capsys.readouterr().out == f"[todo] {name}: not attempted yet\n"
+def test_every_lesson_has_its_file():
+    lessons = {module.name for module in pkgutil.iter_modules(helpers.check.__path__)
+               if module.name.startswith("lesson")}
+    files = Path(__file__).parent.joinpath("checks").glob("test_lesson*.py")
+    assert lessons == {file.stem.removeprefix("test_") for file in files}
 
 
 def test_cuda_stub_is_not_attempted_yet():
