@@ -21,28 +21,12 @@ def quiet(function: Callable) -> Callable:
     return silent
 
 
+argument, typed = core._argument, core._checked
+
+
 def is_array(x) -> bool:
     """Whether it is a device array."""
     return isinstance(x, core.ndarray)
-
-
-def argument(x):
-    """Let device arrays pass; TypeError for anything else."""
-    given = core._argument(x)
-    return x if given is None else given
-
-
-def typed(x, name: str):
-    """Let device arrays pass; the TypeError of a typed argument for anything else."""
-    if not is_array(x):
-        kind = type(x)
-        said = kind.__qualname__ if kind.__module__ == "builtins" else (
-            f"{kind.__module__}.{kind.__qualname__}")
-        raise TypeError(
-            f"Argument '{name}' has incorrect type "
-            f"(expected cupy._core.core._ndarray_base, got {said})"
-        )
-    return x
 
 
 def compute(
@@ -51,15 +35,15 @@ def compute(
     """Queue ``function`` on the views of ``inputs``; return its result, or ``out`` filled."""
     shape = tuple(int(n) for n in shape)
     if out is None:
-        return core._apply(quiet(function), inputs, shape, np.dtype(dtype), order)
+        return core._apply(function, inputs, shape, np.dtype(dtype), order)
     typed(out, "out")
     if out.shape != shape:
         raise ValueError("Out shape is mismatched")
-    inputs, silent = list(inputs), quiet(function)
+    inputs = list(inputs)
 
     def work():
         with np.errstate(all="ignore"):
-            out._view[...] = silent(*[x._view for x in inputs])
+            out._view[...] = function(*[x._view for x in inputs])
 
     core._enqueue(work, out.nbytes + sum(x.nbytes for x in inputs))
     return out
@@ -91,7 +75,7 @@ def change(x, function: Callable, inputs: Sequence = ()) -> None:
 
 def compute_now(function: Callable, inputs: Sequence):
     """Wait, compute, and copy what comes out, whose shape depends on the values."""
-    return core._apply_now(quiet(function), list(inputs))
+    return core._apply_now(function, list(inputs))
 
 
 def look(x) -> np.ndarray:
