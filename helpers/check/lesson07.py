@@ -134,6 +134,8 @@ class _Source(str):
 class Treatment(Task):
     """A patient of the clinic: the answer is a diagnosis and a repaired source."""
 
+    repeatable = True
+
     def judge(self, answer: object) -> Verdict:
         """As a Task, in words for patients."""
         verdict = super().judge(answer)
@@ -189,11 +191,10 @@ def _repaired(patient: Patient, code: object) -> None:
         raise Refusal(f"the diagnosis is right, but {sentence}")
     for seed in 7, 8:
         try:
-            report = patient.examine(code, seed)
+            report = patient.examine(code, seed, counters=False)
         except engine.CompileError as error:
-            lines = [line for line in (error.log or str(error)).split("\n") if "error" in line]
-            raise Refusal("the diagnosis is right, but the repaired source does not compile:"
-                          f" {(lines or [str(error)])[0].strip()}.") from None
+            raise Refusal("the diagnosis is right, but the repaired source is at fault:"
+                          f" {explained(error, patient.name)}") from None
         if report.fault is not None:
             raise Refusal("the diagnosis is right, but the repaired kernel is at fault:"
                           f" {explained(report.fault, patient.name)}")
