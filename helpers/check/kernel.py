@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import re
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,7 +19,18 @@ from numpy.lib.array_utils import byte_bounds
 from ..draw.layout import owner_of
 from ..errors import message
 from ..timing import _is_simulator as is_simulator
-from .task import COMMENT, Refusal, Task, Verdict, a, is_stub, sources
+from .task import (
+    COMMENT,
+    Case,
+    Mistake,
+    Outcome,
+    Refusal,
+    Task,
+    Verdict,
+    a,
+    is_stub,
+    sources,
+)
 
 KINDS = {
     "raw": "the CUDA source in a string, or a RawKernel",
@@ -43,12 +54,15 @@ FAULTS = {
     "KernelTimeout": "no end within the time limit",
     "KernelSignal": "a trap",
 }
+OUTSIDE = ("GlobalOutOfBounds", "SharedOutOfBounds", "NotDeviceMemory", "UseAfterFree")
 PATIENCE = 2.0  # seconds for a kernel in the simulator
 _rehearsed: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # kernel: endless or not
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 # What compilers say of the commonest errors, host compilers and NVRTC, and what a learner needs.
 PLAINLY = [(re.compile(pattern), plain) for pattern, plain in (
     (r"[‘']([^’']+)[’'] was not declared in this scope.*", r'identifier "\1" is undefined'),
+    (r'.*"INFINITY" is undefined.*|.*undeclared identifier .INFINITY.*',
+     "INFINITY is not defined without a header; write 3.4e38f"),
     (r"use of undeclared identifier '([^']+)'.*", r'identifier "\1" is undefined'),
     (r"expected (?:[‘'],[’'] or )?[‘'];[’'].*|expected a \";\"",
      'a ";" is missing, here or at the end of the line before'),
@@ -135,6 +149,12 @@ class KernelTask(Task):
         function.kernel = kernel  # for rules that count what it asks of memory
         return function
 
+    def _recognise(self, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> Mistake | None:
+        known = super()._recognise(cases, outcomes)
+        if known is None and all(_is_blank(outcome.value) for outcome in outcomes):
+            return Mistake("a result that the kernel never writes", None)
+        return known
+
     def _unsuitable(self, answer: object) -> str | None:
         import cupy
 
@@ -210,8 +230,12 @@ def explained(error: Exception, name: str) -> Refusal | Exception:
                             " the host")
         line = getattr(error, "line", None)
         where = f"line {line} of " if line else ""
-        # What lies behind an array may be memory that was freed: the same mistake.
-        kind = types[0].replace("UseAfterFree", "GlobalOutOfBounds")
+        # What lies outside an array may be another array or freed memory: the same mistake. An
+        # index too far in a read is another mistake than one in a write.
+        kind = types[0]
+        if kind in OUTSIDE:
+            access = re.search(r"\) (reads|writes|updates)", text)
+            kind = f"outside, {access.group(1) if access else 'shared'}"
         return Refusal(f"{where}the kernel {getattr(error, 'kernel', '') or name} makes {fault}:"
                        f" {text}.", kind=kind)
     if "CompileException" in types or "CompileError" in types:
@@ -324,6 +348,15 @@ def wasteful(counts: Any) -> str | None:
                     f" {used / line.requests:.1f} {unit} where {ideal / line.requests:.1f} would"
                     " do.")
     return None
+
+
+def _is_blank(value: object) -> bool:
+    """Whether an array is as `blank` made it."""
+    if not isinstance(value, np.ndarray) or not value.size:
+        return False
+    if value.dtype.kind == "f":
+        return bool(np.isnan(value).all())
+    return value.dtype.kind == "i" and bool((value == np.iinfo(value.dtype).min).all())
 
 
 def blank(shape: int | tuple[int, ...], dtype: object) -> Any:

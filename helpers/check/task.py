@@ -273,9 +273,9 @@ def is_stub(answer: object, given: str | None = None) -> bool:
 
 
 def same_code(text: str, given: str) -> bool:
-    """Whether `text` says no more than `given`, or than `{}` or nothing where `given` is empty."""
+    """Whether `text` says no more than `given`, or nothing: an empty body at its end."""
     text, given = ("".join(COMMENT.sub(" ", code).split()) for code in (text, given))
-    return text == given if given else not text or text.endswith("{}")
+    return text == given or not text or text.endswith("{}")
 
 
 def sources(answer: object) -> list[str]:
