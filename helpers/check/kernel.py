@@ -139,12 +139,19 @@ class KernelTask(Task):
 
         @functools.wraps(self.spec)
         def function(*case: object) -> object:
+            if hopeless:
+                raise hopeless[0]
             try:
                 return self.run(kernel, *case)
             except Refusal:
                 raise
             except Exception as error:
-                raise explained(error, self.name) from error
+                found = explained(error, self.name)
+                if getattr(found, "kind", "") == "compile":  # so it would be in every case
+                    hopeless.append(found)
+                raise found from error
+
+        hopeless: list[Exception] = []
 
         function.kernel = kernel  # for rules that count what it asks of memory
         return function
