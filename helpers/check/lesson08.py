@@ -267,7 +267,7 @@ def _few_loads(answer: Callable, cases: Sequence[Case],
     return None
 
 
-_BEGUN = REGISTER_TILE[:REGISTER_TILE.index("        for (int q")] + "}}"
+_BEGUN = REGISTER_TILE[:REGISTER_TILE.index("        for (int q")] + "}"
 
 register_tile = KernelTask(
     "register_tile", _product, _product_cases, run=_run_product, given=_BEGUN,
