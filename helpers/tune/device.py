@@ -59,8 +59,9 @@ def compiled(generated: Generated, library: str) -> Tuned:
         if "not found" in str(error):
             raise Refused("compile", f"there is no kernel {generated.name!r} in the source"
                           ' (for CuPy it needs extern "C")') from error
-        state = "launch" if isinstance(error, ValueError) else "compile"
-        raise Refused(state, _one_line(error)) from error
+        if isinstance(error, ValueError):  # more shared memory than there is
+            raise Refused("launch", str(error)) from error
+        raise Refused("compile", _one_line(error)) from error
 
 
 def _one_line(error: Exception) -> str:

@@ -120,7 +120,11 @@ def _options(generated: Generated) -> list[str]:
 
 def _pycuda() -> tuple:
     """PyCUDA's driver and compiler, with a current context: CuPy's own where there is none."""
-    import pycuda.driver as driver
+    try:
+        import pycuda.driver as driver
+    except ImportError as error:
+        raise RuntimeError('library="pycuda" needs PyCUDA, which is not here:'
+                           f" {backend.INSTALL_PYCUDA} (or library=\"cupy\").") from error
 
     driver.init()
     if driver.Context.get_current() is None:
@@ -163,9 +167,8 @@ def versions(library: str) -> list[str]:
     device = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
     found += [device["name"].decode(), f"driver {cupy.cuda.runtime.driverGetVersion()}"]
     if library == "pycuda":
-        import pycuda
-
-        found += [f"pycuda {pycuda.VERSION_TEXT}", _pycuda()[1].get_nvcc_version("nvcc")]
+        compiler = _pycuda()[1]
+        found += [str(backend.installed("pycuda")), compiler.get_nvcc_version("nvcc")]
     else:
         found.append("NVRTC {}.{}".format(*cupy.cuda.nvrtc.getVersion()))
     flags = os.environ.get("PYCUDA_DEFAULT_NVCC_FLAGS", "")
