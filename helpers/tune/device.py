@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -55,7 +56,7 @@ def compiled(generated: Generated, library: str) -> Tuned:
     except Exception as error:
         kinds = {kind.__name__ for kind in type(error).__mro__}
         if kinds & {"CompileError", "CompileException"}:
-            raise Refused("compile", _first_error(error)) from error
+            raise Refused("compile", _first_error(error, library)) from error
         if "not found" in str(error):
             raise Refused("compile", f"there is no kernel {generated.name!r} in the source"
                           ' (for CuPy it needs extern "C")') from error
@@ -68,10 +69,14 @@ def _one_line(error: Exception) -> str:
     return message(error).split("\n")[0]
 
 
-def _first_error(error: Exception) -> str:
+def _first_error(error: Exception, library: str) -> str:
     from ..check.kernel import _compiler_says
 
-    return _compiler_says(message(error))
+    text = _compiler_says(message(error))
+    if library != "pycuda":
+        return text
+    # The first line that nvcc sees is PyCUDA's own: extern "C" {
+    return re.sub(r"^line (\d+)", lambda found: f"line {int(found[1]) - 1}", text)
 
 
 def _shape(generated: Generated, args: Sequence) -> tuple[tuple, tuple]:
@@ -108,7 +113,7 @@ def in_simulator(generated: Generated, library: str, cases: Sequence[Case],
         except engine.InvalidLaunch as error:
             raise Refused("launch", str(error)) from error
         except engine.CompileError as error:  # where another compiler is content
-            raise Refused("compile", _first_error(error)) from error
+            raise Refused("compile", _first_error(error, "")) from error
         if report.fault is not None:
             if isinstance(report.fault, engine.KernelTimeout):
                 raise Refused("endless", f"stopped after {time_limit:g} s")

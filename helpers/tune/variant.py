@@ -52,7 +52,7 @@ class Generated:
 
 def _triple(size: Size, args: Sequence, what: str) -> tuple[int, ...]:
     found = size(*args) if callable(size) else size
-    sizes = (found,) if isinstance(found, (int, np.integer)) else tuple(found)
+    sizes = (found,) if np.ndim(found) == 0 else tuple(found)
     if not 1 <= len(sizes) <= 3 or not all(isinstance(n, (int, np.integer)) for n in sizes):
         raise TypeError(f"{what} is {found!r}; it must be one to three whole numbers.")
     if min(sizes) < 1:
