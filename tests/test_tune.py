@@ -1,7 +1,7 @@
-"""The autotuner, and the text that its generators are made with."""
+"""The autotuner: on the simulator and, but for what is marked, on a GPU."""
 
 import json
-import math
+import string
 import sys
 
 import matplotlib.pyplot as plt
@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import helpers
-from helpers import Generated, c_array, c_literal, c_type, draw, fill, timing, tune
-from helpers.simulator import engine
+from helpers import Generated, draw, timing, tune
 from helpers.tune import TuningFailed, forget, store
 from helpers.tune.compare import difference
 from helpers.tune.device import FINAL_ROUNDS, Gpu, Refused
 
-helpers.start(needs="pycuda")
+backend = helpers.start(needs="pycuda")
+on_simulator = pytest.mark.skipif(backend.name != "simulator", reason="ranked by counters")
 
 search = sys.modules["helpers.tune.search"]
 N = 1003
@@ -27,94 +27,6 @@ def own_folder(monkeypatch, tmp_path):
     monkeypatch.setattr(store, "folder", lambda: tmp_path / "tune")
     yield tmp_path / "tune"
     plt.close("all")
-
-
-# ---- numbers and types as text ------------------------------------------------------------------
-
-EDGES = [0.0, -0.0, 1.0, -2.5, 0.1, 1e10, 16777217.0, 1e-45, 1.1754942e-38, 3.4028235e38, -1e22]
-
-
-def floats(dtype, integers):
-    """Every sign, exponent and mantissa may come up."""
-    values = np.random.default_rng(9).integers(0, np.iinfo(integers).max, 300, integers).view(dtype)
-    values = np.concatenate([values, -values, np.array(EDGES, dtype), [np.finfo(dtype).max]])
-    return values[np.isfinite(values)].astype(dtype)
-
-
-def test_literals_are_read_back_exactly():
-    """Bit by bit, through a compiler."""
-    arrays = {"float32": floats("float32", np.uint32), "float64": floats("float64", np.uint64),
-              "bool": np.array([True, False])}
-    for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):
-        info = np.iinfo(name)
-        arrays[name] = np.array([info.min, info.min + 1, 0, 1, info.max - 1, info.max], name)
-    code, values = [], []
-    for name, x in arrays.items():
-        code.append(f"__device__ {c_type(name)} v_{name}[] = {c_array(x, name)};\n"
-                    f"static_assert(sizeof({c_type(name)}) == {np.dtype(name).itemsize});")
-        values.append(x)
-    module = engine.compile("\n".join(code) + '\nextern "C" __global__ void nothing() {}')
-    for name, x in arrays.items():
-        place = module.variable(f"v_{name}")
-        assert engine.view(place.address, place.nbytes, np.uint8).tobytes() == x.tobytes(), name
-
-
-@pytest.mark.parametrize("value, dtype, text", [
-    (0.1, "float32", "0.1f"), (1, "float32", "1.0f"), (1e10, "float32", "1e+10f"),
-    (-2.5, "float32", "(-2.5f)"), (-0.0, "float64", "(-0.0)"), (1 / 3, "float64", repr(1 / 3)),
-    (np.float32(0.1), "float64", "0.10000000149011612"), (7, "int32", "7"), (7.0, "int32", "7"),
-    (-7, "int64", "(-7LL)"), (-2**31, "int32", "(-2147483647 - 1)"), (3, "uint32", "3u"),
-    (True, "bool", "true"), (False, "float32", "0.0f"),
-])
-def test_literals(value, dtype, text):
-    assert c_literal(value, dtype) == text
-
-
-@pytest.mark.parametrize("value, dtype, error, words", [
-    (math.nan, "float32", ValueError, "nan has no literal"),
-    (-math.inf, "float64", ValueError, "-inf has no literal"),
-    (1e39, "float32", ValueError, r"1e\+39 does not fit into float32"),
-    (256, "uint8", ValueError, "256 does not fit into uint8, which goes from 0 to 255"),
-    (2.5, "int32", ValueError, "2.5 does not fit into int32: it is no whole number"),
-    (math.nan, "int32", ValueError, "nan does not fit into int32"),
-    (2, "bool", ValueError, "2 does not fit into bool"),
-    ("1", "int32", TypeError, "'1' is no real number"),
-    (1j, "float32", TypeError, "1j is no real number"),
-    ([1.0], "float32", TypeError, "is no real number"),
-    (1.0, "float16", TypeError, "float16 has no name in C: CUDA's is __half"),
-])
-def test_numbers_without_a_literal_are_named(value, dtype, error, words):
-    with pytest.raises(error, match=words):
-        c_literal(value, dtype)
-
-
-def test_coefficients_are_named_by_their_position():
-    assert c_array([1, -0.5], "float32") == "{1.0f, (-0.5f)}"
-    with pytest.raises(ValueError, match="number 2: nan has no literal"):
-        c_array([1, 2, math.nan], "float32")
-    with pytest.raises(ValueError, match=r"number \(1, 0\): inf has no literal"):
-        c_array([[1, 2], [math.inf, 3]], "float64")
-
-
-@pytest.mark.parametrize("dtype, words", [
-    ("complex64", "complex64 has no name in C: CUDA's is float2"), ("U3", "has no name in C"),
-    (object, "object has no name in C"), (np.longdouble, "has no name in C"),
-    (">f4", "bytes in the other order"),
-])
-def test_dtypes_without_a_c_name_are_named(dtype, words):
-    with pytest.raises(TypeError, match=words):
-        c_type(dtype)
-
-
-def test_fill():
-    text = fill("void f() { $type x = ${value}f; } // $$", type="float", value=2)
-    assert text == "void f() { float x = 2f; } // $"
-    with pytest.raises(KeyError, match="line 2 of the template has a placeholder .step"):
-        fill("int n;\nint k = $step;", stp=1)
-    with pytest.raises(TypeError, match="no placeholder .unroll; it has .n"):
-        fill("$n", n=1, unroll=2)
-    with pytest.raises(ValueError, match=r"line 1 of the template has a \$ with no name"):
-        fill("5 $ each")
 
 
 # ---- a result compared --------------------------------------------------------------------------
@@ -152,6 +64,10 @@ KINDS = {
 }
 
 
+def fill(template, **parts):
+    return string.Template(template).substitute(parts)
+
+
 def scale(kind="coalesced", block=64):
     parts = {"first": "blockIdx.x * blockDim.x * 4 + threadIdx.x", "step": "blockDim.x",
              "less": "<", "result": "a * x[first + k * blockDim.x]"}
@@ -173,46 +89,58 @@ def arguments(n=N):
     return [x, np.float32(3), np.int32(n)]
 
 
-def test_the_simulator_ranks_by_counters_and_survives_what_fails(capsys):
-    inputs = arguments(4096)
-    before = inputs[0].copy()
-    kinds = ["neighbours", "outside", "broken", "wrong", "coalesced"]
-    tuning = tune(scale, {"kind": kinds, "block": [64, 2048]}, times, inputs,
-                  checks=[arguments()], nbytes=8 * 4096, title="Scaling",
-                  where=lambda kind, block: block == 64 or kind == "coalesced")
-    assert np.array_equal(inputs[0], before), "the caller's array was changed"
-    states = {v.name: v.state for v in tuning.variants}
-    assert states == {
+def search_of_many_kinds():
+    return tune(
+        scale, {"kind": ["neighbours", "outside", "broken", "wrong", "coalesced"],
+                "block": [64, 2048]}, times, arguments(4096),
+        checks=[arguments()], nbytes=8 * 4096, title="Scaling", rehearse=True,
+        where=lambda kind, block: block == 64 or kind == "coalesced")
+
+
+def test_a_search_survives_what_fails(capsys):
+    tuning = search_of_many_kinds()
+    assert {v.name: v.state for v in tuning.variants} == {
         "kind=neighbours, block=64": "ok", "kind=outside, block=64": "fault",
         "kind=broken, block=64": "compile", "kind=wrong, block=64": "wrong",
         "kind=coalesced, block=64": "ok", "kind=coalesced, block=2048": "launch"}
+    text = " ".join(repr(tuning).split())
+    assert text.startswith("Scaling: 6 variants, 2 with right results")
+    assert 'kind=broken, block=64: line 4: identifier "y" is undefined' in text
+    assert "kind=wrong, block=64: 1,003 of 1,003 numbers are wrong, the first at [0]" in text
+    assert "(checks[0])" in text
+    assert "reads 4 bytes at x[1003], right behind its end" in text
+    assert "kind=coalesced, block=2048: block (2048, 1, 1): x must be 1 to 1,024" in text
+    assert capsys.readouterr().out == ""  # no progress where nobody watches
+
+
+def test_the_best_kernel_is_there_to_call():
+    import cupy as cp
+
+    inputs = arguments(4096)
+    before = inputs[0].copy()
+    tuning = tune(scale, {"block": [64, 128]}, times, inputs)
+    assert tuning.best == tuning.ranked[0].parameters
+    assert np.array_equal(inputs[0], before), "the caller's array was changed"
+    x = cp.asarray(before)  # it finds its grid for any size
+    short = x[:100].copy()
+    tuning.kernel(short, np.float32(2), np.int32(100))
+    tuning.kernel(x, np.float32(2), np.int32(4096))
+    assert np.array_equal(x.get(), 2 * before) and np.array_equal(short.get(), 2 * before[:100])
+
+
+@on_simulator
+def test_the_simulator_ranks_by_counters(capsys):
+    tuning = search_of_many_kinds()
     assert tuning.best == {"kind": "coalesced", "block": 64}
     best, worse = tuning.ranked
     assert best.counts["global_load_sectors"] == 4096 // 8
     assert worse.counts["global_load_sectors"] == 4 * 4096 // 8
     text = repr(tuning)
-    assert text.startswith("Scaling: 6 variants, 2 with right results\nThe course's simulator\n"
-                           "Not by time")
+    assert "\nThe course's simulator\nNot by time: ranked by" in text
     assert "   1   coalesced     64    1,024       256\n" in text
     assert "   2  neighbours     64    4,096       256\n" in text
-    flat = " ".join(text.split())
-    assert 'kind=broken, block=64: line 4: identifier "y" is undefined' in flat
-    assert "kind=wrong, block=64: 1,003 of 1,003 numbers are wrong, the first at [0]" in flat
-    assert "(checks[0])" in flat
-    assert "reads 4 bytes at x[1003], right behind its end" in flat
-    assert "kind=coalesced, block=2048: block (2048, 1, 1): x must be 1 to 1,024" in flat
-
-    import cupy as cp
-
-    x = cp.asarray(before)  # the kernel finds its grid for another size, too
-    tuning.kernel(x[:100].copy(), np.float32(2), np.int32(100))
-    tuning.kernel(x, np.float32(2), np.int32(4096))
-    assert np.array_equal(x.get(), 2 * before)
-    assert capsys.readouterr().out == ""  # no progress where nobody watches
-
     tuning.heatmap()
-    out = capsys.readouterr().out
-    assert out == """\
+    assert capsys.readouterr().out == """\
 sectors of a launch (simulator) (* least)
 kind \\ block        64         2048
 neighbours       4,096            -
@@ -279,8 +207,7 @@ def test_all_variants_failing_says_why():
         tune(generate, {"kind": ["broken", "wrong"], "step": [0, 1]}, times, arguments())
     text = " ".join(str(caught.value).split())
     assert text.startswith("none of the 4 variants of scale gave right results.")
-    assert ("not generated: kind=broken, step=0 (and 1 more): KeyError: line 1 of the template has"
-            " a placeholder $step") in text
+    assert "not generated: kind=broken, step=0 (and 1 more): KeyError: step" in text
     assert 'does not compile: kind=broken, step=1: line 4: identifier "y" is undefined' in text
     assert len(caught.value.tuning.failed) == 4
 
@@ -377,9 +304,13 @@ def test_on_a_gpu_finals_in_turns_decide(gpu, monkeypatch, tmp_path):
     finals = gpu.asked[-2 * FINAL_ROUNDS:]
     assert finals[:4] == [128, 32, 32, 128] and set(finals) == {32, 128}
     assert found[{"block": 32}].timing.samples == FINAL_ROUNDS
+    assert "as fast as the best" not in repr(found)
     assert "49%" in repr(found) and "B/s" in repr(found)
     row = json.loads((tmp_path / "toy.json").read_text())["runs"]["99/scale"]["rows"][0]
     assert row["name"] == "block=32" and row["nbytes"] == 500
+    gpu.seconds = lambda block, sample: {32: 1.0 + sample % 3, 128: 1.5 + sample % 3, 256: 9}[block]
+    noisy = tune(scale, {"block": [32, 128, 256]}, times, arguments(), remember=False)
+    assert "1 of the others is as fast as the best" in repr(noisy)
     asked = len(gpu.asked)
     monkeypatch.delenv("COURSE_RECORD_RUNS")
     assert tune(scale, {"block": [32, 128, 256]}, times, arguments()).measured == 0

@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import message
 from ..timing import _cupy
 from .compare import difference
-from .variant import Generated, Tuned
+from .variant import Generated, Tuned, inspected_source
 
 SAMPLES = 7  # of each variant, right after its check
 FINALISTS, FINAL_ROUNDS = 6, 21  # then of the fastest, one after another in turns
@@ -98,13 +98,7 @@ def in_simulator(generated: Generated, library: str, cases: Sequence[Case],
     from ..inspect import inspect
     from ..simulator import engine
 
-    code = generated.source
-    if library == "pycuda":
-        code = f'extern "C" {{ {code}\n}}\n'
-    kernel = SimpleNamespace(
-        code=code, name=generated.name, options=tuple(generated.options),
-        backend="nvcc" if library == "pycuda" else "nvrtc",
-        max_dynamic_shared_size_bytes=generated.shared)
+    kernel = as_inspected(generated, library)
     for number, case in enumerate(cases, 1):
         grid, block = _shape(generated, case.args)
         try:
@@ -124,6 +118,14 @@ def in_simulator(generated: Generated, library: str, cases: Sequence[Case],
         arrays = dict(zip(places, report.arrays.values()))
         case.judge(arrays, _which(number, cases))
     return report.counts.as_dict()
+
+
+def as_inspected(generated: Generated, library: str) -> SimpleNamespace:
+    """What `inspect` needs to know of a kernel, whoever compiles it for the device."""
+    return SimpleNamespace(
+        code=inspected_source(generated, library), name=generated.name,
+        options=tuple(generated.options), backend="nvcc" if library == "pycuda" else "nvrtc",
+        max_dynamic_shared_size_bytes=generated.shared)
 
 
 def _which(number: int, cases: Sequence[Case]) -> str:

@@ -181,6 +181,13 @@ class Tuning:
         if self.simulated:
             lines.append("Not by time: ranked by what a launch asks of memory, in the order")
             lines.append(", ".join(ORDER) + "; equal ones share a rank.")
+        elif right:
+            first, *others = [v.timing for v in self.ranked]
+            alike = sum(other.low <= first.high for other in others)
+            if alike:
+                verb = "is" if alike == 1 else "are"
+                lines.append(f"{alike} of the others {verb} as fast as the best: the middle halves"
+                             " of their times overlap.")
         return lines
 
     def _ranks(self, shown: Sequence[Variant]) -> list[str]:

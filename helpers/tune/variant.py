@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -101,7 +102,7 @@ class Tuned:
 
 
 def _with_pycuda(generated: Generated) -> object:
-    module = _pycuda()[1].SourceModule(generated.source, options=_options(generated) or None)
+    module = _pycuda()[1].SourceModule(generated.source, options=list(generated.options) or None)
     return module.get_function(generated.name)
 
 
@@ -112,10 +113,6 @@ def _with_cupy(generated: Generated) -> object:
 
 
 _COMPILE = {"pycuda": _with_pycuda, "cupy": _with_cupy}
-
-
-def _options(generated: Generated) -> list[str]:
-    return list(generated.options)
 
 
 def _pycuda() -> tuple:
@@ -135,24 +132,39 @@ def _pycuda() -> tuple:
 
 
 def compile_ahead(variants: Sequence[Generated], library: str) -> None:
-    """Let nvcc compile on all cores; what it makes waits in PyCUDA's cache on disk.
+    """Let the compilers work on all cores; what they make waits in a cache on disk.
 
     Nothing is returned and no error raised: the variant's own turn finds both again.
     """
-    if library != "pycuda" or _is_simulator(_cupy()):
-        return
-    driver, compiler = _pycuda()
-    major, minor = driver.Context.get_device().compute_capability()
+    if _is_simulator(_cupy()):
+        from ..simulator import engine
 
-    def compile_one(generated: Generated) -> None:
-        try:
-            compiler.compile(generated.source, options=_options(generated) or None,
+        dialect = "nvcc" if library == "pycuda" else "nvrtc"
+
+        def compile_one(generated: Generated) -> None:
+            text = inspected_source(generated, library)
+            engine.compile(text, generated.options, dialect=dialect).build(True, counted=True)
+    elif library == "pycuda":
+        driver, compiler = _pycuda()
+        major, minor = driver.Context.get_device().compute_capability()
+
+        def compile_one(generated: Generated) -> None:
+            compiler.compile(generated.source, options=list(generated.options) or None,
                              arch=f"sm_{major}{minor}")
-        except Exception:  # of whatever kind: it comes again when the variant is loaded
-            pass
+    else:
+        return
+
+    def try_one(generated: Generated) -> None:
+        with contextlib.suppress(Exception):  # of whatever kind: it comes again later
+            compile_one(generated)
 
     with ThreadPoolExecutor(backend.cores()) as pool:
-        list(pool.map(compile_one, variants))
+        list(pool.map(try_one, {v.source: v for v in variants}.values()))
+
+
+def inspected_source(generated: Generated, library: str) -> str:
+    """The text as `inspect` compiles it, where PyCUDA's extern "C" must not move its lines."""
+    return f'extern "C" {{ {generated.source}\n}}\n' if library == "pycuda" else generated.source
 
 
 def versions(library: str) -> list[str]:
