@@ -16,6 +16,8 @@ C_TYPES = {
     "uint16": "unsigned short", "int32": "int", "uint32": "unsigned int", "int64": "long long",
     "uint64": "unsigned long long", "float32": "float", "float64": "double",
 }  # fmt: skip
+ELSEWHERE = {"float16": "; CUDA's is __half, of the header cuda_fp16.h",
+             "complex64": "; CUDA's is float2", "complex128": "; CUDA's is double2"}
 SUFFIXES = {"int64": "ll", "uint32": "u", "uint64": "ull", "float32": "f"}
 ERROR = re.compile(r"\((\d+)\): (?:catastrophic )?error: ([^\n]*)")
 
@@ -31,7 +33,8 @@ def c_type(dtype: object) -> str:
     """
     dtype = np.dtype(dtype)
     if dtype.name not in C_TYPES or not dtype.isnative:
-        raise TypeError(f"dtype {dtype} has no name in C. These have: {', '.join(C_TYPES)}.")
+        raise TypeError(f"dtype {dtype} has no name in C{ELSEWHERE.get(dtype.name, '')}. These"
+                        f" have: {', '.join(C_TYPES)}.")
     return C_TYPES[dtype.name]
 
 
@@ -71,6 +74,8 @@ def literal(value: object, dtype: object = "float32", name: str = "") -> str:
         raise ValueError(f"{called}: C has no literal for it, and a result that depends on it"
                          " is not a number worth computing.")
     if kind.kind == "b":
+        if value not in (0, 1):
+            raise ValueError(f"{called}: bool holds only 0 and 1.")
         return "true" if value else "false"
     if kind.kind == "f":
         with np.errstate(over="ignore"):
