@@ -3,25 +3,33 @@
 import importlib
 
 from .backend import describe_machine, size, start
+from .codegen import c_array, c_literal, c_type, fill
 from .errors import show_error
 from .inspect import inspect
 from .printing import device_output
 from .timing import bench, ceiling, compare, peak_bytes
 from .transfers import traffic
+from .tune import Generated, tune
 
 __all__ = [
+    "Generated",
     "bench",
+    "c_array",
+    "c_literal",
+    "c_type",
     "ceiling",
     "compare",
     "describe_machine",
     "device_output",
     "draw",
+    "fill",
     "inspect",
     "peak_bytes",
     "show_error",
     "size",
     "start",
     "traffic",
+    "tune",
 ]
 
 

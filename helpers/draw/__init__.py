@@ -6,6 +6,7 @@ from .contraction import einsum
 from .device import cost, launches
 from .digits import attention, digits
 from .gpu import latency, occupancy, threads, warps, waves
+from .heatmap import heatmap
 from .indexing import indexing
 from .lanes import shuffles
 from .layout import memory
@@ -20,6 +21,7 @@ __all__ = [
     "digits",
     "einsum",
     "formats",
+    "heatmap",
     "indexing",
     "latency",
     "launches",
