@@ -3,7 +3,6 @@
 import importlib
 
 from .backend import describe_machine, size, start
-from .codegen import c_array, c_literal, c_type, fill
 from .errors import show_error
 from .inspect import inspect
 from .printing import device_output
@@ -14,15 +13,11 @@ from .tune import Generated, tune
 __all__ = [
     "Generated",
     "bench",
-    "c_array",
-    "c_literal",
-    "c_type",
     "ceiling",
     "compare",
     "describe_machine",
     "device_output",
     "draw",
-    "fill",
     "inspect",
     "peak_bytes",
     "show_error",

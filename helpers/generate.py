@@ -32,7 +32,10 @@ def c_type(dtype: object) -> str:
         where the bytes of the dtype are swapped.
     """
     dtype = np.dtype(dtype)
-    if dtype.name not in C_TYPES or not dtype.isnative:
+    if not dtype.isnative:
+        raise TypeError(f"dtype {dtype} has its bytes in the other order: a kernel would read other"
+                        " numbers. Convert it with .astype first.")
+    if dtype.name not in C_TYPES:
         raise TypeError(f"dtype {dtype} has no name in C{ELSEWHERE.get(dtype.name, '')}. These"
                         f" have: {', '.join(C_TYPES)}.")
     return C_TYPES[dtype.name]
@@ -65,9 +68,10 @@ def literal(value: object, dtype: object = "float32", name: str = "") -> str:
     c_type(dtype)
     kind = np.dtype(dtype)
     called = f"{name} is {value}" if name else f"{value}"
-    if not isinstance(value, (bool, int, float, np.number, np.bool_)) or isinstance(
-        value, np.complexfloating
-    ):
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    real = (bool, int, float, np.integer, np.floating, np.bool_)
+    if not isinstance(value, real):
         raise TypeError(f"{name or 'the value'} is {value!r}, a {type(value).__name__}: only"
                         " integers and real numbers can be written into source.")
     if not np.isfinite(value):
@@ -87,10 +91,10 @@ def literal(value: object, dtype: object = "float32", name: str = "") -> str:
     else:
         number, limits = int(value), np.iinfo(kind)
         if number != value:
-            raise ValueError(f"{called}: no integer, and {kind} holds only those.")
+            raise ValueError(f"{called}: {kind} holds only integers.")
         if not limits.min <= number <= limits.max:
-            raise ValueError(f"{called}: {kind} ends at {limits.min} and {limits.max}.")
-        if number == limits.min < 0:  # C negates a literal, and this one's opposite is too large
+            raise ValueError(f"{called}: {kind} goes from {limits.min} to {limits.max}.")
+        if number == limits.min < -(2**15):  # C negates a literal, this one's opposite is too large
             return f"({number + 1}{SUFFIXES.get(kind.name, '')} - 1)"
         text = str(number)
     text += SUFFIXES.get(kind.name, "")

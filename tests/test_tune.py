@@ -1,7 +1,6 @@
-"""The autotuner, and the text that its generators are made with."""
+"""The autotuner."""
 
 import json
-import math
 import sys
 
 import matplotlib.pyplot as plt
@@ -9,8 +8,8 @@ import numpy as np
 import pytest
 
 import helpers
-from helpers import Generated, c_array, c_literal, c_type, draw, fill, timing, tune
-from helpers.simulator import engine
+from helpers import Generated, draw, timing, tune
+from helpers.generate import render
 from helpers.tune import TuningFailed, forget, store
 from helpers.tune.compare import difference
 from helpers.tune.device import FINAL_ROUNDS, Gpu, Refused
@@ -27,94 +26,6 @@ def own_folder(monkeypatch, tmp_path):
     monkeypatch.setattr(store, "folder", lambda: tmp_path / "tune")
     yield tmp_path / "tune"
     plt.close("all")
-
-
-# ---- numbers and types as text ------------------------------------------------------------------
-
-EDGES = [0.0, -0.0, 1.0, -2.5, 0.1, 1e10, 16777217.0, 1e-45, 1.1754942e-38, 3.4028235e38, -1e22]
-
-
-def floats(dtype, integers):
-    """Every sign, exponent and mantissa may come up."""
-    values = np.random.default_rng(9).integers(0, np.iinfo(integers).max, 300, integers).view(dtype)
-    values = np.concatenate([values, -values, np.array(EDGES, dtype), [np.finfo(dtype).max]])
-    return values[np.isfinite(values)].astype(dtype)
-
-
-def test_literals_are_read_back_exactly():
-    """Bit by bit, through a compiler."""
-    arrays = {"float32": floats("float32", np.uint32), "float64": floats("float64", np.uint64),
-              "bool": np.array([True, False])}
-    for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):
-        info = np.iinfo(name)
-        arrays[name] = np.array([info.min, info.min + 1, 0, 1, info.max - 1, info.max], name)
-    code, values = [], []
-    for name, x in arrays.items():
-        code.append(f"__device__ {c_type(name)} v_{name}[] = {c_array(x, name)};\n"
-                    f"static_assert(sizeof({c_type(name)}) == {np.dtype(name).itemsize});")
-        values.append(x)
-    module = engine.compile("\n".join(code) + '\nextern "C" __global__ void nothing() {}')
-    for name, x in arrays.items():
-        place = module.variable(f"v_{name}")
-        assert engine.view(place.address, place.nbytes, np.uint8).tobytes() == x.tobytes(), name
-
-
-@pytest.mark.parametrize("value, dtype, text", [
-    (0.1, "float32", "0.1f"), (1, "float32", "1.0f"), (1e10, "float32", "1e+10f"),
-    (-2.5, "float32", "(-2.5f)"), (-0.0, "float64", "(-0.0)"), (1 / 3, "float64", repr(1 / 3)),
-    (np.float32(0.1), "float64", "0.10000000149011612"), (7, "int32", "7"), (7.0, "int32", "7"),
-    (-7, "int64", "(-7LL)"), (-2**31, "int32", "(-2147483647 - 1)"), (3, "uint32", "3u"),
-    (True, "bool", "true"), (False, "float32", "0.0f"),
-])
-def test_literals(value, dtype, text):
-    assert c_literal(value, dtype) == text
-
-
-@pytest.mark.parametrize("value, dtype, error, words", [
-    (math.nan, "float32", ValueError, "nan has no literal"),
-    (-math.inf, "float64", ValueError, "-inf has no literal"),
-    (1e39, "float32", ValueError, r"1e\+39 does not fit into float32"),
-    (256, "uint8", ValueError, "256 does not fit into uint8, which goes from 0 to 255"),
-    (2.5, "int32", ValueError, "2.5 does not fit into int32: it is no whole number"),
-    (math.nan, "int32", ValueError, "nan does not fit into int32"),
-    (2, "bool", ValueError, "2 does not fit into bool"),
-    ("1", "int32", TypeError, "'1' is no real number"),
-    (1j, "float32", TypeError, "1j is no real number"),
-    ([1.0], "float32", TypeError, "is no real number"),
-    (1.0, "float16", TypeError, "float16 has no name in C: CUDA's is __half"),
-])
-def test_numbers_without_a_literal_are_named(value, dtype, error, words):
-    with pytest.raises(error, match=words):
-        c_literal(value, dtype)
-
-
-def test_coefficients_are_named_by_their_position():
-    assert c_array([1, -0.5], "float32") == "{1.0f, (-0.5f)}"
-    with pytest.raises(ValueError, match="number 2: nan has no literal"):
-        c_array([1, 2, math.nan], "float32")
-    with pytest.raises(ValueError, match=r"number \(1, 0\): inf has no literal"):
-        c_array([[1, 2], [math.inf, 3]], "float64")
-
-
-@pytest.mark.parametrize("dtype, words", [
-    ("complex64", "complex64 has no name in C: CUDA's is float2"), ("U3", "has no name in C"),
-    (object, "object has no name in C"), (np.longdouble, "has no name in C"),
-    (">f4", "bytes in the other order"),
-])
-def test_dtypes_without_a_c_name_are_named(dtype, words):
-    with pytest.raises(TypeError, match=words):
-        c_type(dtype)
-
-
-def test_fill():
-    text = fill("void f() { $type x = ${value}f; } // $$", type="float", value=2)
-    assert text == "void f() { float x = 2f; } // $"
-    with pytest.raises(KeyError, match="line 2 of the template has a placeholder .step"):
-        fill("int n;\nint k = $step;", stp=1)
-    with pytest.raises(TypeError, match="no placeholder .unroll; it has .n"):
-        fill("$n", n=1, unroll=2)
-    with pytest.raises(ValueError, match=r"line 1 of the template has a \$ with no name"):
-        fill("5 $ each")
 
 
 # ---- a result compared --------------------------------------------------------------------------
@@ -142,8 +53,9 @@ def test_difference_counts_and_names_the_first():
 
 SCALE = """
 __global__ void scale(float* x, float a, int n) {
-    int first = $first;
-    for (int k = 0; k < 4; k++) if (first + k * $step $less n) x[first + k * $step] = $result;
+    int first = {{ first }};
+    for (int k = 0; k < 4; k++)
+        if (first + k * {{ step }} {{ less }} n) x[first + k * {{ step }}] = {{ result }};
 }"""
 KINDS = {
     "coalesced": {}, "neighbours": {"first": "4 * (blockIdx.x * blockDim.x + threadIdx.x)",
@@ -160,7 +72,7 @@ def scale(kind="coalesced", block=64):
         parts["result"] = "a * x[first + k]"
     if kind == "wrong":
         parts["result"] = "a + x[first + k * blockDim.x]"
-    return Generated(fill(SCALE, **parts), "scale", block=block,
+    return Generated(render(SCALE, **parts), "scale", block=block,
                      grid=lambda x, a, n: -(-int(n) // (4 * block)))
 
 
@@ -273,14 +185,14 @@ def test_a_folder_that_cannot_be_written_costs_the_memory_only(monkeypatch, tmp_
 
 def test_all_variants_failing_says_why():
     def generate(kind, step):
-        return scale(kind) if step else Generated(fill("$step", stp=1), "scale", 64, 1)
+        return scale(kind) if step else Generated(render("{{ step }}", stp=1), "scale", 64, 1)
 
     with pytest.raises(TuningFailed) as caught:
         tune(generate, {"kind": ["broken", "wrong"], "step": [0, 1]}, times, arguments())
     text = " ".join(str(caught.value).split())
     assert text.startswith("none of the 4 variants of scale gave right results.")
-    assert ("not generated: kind=broken, step=0 (and 1 more): KeyError: line 1 of the template has"
-            " a placeholder $step") in text
+    assert ("not generated: kind=broken, step=0 (and 1 more): NameError: line 1 of the template"
+            " names 'step'") in text
     assert 'does not compile: kind=broken, step=1: line 4: identifier "y" is undefined' in text
     assert len(caught.value.tuning.failed) == 4
 
@@ -327,11 +239,12 @@ def test_a_specification_may_work_in_place_and_results_may_be_several():
 
     source = """__global__ void split(const float* x, float* whole, float* rest, int n) {
         int i = blockIdx.x * blockDim.x + threadIdx.x;
-        if (i < n) { whole[i] = floorf(x[i]); rest[i] = x[i] - whole[i] $more; }
+        if (i < n) { whole[i] = floorf(x[i]); rest[i] = x[i] - whole[i] {{ more }}; }
     }"""
 
     def generate(more):
-        return Generated(fill(source, more=more), "split", 128, lambda x, *rest: -(-x.size // 128))
+        text = render(source, more=more)
+        return Generated(text, "split", 128, lambda x, *rest: -(-x.size // 128))
 
     x = np.linspace(0, 9, 500, dtype=np.float32)
     inputs = [x, np.zeros_like(x), np.zeros_like(x), np.int32(500)]
