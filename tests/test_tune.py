@@ -108,7 +108,7 @@ def test_the_simulator_ranks_by_counters_and_survives_what_fails(capsys):
     assert "   1   coalesced     64    1,024       256\n" in text
     assert "   2  neighbours     64    4,096       256\n" in text
     flat = " ".join(text.split())
-    assert 'kind=broken, block=64: line 4: identifier "y" is undefined' in flat
+    assert 'kind=broken, block=64: line 5: identifier "y" is undefined' in flat
     assert "kind=wrong, block=64: 1,003 of 1,003 numbers are wrong, the first at [0]" in flat
     assert "(checks[0])" in flat
     assert "reads 4 bytes at x[1003], right behind its end" in flat
@@ -193,7 +193,7 @@ def test_all_variants_failing_says_why():
     assert text.startswith("none of the 4 variants of scale gave right results.")
     assert ("not generated: kind=broken, step=0 (and 1 more): NameError: line 1 of the template"
             " names 'step'") in text
-    assert 'does not compile: kind=broken, step=1: line 4: identifier "y" is undefined' in text
+    assert 'does not compile: kind=broken, step=1: line 5: identifier "y" is undefined' in text
     assert len(caught.value.tuning.failed) == 4
 
 
@@ -324,7 +324,7 @@ def test_a_rehearsal_finds_the_fault_first(gpu):
     found = tune(scale, {"kind": ["coalesced", "outside"]}, times, arguments(), rehearse=True,
                  checks=[arguments(100)])
     assert [v.state for v in found.variants] == ["ok", "fault"]
-    assert "line 4 of the kernel scale makes an access outside" in found.variants[1].note
+    assert "line 5 of the kernel scale makes an access outside" in found.variants[1].note
 
 
 def test_every_launch_finds_the_arrays_as_they_were_given(monkeypatch):
