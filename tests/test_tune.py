@@ -1,7 +1,6 @@
 """The autotuner: on the simulator and, but for what is marked, on a GPU."""
 
 import json
-import string
 import sys
 
 import matplotlib.pyplot as plt
@@ -10,6 +9,7 @@ import pytest
 
 import helpers
 from helpers import Generated, draw, timing, tune
+from helpers.generate import render
 from helpers.tune import TuningFailed, forget, store
 from helpers.tune.compare import difference
 from helpers.tune.device import FINAL_ROUNDS, Gpu, Refused
@@ -54,18 +54,15 @@ def test_difference_counts_and_names_the_first():
 
 SCALE = """
 __global__ void scale(float* x, float a, int n) {
-    int first = $first;
-    for (int k = 0; k < 4; k++) if (first + k * $step $less n) x[first + k * $step] = $result;
+    int first = {{ first }};
+    for (int k = 0; k < 4; k++)
+        if (first + k * {{ step }} {{ less }} n) x[first + k * {{ step }}] = {{ result }};
 }"""
 KINDS = {
     "coalesced": {}, "neighbours": {"first": "4 * (blockIdx.x * blockDim.x + threadIdx.x)",
                                     "step": "1"},
     "outside": {"less": "<="}, "wrong": {"result": "x[0] + a"}, "broken": {"result": "y[first]"},
 }
-
-
-def fill(template, **parts):
-    return string.Template(template).substitute(parts)
 
 
 def scale(kind="coalesced", block=64):
@@ -76,7 +73,7 @@ def scale(kind="coalesced", block=64):
         parts["result"] = "a * x[first + k]"
     if kind == "wrong":
         parts["result"] = "a + x[first + k * blockDim.x]"
-    return Generated(fill(SCALE, **parts), "scale", block=block,
+    return Generated(render(SCALE, **parts), "scale", block=block,
                      grid=lambda x, a, n: -(-int(n) // (4 * block)))
 
 
@@ -105,7 +102,7 @@ def test_a_search_survives_what_fails(capsys):
         "kind=coalesced, block=64": "ok", "kind=coalesced, block=2048": "launch"}
     text = " ".join(repr(tuning).split())
     assert text.startswith("Scaling: 6 variants, 2 with right results")
-    assert 'kind=broken, block=64: line 4: identifier "y" is undefined' in text
+    assert 'kind=broken, block=64: line 5: identifier "y" is undefined' in text
     assert "kind=wrong, block=64: 1,003 of 1,003 numbers are wrong, the first at [0]" in text
     assert "(checks[0])" in text
     assert "reads 4 bytes at x[1003], right behind its end" in text
@@ -201,14 +198,15 @@ def test_a_folder_that_cannot_be_written_costs_the_memory_only(monkeypatch, tmp_
 
 def test_all_variants_failing_says_why():
     def generate(kind, step):
-        return scale(kind) if step else Generated(fill("$step", stp=1), "scale", 64, 1)
+        return scale(kind) if step else Generated(render("{{ step }}", stp=1), "scale", 64, 1)
 
     with pytest.raises(TuningFailed) as caught:
         tune(generate, {"kind": ["broken", "wrong"], "step": [0, 1]}, times, arguments())
     text = " ".join(str(caught.value).split())
     assert text.startswith("none of the 4 variants of scale gave right results.")
-    assert "not generated: kind=broken, step=0 (and 1 more): KeyError: step" in text
-    assert 'does not compile: kind=broken, step=1: line 4: identifier "y" is undefined' in text
+    assert ("not generated: kind=broken, step=0 (and 1 more): NameError: line 1 of the template"
+            " names 'step'") in text
+    assert 'does not compile: kind=broken, step=1: line 5: identifier "y" is undefined' in text
     assert len(caught.value.tuning.failed) == 4
 
 
@@ -254,11 +252,12 @@ def test_a_specification_may_work_in_place_and_results_may_be_several():
 
     source = """__global__ void split(const float* x, float* whole, float* rest, int n) {
         int i = blockIdx.x * blockDim.x + threadIdx.x;
-        if (i < n) { whole[i] = floorf(x[i]); rest[i] = x[i] - whole[i] $more; }
+        if (i < n) { whole[i] = floorf(x[i]); rest[i] = x[i] - whole[i] {{ more }}; }
     }"""
 
     def generate(more):
-        return Generated(fill(source, more=more), "split", 128, lambda x, *rest: -(-x.size // 128))
+        text = render(source, more=more)
+        return Generated(text, "split", 128, lambda x, *rest: -(-x.size // 128))
 
     x = np.linspace(0, 9, 500, dtype=np.float32)
     inputs = [x, np.zeros_like(x), np.zeros_like(x), np.int32(500)]
@@ -342,7 +341,7 @@ def test_a_rehearsal_finds_the_fault_first(gpu):
     found = tune(scale, {"kind": ["coalesced", "outside"]}, times, arguments(), rehearse=True,
                  checks=[arguments(100)])
     assert [v.state for v in found.variants] == ["ok", "fault"]
-    assert "line 4 of the kernel scale makes an access outside" in found.variants[1].note
+    assert "line 5 of the kernel scale makes an access outside" in found.variants[1].note
 
 
 def test_every_launch_finds_the_arrays_as_they_were_given(monkeypatch):
