@@ -1,5 +1,6 @@
 """The autotuner: on the simulator and, but for what is marked, on a GPU."""
 
+import io
 import json
 import sys
 
@@ -108,6 +109,36 @@ def test_a_search_survives_what_fails(capsys):
     assert "reads 4 bytes at x[1003], right behind its end" in text
     assert "kind=coalesced, block=2048: block (2048, 1, 1): x must be 1 to 1,024" in text
     assert capsys.readouterr().out == ""  # no progress where nobody watches
+
+
+def test_a_kernel_without_end_is_stopped():
+    endless = """__global__ void scale(volatile float* x, float a, int n) {
+        while (x[0] < 1e30f) x[0] = 0;
+    }"""
+    with pytest.raises(TuningFailed, match="does not end: block=64: stopped after 0.1 s"):
+        tune(lambda block: Generated(endless, "scale", block, 1), {"block": [64]}, times,
+             arguments(), rehearse=True, time_limit=0.1)
+
+
+def test_progress_is_for_those_who_watch_and_leaves_nothing(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    def watched(*quiet):
+        with monkeypatch.context() as patch:
+            for name in ("PYTEST_VERSION", "PYTEST_CURRENT_TEST"):
+                patch.delenv(name, raising=False)
+            for name in quiet:
+                patch.setenv(name, "1")
+            patch.setattr(sys, "stdout", Terminal())
+            tune(scale, {"block": [64, 128]}, times, arguments(), remember=False)
+            return sys.stdout.getvalue()
+
+    written = watched()
+    assert "\r2 of 2: block=128" in written
+    assert written.endswith("\r") and written.split("\r")[-2].strip() == ""
+    assert watched("COURSE_QUIET") == "" == watched("PYTEST_VERSION")
 
 
 def test_the_best_kernel_is_there_to_call():

@@ -6,6 +6,7 @@ import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -140,7 +141,9 @@ def tune(
     about = versions(library)
     asked = [part for case in cases
              for part in (*case.args, list(case.expected), *case.expected.values())]
-    kept = Memory(digest(FORMAT, about, *asked, rtol, atol), about, fresh=not remember)
+    recording = bool(key and os.environ.get("COURSE_RECORD_RUNS"))
+    kept = Memory(digest(FORMAT, about, *asked, rtol, atol), about,
+                  fresh=recording or not remember)
     with _Progress(len(combinations)) as progress:
         search = _Search(generate, library, cases, kept, progress, rehearse, time_limit)
         variants, stopped = search.run(combinations, simulated)
@@ -155,8 +158,6 @@ def tune(
 
 def _with_yardsticks(tuning: Tuning, key: str | None) -> Tuning:
     """The same beside what the device can do, and beside recorded runs."""
-    from dataclasses import replace
-
     gpu = not tuning.simulated and not tuning.stopped  # one that has failed measures nothing
     if gpu and (key or tuning.nbytes or tuning.flops):
         limit = ceiling("gpu")
@@ -270,6 +271,7 @@ class _Search:
                  for parameters, generated in zip(combinations, texts)]
         new = [name is not None and self._kept.get(name) is None for name in names]
         if any(new):
+            self._progress(f"compiling {sum(new)} variants")
             compile_ahead([text for text, is_new in zip(texts, new) if is_new], self._library)
         gpu = None
         if any(new) and not simulated:
