@@ -197,7 +197,7 @@ def test_cupy_compiles_as_well():
         tune(scale, {"block": [64]}, times, arguments(), library="cupy")
 
 
-def test_results_are_remembered_until_something_changes(own_folder):
+def test_results_are_remembered_until_something_changes(own_folder, monkeypatch):
     def again(grid=None, spec=times, inputs=None, **options):
         found = tune(scale, grid or {"block": [64]}, spec, inputs or arguments(), **options)
         return found.measured, found.remembered
@@ -209,6 +209,10 @@ def test_results_are_remembered_until_something_changes(own_folder):
     assert again(spec=lambda x, a, n: a * x * np.float32(1 + 1e-6)) == (1, 0)
     assert again(remember=False) == (1, 0)
     assert again() == (0, 1)
+    with monkeypatch.context() as patch:
+        real = search.versions
+        patch.setattr(search, "versions", lambda library: [*real(library), "a newer compiler"])
+        assert again() == (1, 0)
     assert not list(own_folder.glob("new-*"))
     for damage in (lambda text: text[:-20], lambda text: "", lambda text: "[1]",
                    lambda text: text.replace('"ok"', '"no"'), lambda text: '{"variants": {}}'):
@@ -216,7 +220,7 @@ def test_results_are_remembered_until_something_changes(own_folder):
             file.write_text(damage(file.read_text()))
         assert again() == (1, 0)
         assert again() == (0, 1)
-    assert forget() == 3 and again() == (1, 0)
+    assert forget() == 4 and again() == (1, 0)
     tune(scale, {"block": [64]}, times, arguments()).forget()
     assert again() == (1, 0)
 
@@ -404,7 +408,7 @@ def test_a_launch_that_does_not_end_ends_the_search(monkeypatch):
 
 def test_recorded_ranks_stand_beside(monkeypatch, tmp_path, capsys):
     rows = [{"name": f"block={block}", "median": seconds, "low": seconds, "high": seconds,
-             "samples": 21} for block, seconds in ((64, 2e-3), (32, 1e-3))]
+             "samples": 21} for block, seconds in ((128, 3e-3), (64, 2e-3), (32, 1e-3))]
     content = {"machine": "toy", "gpu": "Toy 1", "date": "2026-01-02", "numpy": "2", "cupy": "14",
                "runs": {"99/scale": {"title": "", "device": "gpu", "rows": rows, "ceiling": {
                    "name": "toy", "bandwidth": 1, "bandwidth_one_core": 1, "flops": 1,
@@ -412,7 +416,12 @@ def test_recorded_ranks_stand_beside(monkeypatch, tmp_path, capsys):
     (tmp_path / "toy.json").write_text(json.dumps(content))
     monkeypatch.setattr(timing, "RECORDED", tmp_path)
     found = tune(scale, {"block": [32, 64]}, times, arguments(), key="99/scale")
-    assert "Toy 1, recorded" in repr(found) and "1.00 ms, rank 1" in repr(found)
+    assert "Toy 1, recorded: the best of 3 is block=32 with 1.00 ms." in repr(found)
+    assert "Toy 1, recorded\n" in repr(found) and "1.00 ms, rank 1" in repr(found)
     found.heatmap()
-    assert "time of a launch, recorded on Toy 1 (* least)" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert out.endswith("""time of a launch, recorded on Toy 1 (* least)
+block       32         64        128
+       1.00 ms *  2.00 ms    3.00 ms
+""")
     assert len(plt.gcf().axes) == 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import matplotlib.pyplot as plt
@@ -13,7 +13,7 @@ from ..timing import with_unit
 from .style import FAINT, INK, style
 
 if TYPE_CHECKING:
-    from ..tune import Tuning, Variant
+    from ..tune import Tuning
 
 WORDS = {"generate": "no text", "compile": "compiler", "launch": "no launch", "fault": "fault",
          "endless": "endless", "wrong": "wrong", "untried": "untried"}  # fmt: skip
@@ -25,8 +25,12 @@ class _Map(NamedTuple):
     """One panel: numbers where there are any, words where there are none."""
 
     title: str
+    across: list
+    down: list
     values: np.ndarray
     texts: list[list[str]]
+    others: list[str]
+    """Parameters with several values that are not shown."""
 
 
 def heatmap(tuning: Tuning, x: str | None = None, y: str | None = None) -> None:
@@ -37,7 +41,7 @@ def heatmap(tuning: Tuning, x: str | None = None, y: str | None = None) -> None:
     tuning : Tuning
         What `tune` returned. On a GPU a cell holds the time of a launch, on the simulator the first
         of the counters that it ranks by in which variants differ. Runs recorded on GPUs get maps of
-        their own beside.
+        their own beside, of all variants that were recorded.
     x, y : str, optional
         The parameters across and down; by default the first two that have several values. Of the
         others the best counts.
@@ -56,22 +60,15 @@ def heatmap(tuning: Tuning, x: str | None = None, y: str | None = None) -> None:
     free = [n for n in several if n not in (x, y)]
     y = y if y is not None else (free.pop(0) if len(free) + (x is not None) > 1 else None)
     x = x if x is not None else (free.pop(0) if free else names[0])
-    down = _values(tuning.variants, y) if y else [None]
-    across = _values(tuning.variants, x)
-    rest = [n for n in several if n not in (x, y)]
-    maps = [_own(tuning, x, y, across, down), *_recorded(tuning, x, y, across, down)]
-    _draw(maps, x, y, across, down)
-    over = f"; each cell the best over {', '.join(rest)}" if rest else ""
+    maps = [_own(tuning, x, y), *_recorded(tuning, names, x, y)]
+    _draw(maps, x, y)
     for panel in maps:
+        over = f"; each cell the best over {', '.join(panel.others)}" if panel.others else ""
         print(f"{panel.title}{over} (* least)")
-        print(_text(panel, x, y, across, down))
+        print(_text(panel, x, y))
 
 
-def _values(variants: Sequence[Variant], name: str) -> list:
-    return list(dict.fromkeys(v.parameters[name] for v in variants))
-
-
-def _own(tuning: Tuning, x: str, y: str | None, across: list, down: list) -> _Map:
+def _own(tuning: Tuning, x: str, y: str | None) -> _Map:
     ranked = tuning.ranked
     if tuning.simulated:
         from ..tune.result import ORDER
@@ -79,54 +76,70 @@ def _own(tuning: Tuning, x: str, y: str | None, across: list, down: list) -> _Ma
         costs = np.array([v.cost for v in ranked])
         which = next((k for k in range(costs.shape[1]) if np.ptp(costs[:, k])), 0)
         title = f"{list(ORDER)[which]} of a launch (simulator)"
-        numbers = {v.name: v.cost[which] for v in ranked}
-        return _map(title, tuning.variants, numbers, "{:,}".format, x, y, across, down)
-    numbers = {v.name: v.timing.median for v in ranked}
-    return _map("time of a launch, this machine", tuning.variants, numbers, _seconds, x, y, across,
-                down)
+        cells = [(v.parameters, v.cost[which]) for v in ranked]
+        panel = _map(title, cells, "{:,}".format, x, y, [v.parameters for v in tuning.variants])
+    else:
+        title = "time of a launch, this machine"
+        cells = [(v.parameters, v.timing.median) for v in ranked]
+        panel = _map(title, cells, _seconds, x, y, [v.parameters for v in tuning.variants])
+    for v in tuning.failed:
+        r = panel.down.index(v.parameters[y]) if y else 0
+        c = panel.across.index(v.parameters[x])
+        if panel.texts[r][c] == "-":
+            panel.texts[r][c] = WORDS[v.state]
+    return panel
 
 
-def _recorded(tuning: Tuning, x: str, y: str | None, across: list, down: list) -> list[_Map]:
+def _recorded(tuning: Tuning, names: list[str], x: str, y: str | None) -> list[_Map]:
     maps = []
     for run in tuning.recorded:
-        title = "time of a launch, r" + run.machine[1:].split(",")[0].split(" (")[0]
-        numbers = {row.name: row.median for row in run.rows}
-        panel = _map(title, tuning.variants, numbers, _seconds, x, y, across, down, own=False)
-        if np.isfinite(panel.values).any():
-            maps.append(panel)
+        cells = [(_parameters(row.name), row.median) for row in run.rows]
+        cells = [cell for cell in cells if list(cell[0]) == names]
+        if cells:
+            title = "time of a launch, r" + run.machine[1:].split(" (")[0]
+            maps.append(_map(title, cells, _seconds, x, y, [p for p, _ in cells], ordered=False))
     return maps
+
+
+def _parameters(name: str) -> dict:
+    """What a recorded row's name says: numbers where all of a value is one."""
+    pairs = (pair.partition("=") for pair in name.split(", "))
+    return {key: int(value) if value.isdecimal() else value for key, _, value in pairs}
 
 
 def _seconds(value: float) -> str:
     return with_unit(value, "s")
 
 
-def _map(title: str, variants: Sequence[Variant], numbers: dict, text: object, x: str,
-         y: str | None, across: list, down: list, own: bool = True) -> _Map:
+def _map(title: str, cells: list[tuple[dict, float]], text: Callable, x: str, y: str | None,
+         points: list[dict], ordered: bool = True) -> _Map:
+    """The least number of each cell; `points` has all that there is, in order or not."""
+    def values_of(name: str) -> list:
+        found = list(dict.fromkeys(p[name] for p in points))
+        return found if ordered else sorted(found, key=lambda v: (isinstance(v, str), v))
+
+    across, down = values_of(x), values_of(y) if y else [None]
     values = np.full((len(down), len(across)), np.nan)
     texts = [["-"] * len(across) for _ in down]
-    for r, yv in enumerate(down):
-        for c, xv in enumerate(across):
-            here = [v for v in variants
-                    if v.parameters[x] == xv and (y is None or v.parameters[y] == yv)]
-            there = [numbers[v.name] for v in here if v.name in numbers]
-            if there:
-                values[r, c], texts[r][c] = min(there), text(min(there))
-            elif own and here and here[0].state != "ok":
-                texts[r][c] = WORDS[here[0].state]
-    return _Map(title, values, texts)
+    for parameters, number in cells:
+        r, c = down.index(parameters[y]) if y else 0, across.index(parameters[x])
+        if not values[r, c] <= number:
+            values[r, c], texts[r][c] = number, text(number)
+    others = [name for name in points[0] if name not in (x, y) and len(values_of(name)) > 1]
+    return _Map(title, across, down, values, texts, others)
 
 
-def _draw(maps: list[_Map], x: str, y: str | None, across: list, down: list) -> None:
-    width = max(3.2, 0.9 + CELL[0] * len(across))
-    height = 1.0 + CELL[1] * len(down)
+def _draw(maps: list[_Map], x: str, y: str | None) -> None:
+    widths = [max(3.2, 0.9 + CELL[0] * len(panel.across)) for panel in maps]
+    height = 1.0 + CELL[1] * max(len(panel.down) for panel in maps)
     with style():
-        figure, panels = plt.subplots(1, len(maps), squeeze=False, layout="constrained",
-                                      figsize=(round(width * len(maps), 1), round(height, 1)))
+        figure, panels = plt.subplots(
+            1, len(maps), squeeze=False, layout="constrained", width_ratios=widths,
+            figsize=(round(sum(widths), 1), round(height, 1)))
         for axes, panel in zip(panels[0], maps):
             _draw_one(axes, panel)
-            axes.set_xticks(range(len(across)), [_shown(v) for v in across])
-            axes.set_yticks(range(len(down)), [_shown(v) if y else "" for v in down])
+            axes.set_xticks(range(len(panel.across)), [_shown(v) for v in panel.across])
+            axes.set_yticks(range(len(panel.down)), [_shown(v) if y else "" for v in panel.down])
             axes.set_xlabel(x)
             axes.set_ylabel(y or "")
             axes.set_title(panel.title, fontsize=9)
@@ -164,16 +177,15 @@ def _shown(value: object) -> str:
     return str(value) or "''"
 
 
-def _text(panel: _Map, x: str, y: str | None, across: list, down: list) -> str:
+def _text(panel: _Map, x: str, y: str | None) -> str:
     head = f"{y} \\ {x}" if y else x
-    rows = [[head, *map(_shown, across)]]
-    for value, texts, numbers in zip(down, panel.texts, panel.values):
+    rows = [[head, *(_shown(value) + "  " for value in panel.across)]]
+    for value, texts, numbers in zip(panel.down, panel.texts, panel.values):
         cells = [text + (" *" if number == np.nanmin(panel.values) else "  ")
                  for text, number in zip(texts, numbers)]
         rows.append([_shown(value) if y else "", *cells])
-    rows[0][1:] = [cell + "  " for cell in rows[0][1:]]
     widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = ["  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in
-                                                   zip(row[1:], widths[1:]))]).rstrip()
-             for row in rows]
-    return "\n".join(lines)
+    return "\n".join(
+        "  ".join([row[0].ljust(widths[0]),
+                   *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]).rstrip()
+        for row in rows)

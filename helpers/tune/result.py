@@ -172,7 +172,7 @@ class Tuning:
                  for line in zip(*columns)] if shown else []
         if len(shown) < len(ranked):
             lines.append(f"... and {len(ranked) - len(shown)} more")
-        return "\n".join([*self._heading(), *lines, *self._failures()])
+        return "\n".join([*self._heading(), *lines, *self._best_recorded(), *self._failures()])
 
     def _heading(self) -> list[str]:
         right = len(self.ranked)
@@ -224,7 +224,17 @@ class Tuning:
         ranks = dict(zip(times, _ranks(list(times.values()))))
         cells = [f"{with_unit(times[v.name], 's')}, rank {ranks[v.name]:>{len(str(len(times)))}}"
                  if v.name in times else "-" for v in shown]
-        return [run.machine.removeprefix("Recorded on ").split(" (")[0] + ", recorded", *cells]
+        return [_gpu(run) + ", recorded", *cells]
+
+    def _best_recorded(self) -> list[str]:
+        lines = []
+        for run in self.recorded:
+            best = min(run.rows, key=lambda row: row.median)
+            share = run.ceiling.least(best.nbytes, best.flops) / best.median
+            text = f"{_gpu(run)}, recorded: the best of {len(run.rows)} is {best.name} with"
+            text += f" {with_unit(best.median, 's')}"
+            lines.append(text + (f", {share:.0%} of what it can do." if share else "."))
+        return lines
 
     def _failures(self) -> list[str]:
         groups: dict[tuple[str, str], list[Variant]] = {}
@@ -239,6 +249,10 @@ class Tuning:
         if self.stopped:
             lines.append(textwrap.fill(self.stopped, WIDTH))
         return lines
+
+
+def _gpu(run: Comparison) -> str:
+    return run.machine.removeprefix("Recorded on ").split(" (")[0]
 
 
 def _ranks(costs: Sequence) -> list[int]:
