@@ -373,9 +373,10 @@ def test_a_dead_context_loses_nothing_that_was_measured(gpu, monkeypatch):
 
 
 def test_a_rehearsal_finds_the_fault_first(gpu):
-    found = tune(scale, {"kind": ["coalesced", "outside"]}, times, arguments(), rehearse=True,
-                 checks=[arguments(100)])
-    assert [v.state for v in found.variants] == ["ok", "fault"]
+    found = tune(scale, {"kind": ["coalesced", "outside", "wrong"]}, times, arguments(),
+                 rehearse=True, checks=[arguments(100)])
+    assert [v.state for v in found.variants] == ["ok", "fault", "wrong"]
+    assert found.variants[2].note.endswith("(checks[0])")
     assert "line 5 of the kernel scale makes an access outside" in found.variants[1].note
 
 

@@ -41,9 +41,12 @@ class Case:
     expected: dict[int, np.ndarray]
     rtol: float | None
     atol: float
+    name: str = ""
+    """Of a case that is only checked."""
 
-    def judge(self, arrays: dict[int, np.ndarray], which: str) -> None:
+    def judge(self, arrays: dict[int, np.ndarray]) -> None:
         """Refuse a result that is not the expected one."""
+        which = f" ({self.name})" if self.name else ""
         for place, wanted in self.expected.items():
             if text := difference(arrays[place], wanted, self.rtol, self.atol):
                 raise Refused("wrong", f"{text}{which}")
@@ -99,7 +102,7 @@ def in_simulator(generated: Generated, library: str, cases: Sequence[Case],
     from ..simulator import engine
 
     kernel = as_inspected(generated, library)
-    for number, case in enumerate(cases, 1):
+    for case in cases:
         grid, block = _shape(generated, case.args)
         try:
             report = inspect(kernel, grid, block, case.args, generated.shared,
@@ -116,7 +119,7 @@ def in_simulator(generated: Generated, library: str, cases: Sequence[Case],
             raise Refused("fault", str(explained(report.fault, generated.name)).rstrip("."))
         places = [place for place, arg in enumerate(case.args) if isinstance(arg, np.ndarray)]
         arrays = dict(zip(places, report.arrays.values()))
-        case.judge(arrays, _which(number, cases))
+        case.judge(arrays)
     return report.counts.as_dict()
 
 
@@ -126,11 +129,6 @@ def as_inspected(generated: Generated, library: str) -> SimpleNamespace:
         code=inspected_source(generated, library), name=generated.name,
         options=tuple(generated.options), backend="nvcc" if library == "pycuda" else "nvrtc",
         max_dynamic_shared_size_bytes=generated.shared)
-
-
-def _which(number: int, cases: Sequence[Case]) -> str:
-    """Which case it was, for the end of a sentence; the last one is the inputs themselves."""
-    return "" if number == len(cases) else f" (checks[{number - 1}])"
 
 
 class Gpu:
@@ -174,7 +172,7 @@ class Gpu:
                 self._wait(tuned)
                 arrays = {place: args[place].get(out=self._host[place] if last else None)
                           for place in case.expected}
-            case.judge(arrays, _which(number + 1, self._cases))
+            case.judge(arrays)
 
     @contextmanager
     def _watched(self, tuned: Tuned) -> Iterator[None]:

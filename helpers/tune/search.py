@@ -222,7 +222,7 @@ def _cases(spec: Callable, inputs: Sequence, checks: Sequence[Sequence],
                 raise ValueError(f"the specification returned an array of shape {wanted.shape} for"
                                  f" {name}; argument {place} has {args[place].shape}.")
             expected[place] = wanted
-        cases.append(Case(args, expected, rtol, atol))
+        cases.append(Case(args, expected, rtol, atol, "" if name == "inputs" else name))
     return cases
 
 
