@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 import statistics
@@ -10,10 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..generate import c_type, explain, literal, literals
+from ..generate import C_TYPES, c_type, explain, literal, literals
+from ..timing import _is_simulator as is_simulator
 from .kernel import COMMENT, counted, explained, rehearse, wrong_declaration
 from .task import Case, Mistake, Outcome, Refusal, Task, a, is_stub
 
+LOOP = re.compile(r"\b(?:for|while|do|goto)\b")
+MEMORY = 200  # sources whose results are remembered
 STATES = ("does not compile", "does not run", "wrong")
 DOUBLE = re.compile(r"(?<![\w.])(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?(?![\w.])")
 
@@ -43,17 +47,43 @@ def build(source: object, name: str, parameters: str) -> object:
         raise Refusal(f"PyCUDA does not find the kernel {name} in the source ({error}).") from None
 
 
-def run(kernel: object, grid: tuple, block: tuple, args: tuple) -> None:
-    """Rehearse the kernel, launch it and wait; what is wrong with it is a Refusal."""
+def run(kernel: object, source: str, grid: tuple, block: tuple, args: tuple) -> None:
+    """Rehearse the kernel, launch it and wait; what is wrong with it is a Refusal.
+
+    In the simulator a launch finds all faults but a loop without end: without a loop there is no
+    need for a rehearsal, which compiles the source again.
+    """
+    import cupy
     import pycuda.driver as drv
 
     try:
-        rehearse(kernel, grid, block, args)
+        if not is_simulator(cupy) or LOOP.search(source):
+            rehearse(kernel, grid, block, args)
         grid, block = ((*size, *(1,) * (3 - len(size))) for size in (grid, block))
         kernel(*args, block=block, grid=grid)
         drv.Context.synchronize()
     except Exception as error:
         raise explained(error, "") from error
+
+
+def remembered(run_source: Callable) -> Callable:
+    """Run the same source for the same case once: known mistakes are tried at every failure."""
+    known: dict[tuple, Outcome] = {}
+
+    @functools.wraps(run_source)
+    def read(source: object, case: Case) -> np.ndarray:
+        if not isinstance(source, str):
+            return run_source(source, case)
+        key = source, repr([getattr(part, "shape", part) for part in case])
+        if key not in known:
+            if len(known) >= MEMORY:
+                known.clear()
+            known[key] = Outcome.of(run_source, (source, case))
+        if known[key].error is not None:
+            raise known[key].error
+        return known[key].value
+
+    return read
 
 
 def on_device(x: np.ndarray) -> object:
@@ -89,12 +119,13 @@ def _polynomial(coefficients: list[float]) -> np.ndarray:
                       POINTS.astype(np.float64)).astype(np.float32)
 
 
+@remembered
 def _run_polynomial(source: object, case: Case) -> np.ndarray:
     kernel = build(source, "polynomial", "const float* x, float* y, int n")
     no_double(source)
     n = POINTS.size
     x, y = on_device(POINTS), blank((n,), np.float32)
-    run(kernel, (-(-n // 128),), (128,), (x, y, np.int32(n)))
+    run(kernel, source, (-(-n // 128),), (128,), (x, y, np.int32(n)))
     return y.get()
 
 
@@ -137,7 +168,7 @@ def _as_it_comes(coefficients: list[float]) -> str:
 
 polynomial = Task(
     "polynomial", _polynomial,
-    lambda: [([0.5, -1.25, 3.0],), ([1 / 3, 0, -1e-7, 16777217, 0.1],), ([-2],),
+    lambda: [([1 / 3, 0, -1.25, 2.0],), ([2e-7, -1e-7, 3e-8],), ([-2],),
              ([1.0, float("nan"), 2.0],), ([float("inf")],), ([1e300, 0.5],), ([],)],
     read=_run_polynomial,
     mistakes=[
@@ -180,14 +211,17 @@ def _axpy(dtype: str, a: float) -> np.ndarray:
     return (y + kind.type(a) * x).astype(kind)
 
 
+@remembered
 def _run_axpy(source: object, case: Case) -> np.ndarray:
     dtype = np.dtype(case[0])
+    if dtype.name not in C_TYPES:  # an error is expected, not a source
+        return source
     name = c_type(dtype)
     kernel = build(source, "axpy", f"const {name}* x, {name}* y, int n")
     if dtype == np.float32:
         no_double(source)
     x, y = map(on_device, _axpy_arrays(dtype))
-    run(kernel, (3,), (128,), (x, y, np.int32(x.size)))
+    run(kernel, source, (3,), (128,), (x, y, np.int32(x.size)))
     return y.get()
 
 
@@ -262,11 +296,12 @@ def _stencil_arguments(image: np.ndarray) -> tuple:
     return (-(-columns // 32), -(-rows // 8)), (32, 8), args
 
 
+@remembered
 def _run_stencil(source: object, case: Case) -> np.ndarray:
     kernel = build(source, "stencil", STENCIL)
     no_double(source)
     grid, block, args = _stencil_arguments(_image())
-    run(kernel, grid, block, args)
+    run(kernel, source, grid, block, args)
     return args[1].get()
 
 
@@ -286,8 +321,9 @@ def _no_load_for_zeros(answer: Callable, cases: Sequence[Case],
 def _weights() -> list[Case]:
     rng = np.random.default_rng(94)
     cross = np.array([[0, 0.25, 0], [0.125, -1, 0.375], [0, 0.5, 0]], np.float32)
-    return [(cross,), (rng.standard_normal((5, 3)).astype(np.float32),),
-            (np.array([[0.5, 0, -1 / 3, 0, 2, 0, 1e-3]], np.float32),)]
+    tall = rng.standard_normal((5, 3)).astype(np.float32)
+    tall[1:4, 1] = 0
+    return [(cross,), (tall,)]
 
 
 def _sum_of(weights: np.ndarray, place: Callable, guard: str) -> str:
@@ -517,11 +553,12 @@ def _dense_arguments(weight: np.ndarray, n: int = 150) -> tuple:
     return (-(-n // 64),), (64,), args
 
 
+@remembered
 def _run_dense(source: object, case: Case) -> np.ndarray:
     kernel = build(source, "dense", DENSE)
     no_double(source)
     grid, block, args = _dense_arguments(case[0])
-    run(kernel, grid, block, args)
+    run(kernel, source, grid, block, args)
     return args[1].get()
 
 

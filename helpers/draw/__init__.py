@@ -5,6 +5,7 @@ from .charts import bars, levels, roof
 from .contraction import einsum
 from .device import cost, launches
 from .digits import attention, digits
+from .driver import driver
 from .gpu import latency, occupancy, threads, warps, waves
 from .heatmap import heatmap
 from .indexing import indexing
@@ -19,6 +20,7 @@ __all__ = [
     "broadcast",
     "cost",
     "digits",
+    "driver",
     "einsum",
     "formats",
     "heatmap",
