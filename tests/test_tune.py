@@ -344,6 +344,8 @@ def test_on_a_gpu_finals_in_turns_decide(gpu, monkeypatch, tmp_path):
     assert "49%" in repr(found) and "B/s" in repr(found)
     row = json.loads((tmp_path / "toy.json").read_text())["runs"]["99/scale"]["rows"][0]
     assert row["name"] == "block=32" and row["nbytes"] == 500
+    again = tune(scale, {"block": [32, 128, 256]}, times, arguments(), nbytes=500, key="99/scale")
+    assert again.measured == 3, "a recording must not be of what was measured before"
     gpu.seconds = lambda block, sample: {32: 1.0 + sample % 3, 128: 1.5 + sample % 3, 256: 9}[block]
     noisy = tune(scale, {"block": [32, 128, 256]}, times, arguments(), remember=False)
     assert "1 of the others is as fast as the best" in repr(noisy)
@@ -416,6 +418,24 @@ def test_a_launch_that_does_not_end_ends_the_search(monkeypatch):
     with pytest.raises(TuningFailed, match="had not ended after 0.05 s") as caught:
         tune(scale, {"block": [64]}, times, arguments(), time_limit=0.05)
     assert caught.value.tuning.stopped
+
+
+def test_a_cell_of_the_map_is_the_best_of_its_variants(gpu, capsys):
+    def generate(block, kind, each):
+        return scale(block=32 * block + each)
+
+    gpu.seconds = lambda block, sample: {33: 3, 34: 2, 65: 4, 66: 5}[block]
+    grid = {"block": [1, 2], "kind": ["a"], "each": [1, 2]}
+    tuning = tune(generate, grid, times, arguments())
+    capsys.readouterr()
+    tuning.heatmap("block", "kind")
+    assert capsys.readouterr().out == """\
+time of a launch, this machine; each cell the best over each (* least)
+kind \\ block       1         2
+a             2.00 s *  4.00 s
+"""
+    tuning.heatmap()
+    assert "block \\ each       1         2" in capsys.readouterr().out
 
 
 def test_recorded_ranks_stand_beside(monkeypatch, tmp_path, capsys):
