@@ -47,7 +47,7 @@ def test_stencils(radius, steps, shape):
     for name, weights in ("across", across), ("down", down):
         drv.memcpy_htod(module.get_global(name)[0], weights)
     general, y = module.get_function("stencil"), np.full_like(x, np.nan)
-    grid = (-(-shape[1] // 32), -(-shape[0] // 8))
+    grid = (-(-shape[1] // 128), -(-shape[0] // 8))
     general(drv.In(x), drv.Out(y), *sizes, np.int32(radius), block=(32, 8, 1), grid=grid)
     assert np.allclose(y, crossed(x, across, down), rtol=0, atol=1e-4)
 

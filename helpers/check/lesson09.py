@@ -6,6 +6,7 @@ import functools
 import itertools
 import re
 import statistics
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -37,7 +38,9 @@ def build(source: object, name: str, parameters: str) -> object:
     if sentence := wrong_declaration(source, name, parameters, extern_c=False):
         raise Refusal(sentence)
     try:
-        return SourceModule(source).get_function(name)
+        with warnings.catch_warnings():  # nvcc's remarks, on unused variables for instance
+            warnings.simplefilter("ignore", UserWarning)
+            return SourceModule(source).get_function(name)
     except drv.CompileError as error:
         first, *lines = explain(error, source).split("\n")
         line = next((text[1:].strip() for text in lines if text.startswith(">")), "")
@@ -102,8 +105,8 @@ def blank(shape: tuple[int, ...], dtype: object) -> object:
 def no_double(source: str) -> None:
     """Refuse a literal like 0.1 in source for float32: it is a double, and so is what it meets."""
     if found := DOUBLE.search(COMMENT.sub(" ", source)):
-        raise Refusal(f"{found[0]} in the source is a double, and so is all arithmetic with it;"
-                      f" {literal(float(found[0]))} is a float.", kind="double")
+        raise Refusal(f"{found[0]} in the source is a double, and arithmetic with it is done in"
+                      f" double; {found[0]}f is a float.", kind="double")
 
 
 # 1. A polynomial with its coefficients
