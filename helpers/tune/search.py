@@ -118,10 +118,12 @@ def tune(
     -----
     *On a GPU* a launch is timed between two events, with the arrays as they were given and with
     other data in the caches. Each variant is measured seven times after its check. Then the
-    fastest (six at most, within 15 percent) are measured in turns, 21 times each, and the medians
-    of these decide: a clock that changes meanwhile changes all of them. A kernel that touches
-    memory that is not its own ends the CUDA context, and with it the search; what was measured is
-    on disk, and the next search (in a new process) goes on behind that variant.
+    fastest (six at a time, within 15 percent) are measured in turns, 21 times each, and the medians
+    of these decide: a clock that changes meanwhile changes all of them. Where one that was not
+    among them now has the least median, it and its like are measured so as well. A launch of less
+    than some 10 us shows mostly what a launch costs. A kernel that touches memory that is not its
+    own ends the CUDA context, and with it the search; what was measured is on disk, and the next
+    search (in a new process) goes on behind that variant.
 
     *On the simulator* there are no times to compare: variants are ranked by the counters of one
     launch, by the first of these in which they differ: sectors of global memory, wavefronts of
@@ -269,7 +271,7 @@ class _Search:
                         generated.shared, self._shapes(generated))
                  if isinstance(generated, Generated) else None
                  for parameters, generated in zip(combinations, texts)]
-        new = [name is not None and self._kept.get(name) is None for name in names]
+        new = [name is not None and not self._is_known(name) for name in names]
         if any(new):
             self._progress(f"compiling {sum(new)} variants")
             compile_ahead([text for text, is_new in zip(texts, new) if is_new], self._library)
@@ -290,7 +292,7 @@ class _Search:
                 try:
                     entry, tuned[k] = self._try(generated, gpu)
                 except Refused as why:
-                    entry = {"state": why.state, "note": str(why)}
+                    entry = {"state": why.state, "note": str(why), "limit": self._time_limit}
                     if why.fatal:
                         stopped = _last_words(label(parameters))
                 self._kept.put(name, entry)
@@ -302,6 +304,13 @@ class _Search:
                 stopped = _last_words("one of the fastest") if why.fatal else ""
         return [_variant(parameters, entry, generated) for parameters, entry, generated
                 in zip(combinations, found, texts)], stopped
+
+    def _is_known(self, name: str) -> bool:
+        """Whether nothing new would come of trying it: a launch may have more time now."""
+        entry = self._kept.get(name)
+        if entry is None:
+            return False
+        return entry["state"] != "endless" or entry.get("limit", 0) >= self._time_limit
 
     def _text(self, parameters: dict) -> Generated | Refused:
         try:
@@ -334,21 +343,29 @@ class _Search:
         return {"state": "ok", **summary(gpu.samples(tuned))}, tuned
 
     def _finals(self, gpu: Gpu, found: list[dict], texts: list, names: list, tuned: dict) -> None:
-        """Measure the fastest in turns, remembered ones too; these figures replace the first."""
-        right = sorted((k for k, entry in enumerate(found) if entry["state"] == "ok"),
-                       key=lambda k: found[k]["median"])
-        if len(right) < 2:
-            return
-        limit = CLOSE * found[right[0]]["median"]
-        close = [k for k in right[:FINALISTS] if found[k]["median"] <= limit]
-        for k in close:
-            tuned.setdefault(k, None)
-            tuned[k] = tuned[k] or compiled(texts[k], self._library)
-        samples = gpu.finals([tuned[k] for k in close], self._progress)
-        for k, taken in zip(close, samples):
-            entry = {"state": "ok", **summary(taken)}
-            self._kept.put(names[k], entry)
-            found[k] = {**entry, "remembered": found[k].get("remembered", False)}
+        """Measure the fastest in turns until the best of all has been among them.
+
+        Remembered ones, too; these figures replace the first, of which noise may have had a share.
+        """
+        right = [k for k, entry in enumerate(found) if entry["state"] == "ok"]
+        measured: set[int] = set()
+        while len(right) > 1:
+            right.sort(key=lambda k: found[k]["median"])
+            if right[0] in measured:
+                return
+            limit = CLOSE * found[right[0]]["median"]
+            close = [k for k in right if k not in measured and found[k]["median"] <= limit]
+            close = close[:FINALISTS]
+            close += [k for k in right if k in measured][:1]  # the best so far, to compare with
+            for k in close:
+                if k not in tuned:
+                    tuned[k] = compiled(texts[k], self._library)
+            samples = gpu.finals([tuned[k] for k in close], self._progress)
+            for k, taken in zip(close, samples):
+                entry = {"state": "ok", **summary(taken)}
+                self._kept.put(names[k], entry)
+                found[k] = {**entry, "remembered": found[k].get("remembered", False)}
+            measured.update(close)
 
 
 def _last_words(who: str) -> str:
