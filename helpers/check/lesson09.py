@@ -479,7 +479,16 @@ def _read_tuning(value: object, case: Case) -> tuple:
     if strange := [(v, r) for v, r in report.items() if isinstance(r, str) and r not in STATES]:
         raise Refusal(f"report[{strange[0][0]!r}] is {strange[0][1]!r}; the states are"
                       f" {', '.join(map(repr, STATES))}.")
-    return best, *(report[variant] for variant in case[0])
+    got = best, *(report[variant] for variant in case[0])
+    try:
+        wanted = _autotune(*case)
+    except ValueError:
+        return got  # an error is expected
+    names = ["best", *(f"report[{variant!r}]" for variant in case[0])]
+    for name, one, other in [*zip(names, wanted, got)][1:] + [(names[0], wanted[0], got[0])]:
+        if one != other:
+            raise Refusal(f"{name} is {other!r}; it should be {one!r}.")
+    return got
 
 
 def _variation(check: bool = True, pick: Callable = min, middle: Callable = statistics.median,
