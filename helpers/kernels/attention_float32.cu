@@ -21,6 +21,9 @@
 #ifndef LANES
 #define LANES 1
 #endif
+#ifndef UNROLL
+#define UNROLL 2
+#endif
 constexpr int AHEAD = UNROLL;
 #ifndef BLOCKS
 #define BLOCKS 2
@@ -130,9 +133,11 @@ attention(const float* q, const float* k, const float* v, float* out, int n, flo
             float4 b[WIDE];
 #pragma unroll
             for (int j = 0; j < WIDE; j++) b[j] = four(keys[(8 * j + column) * PITCH + d]);
+#if ORDER < 2
 #pragma unroll
             for (int i = 0; i < TALL; i++) {
                 float4 a = four(queries[(row + 4 * i) * PITCH + d]);
+#if ORDER == 0
 #pragma unroll
                 for (int j = 0; j < WIDE; j++) {
                     score[i][j] += a.x * b[j].x;
@@ -140,7 +145,24 @@ attention(const float* q, const float* k, const float* v, float* out, int n, flo
                     score[i][j] += a.z * b[j].z;
                     score[i][j] += a.w * b[j].w;
                 }
+#else
+#pragma unroll
+                for (int j = 0; j < WIDE; j++) score[i][j] += a.x * b[j].x;
+#pragma unroll
+                for (int j = 0; j < WIDE; j++) score[i][j] += a.y * b[j].y;
+#pragma unroll
+                for (int j = 0; j < WIDE; j++) score[i][j] += a.z * b[j].z;
+#pragma unroll
+                for (int j = 0; j < WIDE; j++) score[i][j] += a.w * b[j].w;
+#endif
             }
+#else
+            float4 a[TALL];
+#pragma unroll
+            for (int i = 0; i < TALL; i++) a[i] = four(queries[(row + 4 * i) * PITCH + d]);
+#define STEP(m) _Pragma("unroll") for (int i = 0; i < TALL; i++) _Pragma("unroll") for (int j = 0; j < WIDE; j++) { int jj = ORDER == 3 && i % 2 ? WIDE - 1 - j : j; score[i][jj] += a[i].m * b[jj].m; }
+            STEP(x) STEP(y) STEP(z) STEP(w)
+#endif
         }
 
 // == softmax
@@ -182,9 +204,11 @@ attention(const float* q, const float* k, const float* v, float* out, int n, flo
 #pragma unroll
                 for (int c = 0; c < HEAD / 32; c++)
                     four(b[step][4 * c]) = four(values[(j + step) * HEAD + 32 * c + 4 * column]);
+#if ORDER < 2
 #pragma unroll
             for (int i = 0; i < TALL; i++) {
                 float4 a = four(weights[(row + 4 * i) * WEIGHTS + j]);
+#if ORDER == 0
 #pragma unroll
                 for (int c = 0; c < HEAD / 8; c++) {
                     result[i][c] += a.x * b[0][c];
@@ -192,7 +216,24 @@ attention(const float* q, const float* k, const float* v, float* out, int n, flo
                     result[i][c] += a.z * b[2][c];
                     result[i][c] += a.w * b[3][c];
                 }
+#else
+#pragma unroll
+                for (int c = 0; c < HEAD / 8; c++) result[i][c] += a.x * b[0][c];
+#pragma unroll
+                for (int c = 0; c < HEAD / 8; c++) result[i][c] += a.y * b[1][c];
+#pragma unroll
+                for (int c = 0; c < HEAD / 8; c++) result[i][c] += a.z * b[2][c];
+#pragma unroll
+                for (int c = 0; c < HEAD / 8; c++) result[i][c] += a.w * b[3][c];
+#endif
             }
+#else
+            float4 a[TALL];
+#pragma unroll
+            for (int i = 0; i < TALL; i++) a[i] = four(weights[(row + 4 * i) * WEIGHTS + j]);
+#define STEPV(m, s) _Pragma("unroll") for (int i = 0; i < TALL; i++) _Pragma("unroll") for (int c = 0; c < HEAD / 8; c++) { int cc = ORDER == 3 && i % 2 ? HEAD / 8 - 1 - c : c; result[i][cc] += a[i].m * b[s][cc]; }
+            STEPV(x, 0) STEPV(y, 1) STEPV(z, 2) STEPV(w, 3)
+#endif
         }
     }
 
