@@ -96,12 +96,13 @@ def attention(q: Array, k: Array, v: Array, causal: bool = False,
     _check(cupy, {"q": q, "k": k, "v": v})
     batch, heads, n, head = q.shape
     out = cupy.empty_like(q)
+    factor = 1 / math.sqrt(head) if scale is None else scale
     if out.size:
         with q.device:
             launch, tile = _kernel(q.dtype.name, head, q.device.id)
             launch((-(-n // tile.rows), heads, batch), (tile.threads,),
-                   (q, k, v, out, cupy.int32(n), cupy.float32(scale or 1 / math.sqrt(head)),
-                    cupy.int32(causal)), shared_mem=tile.shared)
+                   (q, k, v, out, cupy.int32(n), cupy.float32(factor), cupy.int32(causal)),
+                   shared_mem=tile.shared)
     return out
 
 

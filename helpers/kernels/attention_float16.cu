@@ -18,6 +18,7 @@
 #ifndef BLOCKS
 #define BLOCKS 2
 #endif
+#define THREADS (32 * WARPS)
 #define ROWS (WARPS * 16 * TALL)
 #define PITCH (HEAD + 8)  // float16s between rows of a tile: 8 neighbours begin in different banks
 #define NOTHING (-3.4e38f)
@@ -47,13 +48,14 @@ __device__ void arrived() {
 
 template <int COUNT>
 __device__ void bring_rows(half* tile, const half* array, int first, int n) {
+    const int AT_ONCE = THREADS / (HEAD / 8);
+    static_assert(COUNT % AT_ONCE == 0, "the threads copy whole rows, as many each time");
+    int row = threadIdx.x / (HEAD / 8), column = threadIdx.x % (HEAD / 8) * 8;
+    tile += row * PITCH + column;
+    array += (long long)(first + row) * HEAD + column;
 #pragma unroll
-    for (int t = threadIdx.x; t < COUNT * HEAD / 8; t += 32 * WARPS) {
-        int row = t / (HEAD / 8), column = t % (HEAD / 8) * 8;
-        bool there = first + row < n;
-        bring(tile + row * PITCH + column,
-              array + (long long)(there ? first + row : 0) * HEAD + column, there);
-    }
+    for (int i = 0; i < COUNT; i += AT_ONCE)
+        bring(tile + i * PITCH, array + i * HEAD, first + row + i < n);
 }
 
 // == fragments

@@ -22,6 +22,7 @@
 #ifndef MODE
 #define MODE 0
 #endif
+#define THREADS (32 * WARPS)
 #define ROWS (WARPS * 16 * TALL)
 #define PITCH (HEAD + 16)   // floats between rows of a tile, such that 8 neighbouring lanes read
 #define VALUES (HEAD + 4)   // their 16 bytes from different banks
@@ -45,13 +46,14 @@ __device__ void arrived() {
 
 template <int COUNT, int APART>
 __device__ void bring_rows(float* tile, const float* array, int first, int n) {
+    const int AT_ONCE = THREADS / (HEAD / 4);
+    static_assert(COUNT % AT_ONCE == 0, "the threads copy whole rows, as many each time");
+    int row = threadIdx.x / (HEAD / 4), column = threadIdx.x % (HEAD / 4) * 4;
+    tile += row * APART + column;
+    array += (long long)(first + row) * HEAD + column;
 #pragma unroll
-    for (int t = threadIdx.x; t < COUNT * HEAD / 4; t += 32 * WARPS) {
-        int row = t / (HEAD / 4), column = t % (HEAD / 4) * 4;
-        bool there = first + row < n;
-        bring(tile + row * APART + column,
-              array + (long long)(there ? first + row : 0) * HEAD + column, there);
-    }
+    for (int i = 0; i < COUNT; i += AT_ONCE)
+        bring(tile + i * APART, array + i * HEAD, first + row + i < n);
 }
 
 // == three products
@@ -71,6 +73,9 @@ struct Split {
 #elif MODE == 3
         big = (__float_as_uint(x) + 0x1000) & 0xffffe000;
         small = __float_as_uint(x - __uint_as_float(big)) + 0x1000;
+#elif MODE == 4
+        big = (__float_as_uint(x) + 0x1000) & 0xffffe000;
+        small = __float_as_uint(x - __uint_as_float(big));
 #endif
     }
 };
@@ -161,6 +166,7 @@ attention(const float* q, const float* k, const float* v, float* out, int n, flo
         }
 
 // == softmax
+        float shrink[TALL][2];
         if (first + KEYS > (causal ? begin + 1 : n)) {  // some keys are not to be seen
 #pragma unroll
             for (int i = 0; i < TALL; i++)
@@ -182,9 +188,10 @@ attention(const float* q, const float* k, const float* v, float* out, int n, flo
                     now = fmaxf(now, fmaxf(score[i][j][2 * half], score[i][j][2 * half + 1]));
                 now = fmaxf(now, __shfl_xor_sync(0xffffffff, now, 1));
                 now = fmaxf(now, __shfl_xor_sync(0xffffffff, now, 2));
-                float shrink = exp2f((top[i][half] - now) * per_two), shift = now * per_two;
+                shrink[i][half] = exp2f((top[i][half] - now) * per_two);
+                float shift = now * per_two;
                 top[i][half] = now;
-                sum[i][half] *= shrink;
+                sum[i][half] *= shrink[i][half];
 #pragma unroll
                 for (int j = 0; j < KEYS / 8; j++)
 #pragma unroll
@@ -192,11 +199,13 @@ attention(const float* q, const float* k, const float* v, float* out, int n, flo
                         score[i][j][e] = exp2f(score[i][j][e] * per_two - shift);
                         sum[i][half] += score[i][j][e];
                     }
+#if ACC == 0
 #pragma unroll
                 for (int x = 0; x < HEAD / 8; x++) {
-                    result[i][x][2 * half] *= shrink;
-                    result[i][x][2 * half + 1] *= shrink;
+                    result[i][x][2 * half] *= shrink[i][half];
+                    result[i][x][2 * half + 1] *= shrink[i][half];
                 }
+#endif
             }
         arrived();
         if (first + KEYS < end) bring_rows<KEYS, PITCH>(keys, k, first + KEYS, n);
@@ -205,6 +214,7 @@ attention(const float* q, const float* k, const float* v, float* out, int n, flo
         // The same freedom once more: the sum over 8 keys takes them as the scores stand in the
         // registers, 2 c and 2 c + 1 for c and c + 4. And lane r loads the columns 4 r to 4 r + 3
         // of 32, which are column r of four products.
+#if ACC == 0
 #pragma unroll
         for (int j = 0; j < KEYS / 8; j++) {
             Split a[TALL][4];
@@ -237,6 +247,97 @@ attention(const float* q, const float* k, const float* v, float* out, int n, flo
 #endif
             }
         }
+#elif ACC == 1
+#pragma unroll
+        for (int x = 0; x < HEAD / 32; x++) {
+            float part[TALL][4][4] = {};
+#pragma unroll
+            for (int j = 0; j < KEYS / 8; j++) {
+                Split a[TALL][4];
+#pragma unroll
+                for (int i = 0; i < TALL; i++) {
+                    a[i][0] = score[i][j][0], a[i][1] = score[i][j][2];
+                    a[i][2] = score[i][j][1], a[i][3] = score[i][j][3];
+                }
+                const float* value = values + (8 * j + 2 * c) * VALUES + 32 * x + 4 * r;
+                float even[4], odd[4];
+                four(even[0]) = four(value[0]);
+                four(odd[0]) = four(value[VALUES]);
+#pragma unroll
+                for (int y = 0; y < 4; y++) {
+                    Split b0 = even[y], b1 = odd[y];
+#pragma unroll
+                    for (int i = 0; i < TALL; i++) multiply(part[i][y], a[i], b0, b1);
+                }
+            }
+#pragma unroll
+            for (int i = 0; i < TALL; i++)
+#pragma unroll
+                for (int y = 0; y < 4; y++)
+#pragma unroll
+                    for (int e = 0; e < 4; e++) result[i][4 * x + y][e] = result[i][4 * x + y][e] * shrink[i][e / 2] + part[i][y][e];
+        }
+#elif ACC == 2
+        {
+            float part[TALL][HEAD / 8][4] = {};
+#pragma unroll
+            for (int j = 0; j < KEYS / 8; j++) {
+                Split a[TALL][4];
+#pragma unroll
+                for (int i = 0; i < TALL; i++) {
+                    a[i][0] = score[i][j][0], a[i][1] = score[i][j][2];
+                    a[i][2] = score[i][j][1], a[i][3] = score[i][j][3];
+                }
+#pragma unroll
+                for (int x = 0; x < HEAD / 32; x++) {
+                const float* value = values + (8 * j + 2 * c) * VALUES + 32 * x + 4 * r;
+                float even[4], odd[4];
+                four(even[0]) = four(value[0]);
+                four(odd[0]) = four(value[VALUES]);
+#pragma unroll
+                for (int y = 0; y < 4; y++) {
+                    Split b0 = even[y], b1 = odd[y];
+#pragma unroll
+                    for (int i = 0; i < TALL; i++) multiply(part[i][4 * x + y], a[i], b0, b1);
+                }
+                }
+            }
+#pragma unroll
+            for (int i = 0; i < TALL; i++)
+#pragma unroll
+                for (int y = 0; y < HEAD / 8; y++)
+#pragma unroll
+                    for (int e = 0; e < 4; e++) result[i][y][e] = result[i][y][e] * shrink[i][e / 2] + part[i][y][e];
+        }
+#elif ACC == 3
+        // a warp's first row tiles one after the other
+#pragma unroll
+        for (int i = 0; i < TALL; i++) {
+            float part[HEAD / 8][4] = {};
+#pragma unroll
+            for (int j = 0; j < KEYS / 8; j++) {
+                Split a[4];
+                a[0] = score[i][j][0], a[1] = score[i][j][2];
+                a[2] = score[i][j][1], a[3] = score[i][j][3];
+#pragma unroll
+                for (int x = 0; x < HEAD / 32; x++) {
+                const float* value = values + (8 * j + 2 * c) * VALUES + 32 * x + 4 * r;
+                float even[4], odd[4];
+                four(even[0]) = four(value[0]);
+                four(odd[0]) = four(value[VALUES]);
+#pragma unroll
+                for (int y = 0; y < 4; y++) {
+                    Split b0 = even[y], b1 = odd[y];
+                    multiply(part[4 * x + y], a, b0, b1);
+                }
+                }
+            }
+#pragma unroll
+                for (int y = 0; y < HEAD / 8; y++)
+#pragma unroll
+                    for (int e = 0; e < 4; e++) result[i][y][e] = result[i][y][e] * shrink[i][e / 2] + part[y][e];
+        }
+#endif
     }
 
 // == store
