@@ -1,10 +1,11 @@
 // out = softmax(scale * Q K^T) V for each head, float32, without ever storing the n x n scores
 // (FlashAttention, arXiv 2205.14135 and 2307.08691; online softmax, arXiv 1805.02867).
-// q, k, v, out: (batch, heads, n, HEAD), contiguous, beginning at multiples of 16 bytes; any n.
+// q, out: (batch, heads, m, HEAD), k, v: (batch, heads, n, HEAD), contiguous, beginning at
+// multiples of 16 bytes; any m and n. With `causal` query i sees the keys 0 to i.
 // A block has ROWS queries and passes over the keys and values in tiles of KEYS. A warp has 4 TALL
 // of the rows, its lanes stand 4 x 8 over them and over the tile, and a lane keeps in registers
 // TALL x WIDE scores and TALL x HEAD / 8 numbers of the result.
-// Launch: grid ((n + ROWS - 1) / ROWS, heads, batch), block 32 * WARPS, dynamic shared memory of
+// Launch: grid ((m + ROWS - 1) / ROWS, heads, batch), block 32 * WARPS, dynamic shared memory of
 // 4 * ((ROWS + KEYS) * PITCH + KEYS * HEAD + ROWS * WEIGHTS) bytes.
 
 #ifndef HEAD      // helpers/attention.py gives all four
@@ -73,15 +74,15 @@ __device__ float total(float x) {
 
 // == attention
 extern "C" __global__ void __launch_bounds__(THREADS)
-attention(const float* q, const float* k, const float* v, float* out, int n, float scale,
-          int causal) {
+attention(const float* q, const float* k, const float* v, float* out, int m, int n,
+          float scale, int causal) {
     extern __shared__ __align__(16) float queries[];
     float* keys = queries + ROWS * PITCH;
     float* values = keys + KEYS * PITCH;
     float* weights = values + KEYS * HEAD;
 
-    long long head = (blockIdx.z * gridDim.y + blockIdx.y) * (long long)n * HEAD;
-    q += head, k += head, v += head, out += head;
+    long long head = blockIdx.z * gridDim.y + blockIdx.y;
+    q += head * m * HEAD, k += head * n * HEAD, v += head * n * HEAD, out += head * m * HEAD;
     int block = causal ? gridDim.x - 1 - blockIdx.x : blockIdx.x;  // the longest work first
     int begin = block * ROWS, end = causal ? min(n, begin + ROWS) : n;  // of the keys to look at
     int column = lane_column(), row = threadIdx.x / 32 * 4 * TALL + lane_row();  // and every fourth
@@ -91,7 +92,7 @@ attention(const float* q, const float* k, const float* v, float* out, int n, flo
 #pragma unroll
     for (int i = 0; i < TALL; i++) top[i] = NOTHING;
 
-    bring_rows<ROWS, PITCH>(queries, q, begin, n);
+    bring_rows<ROWS, PITCH>(queries, q, begin, m);
     bring_rows<KEYS, PITCH>(keys, k, 0, n);
     for (int first = 0; first < end; first += KEYS) {
         arrived();
@@ -117,12 +118,12 @@ attention(const float* q, const float* k, const float* v, float* out, int n, flo
         }
 
 // == softmax
-        if (first + KEYS > (causal ? begin + 1 : n)) {  // some keys are not to be seen
+        if (first + KEYS > (causal ? min(n, begin + 1) : n)) {  // some keys are not to be seen
 #pragma unroll
             for (int i = 0; i < TALL; i++)
 #pragma unroll
                 for (int j = 0; j < WIDE; j++)
-                    if (first + 8 * j + column >= (causal ? begin + row + 4 * i + 1 : n))
+                    if (first + 8 * j + column >= (causal ? min(n, begin + row + 4 * i + 1) : n))
                         score[i][j] = NOTHING;
         }
 #pragma unroll
@@ -171,7 +172,7 @@ attention(const float* q, const float* k, const float* v, float* out, int n, flo
 #pragma unroll
     for (int i = 0; i < TALL; i++) {
         float share = 1 / total(sum[i]);
-        if (begin + row + 4 * i >= n) continue;
+        if (begin + row + 4 * i >= m) continue;
         float* line = out + (long long)(begin + row + 4 * i) * HEAD + 4 * column;
 #pragma unroll
         for (int c = 0; c < HEAD / 8; c += 4)

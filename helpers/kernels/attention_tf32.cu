@@ -3,11 +3,12 @@
 // of exponent as float32, but 10 of mantissa instead of 23. So each number is split into two TF32,
 // x = big + small, and each product is three: big * small + small * big + big * big ("3xTF32",
 // Ootomo and Yokota, arXiv 2203.03341; CUTLASS). What is left out, small * small, is 2^-22 of it.
-// q, k, v, out: (batch, heads, n, HEAD), contiguous, beginning at multiples of 16 bytes; any n.
+// q, out: (batch, heads, m, HEAD), k, v: (batch, heads, n, HEAD), contiguous, beginning at
+// multiples of 16 bytes; any m and n. With `causal` query i sees the keys 0 to i.
 // A block has ROWS queries and passes over the keys and values in tiles of KEYS; a warp has TALL
 // times 16 of the rows, and keeps their scores, weights and results in registers.
 // Needs compute capability 8.0. No header of the CUDA toolkit.
-// Launch: grid ((n + ROWS - 1) / ROWS, heads, batch), block 32 * WARPS, dynamic shared memory of
+// Launch: grid ((m + ROWS - 1) / ROWS, heads, batch), block 32 * WARPS, dynamic shared memory of
 // 4 * ((ROWS + KEYS) * PITCH + KEYS * VALUES) bytes.
 
 #ifndef HEAD       // given as options by helpers/attention.py
@@ -105,14 +106,14 @@ __device__ void multiply_part(int p, float (&sum)[4], const Split (&a)[4], const
 
 // == attention
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
-attention(const float* q, const float* k, const float* v, float* out, int n, float scale,
-          int causal) {
+attention(const float* q, const float* k, const float* v, float* out, int m, int n,
+          float scale, int causal) {
     extern __shared__ __align__(16) float queries[];
     float* keys = queries + ROWS * PITCH;
     float* values = keys + KEYS * PITCH;
 
-    long long head = (blockIdx.z * gridDim.y + blockIdx.y) * (long long)n * HEAD;
-    q += head, k += head, v += head, out += head;
+    long long head = blockIdx.z * gridDim.y + blockIdx.y;
+    q += head * m * HEAD, k += head * n * HEAD, v += head * n * HEAD, out += head * m * HEAD;
     int block = causal ? gridDim.x - 1 - blockIdx.x : blockIdx.x;  // the longest work first
     int begin = block * ROWS, end = causal ? min(n, begin + ROWS) : n;  // of the keys to look at
     int lane = threadIdx.x % 32, r = lane / 4, c = lane % 4;
@@ -123,7 +124,7 @@ attention(const float* q, const float* k, const float* v, float* out, int n, flo
 #pragma unroll
     for (int i = 0; i < TALL; i++) top[i][0] = top[i][1] = NOTHING;
 
-    bring_rows<ROWS, PITCH>(queries, q, begin, n);
+    bring_rows<ROWS, PITCH>(queries, q, begin, m);
     bring_rows<KEYS, PITCH>(keys, k, 0, n);
     for (int first = 0; first < end; first += KEYS) {
         arrived();
@@ -167,7 +168,7 @@ attention(const float* q, const float* k, const float* v, float* out, int n, flo
 
 // == softmax
         float shrink[TALL][2];
-        if (first + KEYS > (causal ? begin + 1 : n)) {  // some keys are not to be seen
+        if (first + KEYS > (causal ? min(n, begin + 1) : n)) {  // some keys are not to be seen
 #pragma unroll
             for (int i = 0; i < TALL; i++)
 #pragma unroll
@@ -175,7 +176,7 @@ attention(const float* q, const float* k, const float* v, float* out, int n, flo
 #pragma unroll
                     for (int e = 0; e < 4; e++)
                         if (first + 8 * j + 2 * c + e % 2 >=
-                            (causal ? begin + row + 16 * i + e / 2 * 8 + 1 : n))
+                            (causal ? min(n, begin + row + 16 * i + e / 2 * 8 + 1) : n))
                             score[i][j][e] = NOTHING;
         }
 #pragma unroll
@@ -350,7 +351,7 @@ attention(const float* q, const float* k, const float* v, float* out, int n, flo
             all += __shfl_xor_sync(0xffffffff, all, 2);
             float share = 1 / all;
             int line = begin + row + 16 * i + 8 * half;
-            if (line >= n) continue;
+            if (line >= m) continue;
 #pragma unroll
             for (int x = 0; x < HEAD / 32; x++)
 #pragma unroll
