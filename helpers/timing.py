@@ -397,20 +397,24 @@ def _machine() -> str:
     return f"{name}, host of an {gpu.name}" if gpu else name
 
 
-def _record(path: Path, key: str, run: Comparison, device: str) -> None:
+def _runs_file(path: Path) -> dict:
+    """What the file of this machine's runs holds so far, or its heading."""
     if path.exists():
-        content = json.loads(path.read_text())
-    else:
-        gpu = backend.find_gpu()
-        content = {
-            "machine": _machine(),
-            "gpu": gpu.name if gpu else None,
-            "date": date.today().isoformat(),
-            "numpy": np.__version__,
-            "blas": backend.blas(),
-            "cupy": backend.installed(*backend.CUPY) if gpu else None,
-            "runs": {},
-        }
+        return json.loads(path.read_text())
+    gpu = backend.find_gpu()
+    return {
+        "machine": _machine(),
+        "gpu": gpu.name if gpu else None,
+        "date": date.today().isoformat(),
+        "numpy": np.__version__,
+        "blas": backend.blas(),
+        "cupy": backend.installed(*backend.CUPY) if gpu else None,
+        "runs": {},
+    }
+
+
+def _record(path: Path, key: str, run: Comparison, device: str) -> None:
+    content = _runs_file(path)
     content["runs"][key] = {
         "title": run.title,
         "device": device,

@@ -10,12 +10,14 @@ from .indexing import indexing
 from .lanes import shuffles
 from .layout import memory
 from .numbers import formats
+from .streams import chunks, timeline
 from .tiles import tiles
 
 __all__ = [
     "attention",
     "bars",
     "broadcast",
+    "chunks",
     "cost",
     "digits",
     "einsum",
@@ -30,6 +32,7 @@ __all__ = [
     "shuffles",
     "threads",
     "tiles",
+    "timeline",
     "warps",
     "waves",
 ]

@@ -53,10 +53,10 @@ def _product(a, b, shape, dtype, out=None):
             lambda x, y: _product_of_integers(x, y, dtype).reshape(shape),
             [a, b], shape, dtype, out)
 
-    def product(x, y):
+    def matmul(x, y):
         return np.matmul(x.astype(work, copy=False), y.astype(work, copy=False)).reshape(shape)
 
-    return _host.compute(product, [a, b], shape, dtype, out)
+    return _host.compute(matmul, [a, b], shape, dtype, out)
 
 
 def dot(a, b, out=None):
