@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import timing
 from .events import Watch
-from .spans import HOST, IN, KERNEL, OUT, Span, Timeline
+from .spans import DEFAULT, HOST, IN, KERNEL, OUT, Span, Timeline
 
 SIMULATED = {"HtoD": IN, "DtoH": OUT, "call": HOST}  # all else works on the device
 BOOKKEEPING = ("memory given out again", "freeAsync")
@@ -109,7 +109,7 @@ def _label(handles: list[int], names: dict[int, str]) -> dict[int, str]:
     for handle in handles:
         if handle not in labels:
             if handle in (0, 1):
-                labels[handle] = "default stream"
+                labels[handle] = DEFAULT
             else:
                 number += 1
                 labels[handle] = f"stream {number}"

@@ -9,6 +9,7 @@ from ..timing import with_unit
 
 IN, KERNEL, OUT, HOST = "copy in", "kernel", "copy out", "host function"
 KINDS = (IN, KERNEL, OUT, HOST)
+DEFAULT = "default stream"
 PLURAL = {IN: "copies in", KERNEL: "kernels", OUT: "copies out", HOST: "host functions"}
 LEAST = 1e-6  # seconds: what two clocks' readings may differ by
 
@@ -63,9 +64,14 @@ class Timeline:
 
     @property
     def streams(self) -> list[str]:
-        """The streams that had work, the default stream first."""
-        return sorted({span.stream for span in self.spans}, key=lambda name: (len(name), name)
-                      if name.startswith("stream") else (0, name))
+        """The streams that had work: the default stream, numbered ones, then those with names."""
+        found = dict.fromkeys(span.stream for span in self.spans)
+
+        def rank(name: str) -> tuple[int, int]:
+            number = name.removeprefix("stream ")
+            return (1, int(number)) if number.isdigit() else (0 if name == DEFAULT else 2, 0)
+
+        return sorted(found, key=rank)
 
     def of(self, *kinds: str) -> list[Span]:
         """The pieces of these kinds, of all kinds where none is given."""
@@ -130,7 +136,8 @@ class Timeline:
             lines.append("  ".join([line[0].ljust(widths[0])] + [
                 cell.rjust(width) for cell, width in zip(line[1:], widths[1:])]))
         beside = self.busy(KERNEL) + self.busy(IN, OUT) - self.busy(IN, KERNEL, OUT)
-        lines.append(f"a copy beside a kernel for {with_unit(beside if beside > LEAST else 0, 's')};"
+        beside = beside if beside > LEAST else 0
+        lines.append(f"a copy beside a kernel for {with_unit(beside, 's')};"
                      f" Python was through after {with_unit(self.returned, 's')}")
         return "\n".join(lines)
 
