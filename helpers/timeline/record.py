@@ -55,9 +55,9 @@ def timeline(title: str = "", *, key: str | None = None,
     asks for: calls of `RawKernel`, `ElementwiseKernel`, `ReductionKernel`, ufuncs, operators,
     products and reductions, `ndarray.set`, `get`, `copy` and `fill`, `asarray` and its like,
     `runtime.memcpyAsync` and `memsetAsync`, `Graph.launch`; with PyCUDA its copies and launches.
-    Nothing waits for an event until the block is over, and each costs about a microsecond of the
-    host's time. What a library does on its own beyond these (random numbers, FFT, solvers) is not
-    seen. A graph is one piece, and nothing is recorded during a capture.
+    Nothing waits for an event until the block is over, and each piece costs about five
+    microseconds of the host's time. What a library does on its own beyond these (random numbers,
+    FFT, solvers) is not seen. A graph is one piece, and nothing is recorded during a capture.
 
     An event tells when the *stream* comes to a piece. Copies of one direction take turns on the
     bus, so a copy's span begins when the one before it has ended. A kernel that waits for others
