@@ -16,7 +16,8 @@ from .events import Watch
 from .spans import DEFAULT, HOST, IN, KERNEL, OUT, Span, Timeline
 
 SIMULATED = {"HtoD": IN, "DtoH": OUT, "call": HOST}  # all else works on the device
-BOOKKEEPING = ("memory given out again", "freeAsync")
+# Marks and waits of events have no name.
+BOOKKEEPING = ("", "memory given out again", "freeAsync")
 _recording = False
 
 
