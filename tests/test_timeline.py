@@ -149,6 +149,24 @@ def test_graphs_and_captures(by):
     assert seen.pieces() == f"stream 1: {'graph' if by else 'add'}"
 
 
+@pytest.mark.skipif(SIMULATED, reason="the simulator's scheduler sees PyCUDA's work anyway")
+def test_pycuda_is_seen_on_a_gpu():
+    driver = pytest.importorskip("pycuda.driver")
+    pytest.importorskip("pycuda.autoprimaryctx")
+    from pycuda.compiler import SourceModule
+
+    kernel = SourceModule("__global__ void k(float* x) { x[threadIdx.x] = 1; }").get_function("k")
+    stream, host = driver.Stream(1), driver.pagelocked_zeros(32, np.float32)
+    there = driver.mem_alloc(host.nbytes)
+    with helpers.timeline(streams={"own": stream}) as seen:
+        driver.memcpy_htod_async(there, host, stream)
+        kernel(there, block=(32, 1, 1), stream=stream)
+        driver.memcpy_dtoh_async(host, there, stream)
+        stream.synchronize()
+    assert host.sum() == 32
+    assert seen.pieces() == "own: copy in, kernel, copy out"
+
+
 def test_afterwards_everything_is_as_before():
     kernels = (cp.RawKernel, cp.ElementwiseKernel, cp.ReductionKernel, cp.ufunc)
     before = [vars(kernel)["__call__"] for kernel in kernels]
