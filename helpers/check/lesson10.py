@@ -68,8 +68,9 @@ def _run_pipeline(answer: Callable, chunks: int, count: int, held: int | None) -
             holds.append(Hold(cp.cuda.get_current_stream()))
         launch("triple", x, y, np.int32(SIZE))
 
+    queued: list[int] = []
     with experiment(holds):
-        with watched(holds):
+        with watched(holds, lambda: queued.append(len(used))):
             event = an_event(answer(source, target, work, own, pairs))
         if len(used) != chunks:
             raise Refusal(f"it called work {len(used)} times for {chunks} chunks.")
@@ -78,6 +79,9 @@ def _run_pipeline(answer: Callable, chunks: int, count: int, held: int | None) -
             raise Refusal(f"it called work on {name}; use the streams that it is given.",
                           kind="stream")
         if holds:
+            if holds[0].python_stood and queued[0] == chunks:
+                raise Refusal("Python waits at its end for the device. Return the event; who calls"
+                              " it decides when to wait.", kind="wait at the end")
             if holds[0].python_stood:
                 raise Refusal("Python waits in it until a chunk is computed, so the next chunk is"
                               " not even queued. Queue everything, wait for nothing.", kind="wait")

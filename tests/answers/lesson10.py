@@ -56,6 +56,12 @@ def pipeline_of(wait=False, event="all", one=False, default=False, blocking=Fals
     return pipeline
 
 
+def pipeline_that_waits(source, target, work, streams, pairs):
+    done = pipeline_by_arguments(source, target, work, streams, pairs)
+    done.synchronize()
+    return done
+
+
 def pipeline_in_a_row(source, target, work, streams, pairs):
     """Each chunk waits for the one before, by events: nothing overlaps."""
     event = cp.cuda.Event()
@@ -309,6 +315,7 @@ WRONG = {
     "pipeline": [
         (pipeline_of(wait=True), "the next chunk is not even queued"),
         (pipeline_of(blocking=True), "the next chunk is not even queued"),
+        (pipeline_that_waits, "Python waits at its end"),
         (pipeline_of(one=True), "all chunks are on one stream"),
         (pipeline_of(default=True), "the default stream"),
         (pipeline_of(event="last"), "done while a chunk is still being computed"),
