@@ -9,8 +9,10 @@ from .printing import device_output
 from .timeline import timeline
 from .timing import bench, ceiling, compare, peak_bytes
 from .transfers import traffic
+from .tune import Generated, tune
 
 __all__ = [
+    "Generated",
     "bench",
     "ceiling",
     "compare",
@@ -24,6 +26,7 @@ __all__ = [
     "start",
     "timeline",
     "traffic",
+    "tune",
 ]
 
 
