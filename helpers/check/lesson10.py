@@ -328,7 +328,7 @@ upload = StreamTask(
     spec=lambda chunks, buffers, hold_at: 100 * np.arange(1, chunks + 1, dtype=np.float32),
     signature=lambda fill, buffers, arrays, stream: None,
     run=_run_upload,
-    cases=lambda: [(5, 2, None), (5, 2, 0), (6, 3, 1), (2, 3, 1)],
+    cases=lambda: [(5, 2, 0), (6, 3, 1), (2, 3, 1), (4, 1, 2)],
 )
 
 
