@@ -12,12 +12,14 @@ from .indexing import indexing
 from .lanes import shuffles
 from .layout import memory
 from .numbers import formats
+from .streams import chunks, timeline
 from .tiles import tiles
 
 __all__ = [
     "attention",
     "bars",
     "broadcast",
+    "chunks",
     "cost",
     "digits",
     "driver",
@@ -34,6 +36,7 @@ __all__ = [
     "shuffles",
     "threads",
     "tiles",
+    "timeline",
     "warps",
     "waves",
 ]
