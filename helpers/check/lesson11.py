@@ -122,6 +122,9 @@ def _run_exchange(answer: Callable, g: np.ndarray, x: np.ndarray) -> tuple:
                           " library.", "same")
         if in_pycuda.ptr != places[1]:
             raise Refusal("the GPUArray is a copy: its address is not the CuPy array's.", "copy x")
+        if not hasattr(type(in_pycuda.gpudata), "__index__"):
+            raise Refusal("PyCUDA cannot compute with this GPUArray: gpudata= must be the address,"
+                          f" an int; it is {a(in_pycuda.gpudata)}.")
         if copied:
             raise Refusal("it copies through the host; a view copies nothing.", "copied")
         del theirs, ours
@@ -130,7 +133,7 @@ def _run_exchange(answer: Callable, g: np.ndarray, x: np.ndarray) -> tuple:
         others = [pycuda_pool.allocate(g.nbytes) for _ in range(2)]
         for other in others:
             both.drv.memset_d32(int(other), 0x7F7F7F7F, g.nbytes // 4)
-        values = in_cupy.get(), cp.asarray(in_pycuda).get()
+        values = in_cupy.get(), in_pycuda.get()
         del rubbish, others
     return values
 
@@ -227,12 +230,18 @@ def _run_process(answer: Callable, chunks: list[int], slow: str) -> np.ndarray:
     cp, drv = both.cp, both.drv
     producer, consumer = drv.Stream(), cp.cuda.Stream(non_blocking=True)
     buffer = cp.full(5, -1, dtype=cp.int32)
+    default = ("it works on the default stream, which plain streams wait for, and it for them: then"
+               " nothing overlaps. Use the streams that you are given.")
     results = iter(cp.full((len(chunks) + 1, 5), -5, dtype=cp.int32))
 
     def write(chunk, stream):
+        if stream is None:
+            raise Refusal(default)
         drv.memset_d32_async(buffer.data.ptr, int(chunk), buffer.size, stream)
 
     def read():
+        if cp.cuda.get_current_stream().ptr in (0, 1, 2):
+            raise Refusal(default)
         return cp.multiply(buffer, 2, out=next(results))
 
     with consumer:

@@ -33,6 +33,10 @@ def exchange_by_hand(g, x):
     return in_cupy, GPUArray(x.shape, x.dtype, gpudata=x.data.ptr, base=(x, g), strides=x.strides)
 
 
+def exchange_by_pointer_object(g, x):
+    return cp.asarray(g), GPUArray(x.shape, x.dtype, gpudata=x.data, base=x, strides=x.strides)
+
+
 def exchange_by_the_host(g, x):
     return cp.asarray(g.get()), gpuarray.to_gpu(x.get())
 
@@ -66,6 +70,14 @@ def process_with_two_events(chunks, write, read, producer, consumer):
         with consumer:
             results.append(read())
         was_read.record(consumer)
+    return results
+
+
+def process_on_the_default_stream(chunks, write, read, producer, consumer):
+    results = []
+    for chunk in chunks:
+        write(chunk, producer)
+        results.append(read())
     return results
 
 
@@ -251,12 +263,14 @@ WRONG = {
     "exchange": [
         (exchange_by_the_host, "the CuPy array is a copy"),
         (exchange_one_by_the_host, "the GPUArray is a copy"),
-        (lambda g, x: (g, x), "the first of the two must be a CuPy array"),
+        (lambda g, x: (g, x), "the first of the two must be a CuPy array; it is a float32 GPUArray"),
+        (exchange_by_pointer_object, "gpudata= must be the address, an int; it is a MemoryPointer"),
         (lambda g, x: (x, g), "not views of them in the other library"),
         (lambda g, x: cp.asarray(g), "expected the tuple"),
     ],
     "process": [
         (process_back_only, "`consumer` reading before `producer` has written"),
+        (process_on_the_default_stream, "works on the default stream"),
         (process_that_looks_again_and_again, "the host waits"),
         (process_at_the_end, "the host waits"),
         (process_with_a_pycuda_event, "it raised"),
