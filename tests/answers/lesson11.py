@@ -117,7 +117,8 @@ def process_at_the_end(chunks, write, read, producer, consumer):
 
 def process_one_too_many(chunks, write, read, producer, consumer):
     results = process_in_one_stream(chunks, write, read, producer, consumer)
-    return results + [read(), read()]
+    with consumer:
+        return results + [read(), read()]
 
 
 # adopt
@@ -263,7 +264,7 @@ WRONG = {
     "exchange": [
         (exchange_by_the_host, "the CuPy array is a copy"),
         (exchange_one_by_the_host, "the GPUArray is a copy"),
-        (lambda g, x: (g, x), "the first of the two must be a CuPy array; it is a float32 GPUArray"),
+        (lambda g, x: (g, x), "must be a CuPy array; it is a float32 GPUArray"),
         (exchange_by_pointer_object, "gpudata= must be the address, an int; it is a MemoryPointer"),
         (lambda g, x: (x, g), "not views of them in the other library"),
         (lambda g, x: cp.asarray(g), "expected the tuple"),
