@@ -17,8 +17,8 @@ import numpy as np
 from .kernel import PATIENCE, explained, is_simulator, on_device
 from .task import Case, Mistake, Refusal, Task, Verdict, a
 
-HELD = 0.2  # seconds for which one stream is held, so that the other could run ahead
-GIVE_UP = 2.0  # seconds after which an answer that does not return is let go
+HELD = 0.3  # seconds for which one stream is held, so that the other could run ahead
+GIVE_UP = 3.0  # seconds after which an answer that does not return is let go
 
 
 @functools.cache
