@@ -158,6 +158,7 @@ def traffic(function: Callable, *args: object) -> Traffic:
         finally:
             sys.settrace(before)
             watch.close()
+            watch.forget()
     _synchronize()
     return Traffic(getattr(function, "__name__", "function"), watch.lines(function), result)
 
@@ -196,6 +197,10 @@ class _Watch:
         if self._gate is not None and self._gate.open():
             self._line().waits += 1
         self._gate = None
+
+    def forget(self) -> None:
+        """Let go of the call's frame, which holds this object, and its variables, in a cycle."""
+        self._frame = None
 
     def lines(self, function: Callable) -> tuple[Line, ...]:
         """The lines seen, numbered from the function's first."""
