@@ -10,6 +10,7 @@ from .indexing import indexing
 from .lanes import shuffles
 from .layout import memory
 from .numbers import formats
+from .scores import scores
 from .tiles import tiles
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "memory",
     "occupancy",
     "roof",
+    "scores",
     "shuffles",
     "threads",
     "tiles",
