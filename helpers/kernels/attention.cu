@@ -43,7 +43,6 @@ __device__ void bring(float4 (&tile)[SIDE][FOURS], const number* x, int first, i
 __device__ void multiply(float (&s)[ROWS][KEYS], float4 (&qs)[SIDE][FOURS],
                          float4 (&ks)[SIDE][FOURS]) {
     int x = threadIdx.x, y = threadIdx.y;
-#pragma unroll 4
     for (int c = 0; c < FOURS; c++) {
         float4 b[KEYS];
         for (int j = 0; j < KEYS; j++) b[j] = ks[x + 16 * j][(c + x + 16 * j) % FOURS];
@@ -63,7 +62,6 @@ __device__ void multiply(float (&s)[ROWS][KEYS], float4 (&qs)[SIDE][FOURS],
 __device__ void gather(float (&out)[ROWS][COLUMNS], float (&ps)[SIDE][SIDE],
                        float4 (&vs)[SIDE][FOURS]) {
     int x = threadIdx.x, y = threadIdx.y;
-#pragma unroll 4
     for (int key = 0; key < SIDE; key += 4) {
         float b[4][COLUMNS];
         for (int w = 0; w < 4; w++)
