@@ -1,0 +1,166 @@
+"""Attention by the course's tuned kernels: `softmax(Q K^T) V` without storing the scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from . import kernels
+from .timing import _cupy, _is_simulator
+
+Array = Any  # cupy.ndarray
+CAPABILITY = 75  # 7.5 has the float16 kernel's tensor core instructions, 7.0 only others
+LARGEST_GRID = 65535  # in y and z
+
+
+@dataclass(frozen=True)
+class Tile:
+    """How a kernel is cut up: its macros, the queries of a block, bytes of shared memory."""
+
+    macros: tuple[tuple[str, int], ...]
+    threads: int
+    rows: int
+    shared: int
+
+
+def _float32(head: int, warps: int, tall: int, wide: int) -> Tile:
+    rows, keys = 4 * warps * tall, 8 * wide
+    shared = 4 * ((rows + keys) * (head + 4) + keys * head + rows * (keys + 8))
+    macros = ("HEAD", head), ("WARPS", warps), ("TALL", tall), ("WIDE", wide)
+    return Tile(macros, 32 * warps, rows, shared)
+
+
+def _float16(head: int, warps: int, tall: int, keys: int) -> Tile:
+    rows = 16 * warps * tall
+    macros = ("HEAD", head), ("WARPS", warps), ("TALL", tall), ("KEYS", keys)
+    return Tile(macros, 32 * warps, rows, 2 * (head + 8) * max(rows, 4 * keys))
+
+
+# From the fastest on an H200 to one that fits into the 64 KB of compute capability 7.5.
+TILES = {
+    "float32": {
+        32: (_float32(32, 4, 8, 8), _float32(32, 4, 4, 8)),
+        64: (_float32(64, 4, 8, 8), _float32(64, 4, 8, 4), _float32(64, 4, 4, 4)),
+        128: (_float32(128, 4, 4, 4), _float32(128, 4, 2, 4)),
+    },
+    "float16": {
+        32: (_float16(32, 4, 2, 64),),
+        64: (_float16(64, 4, 2, 64),),
+        128: (_float16(128, 4, 1, 64), _float16(128, 4, 1, 32)),
+    },
+}
+
+
+def attention(q: Array, k: Array, v: Array, causal: bool = False,
+              scale: float | None = None) -> Array:
+    """Softmax of `scale * q @ k.swapaxes(-1, -2)` along the keys, times `v`, for each head.
+
+    Parameters
+    ----------
+    q, k, v : cupy.ndarray
+        Queries, keys and values of one shape, (batch, heads, n, head size), C-contiguous, all
+        float32 or all float16. `n` is any number, the head size 32, 64 or 128.
+    causal : bool
+        Let query i see the keys 0 to i only.
+    scale : float, optional
+        Factor of the scores; 1 / sqrt(head size) unless given.
+
+    Returns
+    -------
+    cupy.ndarray
+        Shape and dtype of `q`; the only memory that a call takes. The work is queued on the
+        current stream, the call does not wait for it.
+
+    Raises
+    ------
+    TypeError
+        For arrays that are not CuPy's, and for other or mixed dtypes.
+    ValueError
+        For unequal shapes, another head size, arrays that are not C-contiguous or do not begin at
+        a multiple of 16 bytes, and batch or heads above 65,535.
+    NotImplementedError
+        For float16 where there are no tensor cores that the kernel can use: on the simulator and
+        below compute capability 7.5.
+
+    Notes
+    -----
+    Sums are float32 in both kernels. The float32 one multiplies in float32; the float16 one
+    multiplies on tensor cores and rounds the weights to float16 before the second product, as
+    FlashAttention does. Sources: online softmax, Milakov and Gimelshein, arXiv 1805.02867; the
+    tiles, Dao et al., arXiv 2205.14135, and Dao, arXiv 2307.08691.
+    """
+    cupy = _cupy()
+    _check(cupy, {"q": q, "k": k, "v": v})
+    batch, heads, n, head = q.shape
+    out = cupy.empty_like(q)
+    if out.size:
+        with q.device:
+            launch, tile = _kernel(q.dtype.name, head, q.device.id)
+            launch((-(-n // tile.rows), heads, batch), (tile.threads,),
+                   (q, k, v, out, cupy.int32(n), cupy.float32(scale or 1 / math.sqrt(head)),
+                    cupy.int32(causal)), shared_mem=tile.shared)
+    return out
+
+
+def _check(cupy: Any, arrays: dict[str, Array]) -> None:
+    for name, array in arrays.items():
+        if not isinstance(array, cupy.ndarray):
+            kind = f"{type(array).__module__}.{type(array).__name__}".removeprefix("builtins.")
+            raise TypeError(f"{name} is a {kind}, attention() takes CuPy arrays:"
+                            f" cp.asarray({name}) puts it on the device.")
+    dtypes = [array.dtype.name for array in arrays.values()]
+    if len(set(dtypes)) > 1 or dtypes[0] not in TILES:
+        raise TypeError(f"q, k and v are {_listed(dtypes)}: give all three as float32"
+                        " or all three as float16.")
+    shapes = [array.shape for array in arrays.values()]
+    if len(set(shapes)) > 1 or len(shapes[0]) != 4:
+        raise ValueError(f"q, k and v have the shapes {_listed(shapes)}: they must have one shape,"
+                         " (batch, heads, n, head size).")
+    batch, heads, _, head = shapes[0]
+    if head not in TILES[dtypes[0]]:
+        raise ValueError(f"the head size, the last length of {shapes[0]}, is {head}: the kernels"
+                         f" are written for {_listed(TILES[dtypes[0]])}.")
+    if max(batch, heads) > LARGEST_GRID:
+        raise ValueError(f"batch {batch} and heads {heads} stand in the grid's y and z, which end"
+                         f" at {LARGEST_GRID}.")
+    for name, array in arrays.items():
+        if not array.flags.c_contiguous:
+            raise ValueError(f"{name}, shape {array.shape}, has strides {array.strides} and is not"
+                             f" C-contiguous: cp.ascontiguousarray({name}) copies it in order.")
+        if array.data.ptr % 16:
+            raise ValueError(f"{name} begins {array.data.ptr % 16} bytes after a multiple of 16,"
+                             f" but is read 16 bytes at a time: {name}.copy() begins at one.")
+    devices = [array.device.id for array in arrays.values()]
+    if len(set(devices)) > 1:
+        raise ValueError(f"q, k and v are on the devices {_listed(devices)}: they must be on one.")
+
+
+def _listed(things: object) -> str:
+    *most, last = map(str, things)
+    return f"{', '.join(most)} and {last}"
+
+
+@cache
+def _kernel(dtype: str, head: int, device: int) -> tuple[Callable[..., None], Tile]:
+    """The kernel for arrays of this kind, compiled for the current device, and its tile."""
+    cupy = _cupy()
+    this = cupy.cuda.Device(device)
+    if dtype == "float16":
+        if _is_simulator(cupy):
+            raise NotImplementedError("The float16 kernel runs on tensor cores, which the simulator"
+                                      " does not have: give float32 arrays, or run on a GPU.")
+        if int(this.compute_capability) < CAPABILITY:
+            raise NotImplementedError(
+                "The float16 kernel needs tensor cores of compute capability 7.5 or newer, and"
+                f" this GPU has {this.compute_capability[:-1]}.{this.compute_capability[-1]}:"
+                " give float32 arrays.")
+    most = this.attributes["MaxSharedMemoryPerBlockOptin"]
+    tile = next(tile for tile in TILES[dtype][head] if tile.shared <= most)
+    options = ("-std=c++17", *(f"-D{name}={value}" for name, value in tile.macros))
+    module = cupy.RawModule(code=kernels.source(f"attention_{dtype}"), options=options)
+    kernel = module.get_function("attention")
+    kernel.max_dynamic_shared_size_bytes = tile.shared
+    return kernel, tile

@@ -1,0 +1,147 @@
+"""The tuned attention kernels and the function that launches them."""
+
+import math
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import helpers
+
+helpers.start()
+
+import cupy as cp  # noqa: E402
+
+from helpers import inspect, kernels  # noqa: E402
+from helpers.attention import TILES, attention  # noqa: E402
+from helpers.timing import _is_simulator  # noqa: E402
+
+SIMULATOR = _is_simulator(cp)
+HALF = not SIMULATOR and int(cp.cuda.Device().compute_capability) >= 75
+NVCC = shutil.which("nvcc")
+
+
+def inputs(shape, dtype="float32"):
+    """Queries and keys far from the origin, and no two numbers alike."""
+    rng = np.random.default_rng(12)
+    q, k, v = (rng.standard_normal(shape) for _ in range(3))
+    return [cp.asarray((x + shift).astype(dtype)) for x, shift in ((q, 0.5), (k, -0.5), (v, 3))]
+
+
+def exact(q, k, v, causal, scale=None):
+    """The definition, in float64."""
+    q, k, v = (x.get().astype(np.float64) for x in (q, k, v))
+    scores = np.einsum("bhid,bhjd->bhij", q, k) * (scale or 1 / math.sqrt(q.shape[-1]))
+    if causal:
+        scores = np.where(np.tri(q.shape[2], dtype=bool), scores, -np.inf)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights @ v / weights.sum(axis=-1, keepdims=True)
+
+
+def cases(dtype, tolerance, lengths):
+    return [pytest.param(dtype, tolerance, head, n, causal, id=f"{dtype}-{head}-{n}-{causal}",
+                         marks=pytest.mark.skipif(dtype == "float16" and not HALF,
+                                                  reason="no tensor cores here"))
+            for head in (32, 64, 128) for n in lengths for causal in (False, True)]
+
+
+@pytest.mark.parametrize("dtype, tolerance, head, n, causal", [
+    *cases("float32", 1e-5, (1, 33, 100)), *cases("float16", 5e-3, (1, 33, 100, 513))])
+def test_equals_the_definition(dtype, tolerance, head, n, causal):
+    q, k, v = inputs((2, 3, n, head), dtype)
+    out = attention(q, k, v, causal)
+    assert out.dtype == q.dtype and out.shape == q.shape
+    assert abs(out.get() - exact(q, k, v, causal)).max() < tolerance
+
+
+@pytest.mark.parametrize("head, which", [(h, i) for h in (32, 64, 128)
+                                         for i in range(len(TILES["float32"][h]))])
+def test_every_tile_that_fits_has_no_fault(head, which):
+    tile = TILES["float32"][head][which]
+    if tile.shared > cp.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]:
+        pytest.skip("more shared memory than a block can have here")
+    q, k, v = inputs((1, 2, tile.rows + 1, head))
+    out = cp.full_like(q, cp.nan)
+    options = ("-std=c++17", *(f"-D{name}={value}" for name, value in tile.macros))
+    kernel = cp.RawModule(code=kernels.source("attention_float32"),
+                          options=options).get_function("attention")
+    kernel.max_dynamic_shared_size_bytes = tile.shared
+    arguments = (q, k, v, out, np.int32(q.shape[2]), np.float32(0.1), np.int32(1))
+    launch = (2, 2, 1), (tile.threads,), arguments
+    inspect(kernel, *launch, shared_mem=tile.shared).raise_fault()
+    kernel(*launch, shared_mem=tile.shared)
+    assert abs(out.get() - exact(q, k, v, True, 0.1)).max() < 1e-5
+
+
+def test_large_scores_do_not_overflow():
+    q, k, v = inputs((1, 1, 70, 64))
+    assert abs(attention(60 * q, 60 * k, v).get() - exact(60 * q, 60 * k, v, False)).max() < 1e-3
+
+
+def test_scale_and_zeros_for_a_smaller_head():
+    """A head of 16 numbers, as the network has, is one of 32 with zeros behind them."""
+    q, k, v = inputs((1, 2, 16, 16))
+    padded = (cp.pad(x, ((0, 0), (0, 0), (0, 0), (0, 16))) for x in (q, k, v))
+    out = attention(*padded, scale=1 / 4).get()
+    assert abs(out[..., :16] - exact(q, k, v, False)).max() < 1e-5
+    assert not out[..., 16:].any()
+
+
+def test_takes_no_memory_but_the_result():
+    q, k, v = inputs((1, 1, 300, 64))
+    pool = cp.get_default_memory_pool()
+    attention(q, k, v)
+    before = pool.used_bytes()
+    out = attention(q, k, v)
+    assert pool.used_bytes() - before == -(-out.nbytes // 512) * 512
+
+
+def test_nothing_to_do():
+    q, k, v = inputs((2, 0, 5, 32))
+    assert attention(q, k, v).shape == (2, 0, 5, 32)
+
+
+def arrays(shape=(1, 2, 5, 32), dtype="float32"):
+    return cp.ones(shape, dtype)
+
+
+@pytest.mark.parametrize("given, error, words", [
+    ((np.ones((1, 1, 5, 32), np.float32),) * 3, TypeError,
+     "q is a numpy.ndarray, attention() takes CuPy arrays: cp.asarray(q)"),
+    (([1.0], arrays(), arrays()), TypeError, "q is a list"),
+    ((arrays(), arrays(), arrays(dtype="float64")), TypeError, "float32, float32 and float64"),
+    ((arrays(dtype="int32"),) * 3, TypeError, "all three as float16"),
+    ((arrays(), arrays((1, 2, 6, 32)), arrays()), ValueError,
+     "(1, 2, 5, 32), (1, 2, 6, 32) and (1, 2, 5, 32)"),
+    ((arrays((5, 32)),) * 3, ValueError, "(batch, heads, n, head size)"),
+    ((arrays((1, 2, 5, 16)),) * 3, ValueError, "is 16: the kernels are written for 32, 64 and 128"),
+    ((arrays(), arrays((1, 5, 2, 32)).swapaxes(1, 2), arrays()), ValueError,
+     "k, shape (1, 2, 5, 32), has strides (1280, 128, 256, 4) and is not C-contiguous"),
+    ((arrays(), arrays(), cp.ones(321, cp.float32)[1:].reshape(1, 2, 5, 32)), ValueError,
+     "v begins 4 bytes after a multiple of 16"),
+    ((arrays((70000, 1, 1, 32)),) * 3, ValueError, "batch 70000 and heads 1"),
+])
+def test_refuses(given, error, words):
+    with pytest.raises(error, match=re.escape(words)):
+        attention(*given)
+
+
+@pytest.mark.skipif(not SIMULATOR, reason="for the simulator")
+def test_float16_says_what_it_needs():
+    with pytest.raises(NotImplementedError, match="tensor cores, which the simulator does not"):
+        attention(*[arrays(dtype="float16")] * 3)
+
+
+@pytest.mark.skipif(NVCC is None, reason="nvcc is not installed")
+@pytest.mark.parametrize("dtype", list(TILES))
+def test_nvcc_accepts(tmp_path, dtype):
+    """For the oldest and the recorded GPU, each with its tile, without a register spilled."""
+    for arch, tile in (75, TILES[dtype][64][-1]), (90, TILES[dtype][64][0]):
+        done = subprocess.run(
+            [NVCC, f"-arch=sm_{arch}", "-std=c++17", "-x", "cu", "--cubin", "-Xptxas", "-v", "-",
+             "-o", str(tmp_path / "kernel.cubin"), *(f"-D{n}={v}" for n, v in tile.macros)],
+            input=kernels.source(f"attention_{dtype}").encode(), capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr.decode()
+        assert " 0 bytes spill stores, 0 bytes spill loads" in done.stderr.decode()
