@@ -59,11 +59,15 @@ def softmax(x: Array, xp: ModuleType = np) -> Array:
 
 
 def attention(x: Array, w: Mapping[str, Array], xp: ModuleType = np,
-              row_softmax: Callable[[Array], Array] | None = None) -> tuple[Array, Array]:
+              row_softmax: Callable[[Array], Array] | None = None,
+              attend: Callable[[Array, Array, Array], Array] | None = None,
+              ) -> tuple[Array, Array | None]:
     """Multi-head self-attention of `x` (n, positions, features), and its weights.
 
     The weights are (n, heads, queries, keys) and sum to 1 over the keys (arXiv 1706.03762).
-    `row_softmax(scores)` takes the place of `softmax` where given.
+    `row_softmax(scores)` takes the place of `softmax` where given; `attend(q, k, v)`, all of shape
+    (n, heads, positions, features of a head), the place of everything between the linear layers,
+    and then there are no weights to return.
     """
     n, positions, features = x.shape
 
@@ -72,15 +76,20 @@ def attention(x: Array, w: Mapping[str, Array], xp: ModuleType = np,
         return projected.reshape(n, positions, HEADS, -1).swapaxes(1, 2)
 
     q, k, v = heads("query"), heads("key"), heads("value")
-    scores = q @ k.swapaxes(-1, -2) / math.sqrt(features // HEADS)
-    weights = row_softmax(scores) if row_softmax else softmax(scores, xp)
-    merged = (weights @ v).swapaxes(1, 2).reshape(n, positions, features)
+    if attend:
+        weights, answers = None, attend(q, k, v)
+    else:
+        scores = q @ k.swapaxes(-1, -2) / math.sqrt(features // HEADS)
+        weights = row_softmax(scores) if row_softmax else softmax(scores, xp)
+        answers = weights @ v
+    merged = answers.swapaxes(1, 2).reshape(n, positions, features)
     return merged @ w["out.weight"] + w["out.bias"], weights
 
 
 def forward(images: Array, w: Mapping[str, Array], xp: ModuleType = np,
             bias_gelu: Callable[[Array, Array], Array] | None = None,
-            row_softmax: Callable[[Array], Array] | None = None) -> Array:
+            row_softmax: Callable[[Array], Array] | None = None,
+            attend: Callable[[Array, Array, Array], Array] | None = None) -> Array:
     """Ten logits for each image: the largest says which digit the network reads.
 
     Parameters
@@ -96,6 +105,8 @@ def forward(images: Array, w: Mapping[str, Array], xp: ModuleType = np,
         `bias_gelu(x, bias)` in place of `gelu(x + bias)`: a kernel that does both in one pass.
     row_softmax : callable, optional
         `row_softmax(scores)` in place of `softmax` along the last axis.
+    attend : callable, optional
+        `attend(q, k, v)` in place of attention's scores, softmax and weighted sum, see `attention`.
 
     Returns
     -------
@@ -107,7 +118,7 @@ def forward(images: Array, w: Mapping[str, Array], xp: ModuleType = np,
     x = max_pool(bend(convolution(x, w["conv2.weight"], None, xp), w["conv2.bias"]))
     x = x.reshape(len(x), -1, x.shape[-1]) + w["position"]
     x = x + attention(layer_norm(x, w["norm1.weight"], w["norm1.bias"], xp), w, xp,
-                      row_softmax)[0]
+                      row_softmax, attend)[0]
     y = layer_norm(x, w["norm2.weight"], w["norm2.bias"], xp)
     y = bend(y @ w["mlp1.weight"], w["mlp1.bias"])
     x = x + y @ w["mlp2.weight"] + w["mlp2.bias"]
