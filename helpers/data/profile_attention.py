@@ -136,9 +136,11 @@ def peak(function: Callable, arrays: list[Array], torch: Any) -> int:
         return torch.cuda.max_memory_allocated() - before - result.nbytes
     pool = cp.cuda.MemoryPool()
     with cp.cuda.using_allocator(pool.malloc):
-        result = function(*arrays)
-        cp.cuda.Device().synchronize()
-        return pool.total_bytes() - result.nbytes
+        result_bytes = function(*arrays).nbytes
+    cp.cuda.Device().synchronize()
+    taken = pool.total_bytes() - result_bytes
+    pool.free_all_blocks()
+    return taken
 
 
 def measure(name: str, shape: tuple[int, ...], dtype: str, truth: Array | None) -> dict:

@@ -89,7 +89,7 @@ attention(const number* q, const number* k, const number* v, number* o, int m, i
     k += (long long)blockIdx.y * n * D;
     v += (long long)blockIdx.y * n * D;
     o += (long long)blockIdx.y * m * D;
-    float out[ROWS][COLUMNS] = {}, sum[ROWS] = {}, top[ROWS];
+    float out[ROWS][COLUMNS] = {}, total[ROWS] = {}, top[ROWS];
     for (int i = 0; i < ROWS; i++) top[i] = MASKED;
     bring(qs, q, first, m, 0);
 
@@ -117,11 +117,11 @@ attention(const number* q, const number* k, const number* v, number* o, int m, i
                 most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, step));
             float fade = exp2f(top[i] - most);
             top[i] = most;
-            sum[i] *= fade;
+            total[i] *= fade;
             for (int j = 0; j < COLUMNS; j++) out[i][j] *= fade;
             for (int j = 0; j < KEYS; j++) {
                 float power = exp2f(s[i][j] - most);
-                sum[i] += power;
+                total[i] += power;
                 tile.powers[ROWS * y + i][x + 16 * j] = power;
             }
         }
@@ -134,9 +134,10 @@ attention(const number* q, const number* k, const number* v, number* o, int m, i
 
 // == store
     for (int i = 0; i < ROWS; i++) {
-        for (int step = 8; step > 0; step /= 2) sum[i] += __shfl_xor_sync(0xffffffff, sum[i], step);
+        for (int step = 8; step > 0; step /= 2)
+            total[i] += __shfl_xor_sync(0xffffffff, total[i], step);
         int query = first + ROWS * y + i;
         if (query >= m) continue;
-        for (int j = 0; j < COLUMNS; j++) o[query * D + x + 16 * j] = out[i][j] / sum[i];
+        for (int j = 0; j < COLUMNS; j++) o[query * D + x + 16 * j] = out[i][j] / total[i];
     }
 }
