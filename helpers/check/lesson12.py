@@ -106,7 +106,7 @@ def _along_columns(top1, total1, out1, top2, total2, out2):
 merge = Task(
     "merge", _merge, _merge_cases,
     mistakes=[
-        Mistake("sums added without rescaling: the powers of the two are relative to different tops",
+        Mistake("sums added without rescaling: their powers are relative to different tops",
                 _with_factors(_only_added)),
         Mistake("total rescaled and out not: both are sums of the same powers", _o_as_it_was),
         Mistake("factors turned round: exp(top - top1) makes the smaller part larger still",
@@ -162,8 +162,8 @@ def _long_strip() -> Case:
     return q, k, v, rng.random(6000) < 0.9, 64, 64
 
 
-def _online(q, k, v, counts, rows, keys, *, ends=None, fade_out=True, fade_total=True, masked=-np.inf,
-            scale=True, mean=False, finite=True):
+def _online(q, k, v, counts, rows, keys, *, ends=None, fade_out=True, fade_total=True,
+            masked=-np.inf, scale=True, mean=False, finite=True):
     """The right answer, or one with a mistake that a keyword names."""
     out = np.zeros((len(q), v.shape[1]), q.dtype)
     root = np.float32(math.sqrt(q.shape[1]) if scale else 1)
