@@ -60,9 +60,11 @@ def attention(q: Array, k: Array, v: Array, causal: bool = False,
 
     Parameters
     ----------
-    q, k, v : cupy.ndarray
-        Queries, keys and values of one shape, (batch, heads, n, head size), C-contiguous, all
-        float32 or all float16. `n` is any number, the head size 32, 64 or 128.
+    q : cupy.ndarray
+        Queries, shape (batch, heads, m, head size): m any number, the head size 32, 64 or 128;
+        float32 or float16, C-contiguous.
+    k, v : cupy.ndarray
+        Keys and values, shape (batch, heads, n, head size), n at least 1, of the dtype of `q`.
     causal : bool
         Let query i see the keys 0 to i only.
     scale : float, optional
@@ -79,8 +81,8 @@ def attention(q: Array, k: Array, v: Array, causal: bool = False,
     TypeError
         For arrays that are not CuPy's, and for other or mixed dtypes.
     ValueError
-        For unequal shapes, another head size, arrays that are not C-contiguous or do not begin at
-        a multiple of 16 bytes, and batch or heads above 65,535.
+        For shapes that do not fit, another head size, arrays that are not C-contiguous or do not
+        begin at a multiple of 16 bytes, and batch or heads above 65,535.
     NotImplementedError
         For float16 where there are no tensor cores that the kernel can use: on the simulator and
         below compute capability 7.5.
@@ -94,14 +96,16 @@ def attention(q: Array, k: Array, v: Array, causal: bool = False,
     """
     cupy = _cupy()
     _check(cupy, {"q": q, "k": k, "v": v})
-    batch, heads, n, head = q.shape
+    (batch, heads, m, head), n = q.shape, k.shape[2]
     out = cupy.empty_like(q)
+    factor = 1 / math.sqrt(head) if scale is None else scale
     if out.size:
         with q.device:
             launch, tile = _kernel(q.dtype.name, head, q.device.id)
-            launch((-(-n // tile.rows), heads, batch), (tile.threads,),
-                   (q, k, v, out, cupy.int32(n), cupy.float32(scale or 1 / math.sqrt(head)),
-                    cupy.int32(causal)), shared_mem=tile.shared)
+            launch((-(-m // tile.rows), heads, batch), (tile.threads,),
+                   (q, k, v, out, cupy.int32(m), cupy.int32(n), cupy.float32(factor),
+                    cupy.int32(causal)),
+                   shared_mem=tile.shared)
     return out
 
 
@@ -116,13 +120,16 @@ def _check(cupy: Any, arrays: dict[str, Array]) -> None:
         raise TypeError(f"q, k and v are {_listed(dtypes)}: give all three as float32"
                         " or all three as float16.")
     shapes = [array.shape for array in arrays.values()]
-    if len(set(shapes)) > 1 or len(shapes[0]) != 4:
-        raise ValueError(f"q, k and v have the shapes {_listed(shapes)}: they must have one shape,"
-                         " (batch, heads, n, head size).")
-    batch, heads, _, head = shapes[0]
+    if (any(len(shape) != 4 for shape in shapes) or shapes[1] != shapes[2]
+            or shapes[0][:2] + shapes[0][3:] != shapes[1][:2] + shapes[1][3:]):
+        raise ValueError(f"q, k and v have the shapes {_listed(shapes)}: they must be"
+                         " (batch, heads, n, head size), equal but for the number of queries.")
+    batch, heads, m, head = shapes[0]
     if head not in TILES[dtypes[0]]:
         raise ValueError(f"the head size, the last length of {shapes[0]}, is {head}: the kernels"
                          f" are written for {_listed(TILES[dtypes[0]])}.")
+    if m and not shapes[1][2]:
+        raise ValueError(f"there are {m} queries and no keys: a mean of no values is not defined.")
     if max(batch, heads) > LARGEST_GRID:
         raise ValueError(f"batch {batch} and heads {heads} stand in the grid's y and z, which end"
                          f" at {LARGEST_GRID}.")

@@ -1,6 +1,5 @@
 """The tuned attention kernels and the function that launches them."""
 
-import math
 import re
 import shutil
 import subprocess
@@ -33,9 +32,9 @@ def inputs(shape, dtype="float32"):
 def exact(q, k, v, causal, scale=None):
     """The definition, in float64."""
     q, k, v = (x.get().astype(np.float64) for x in (q, k, v))
-    scores = np.einsum("bhid,bhjd->bhij", q, k) * (scale or 1 / math.sqrt(q.shape[-1]))
+    scores = np.einsum("bhid,bhjd->bhij", q, k) * (scale or q.shape[-1] ** -0.5)
     if causal:
-        scores = np.where(np.tri(q.shape[2], dtype=bool), scores, -np.inf)
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return weights @ v / weights.sum(axis=-1, keepdims=True)
 
@@ -56,23 +55,44 @@ def test_equals_the_definition(dtype, tolerance, head, n, causal):
     assert abs(out.get() - exact(q, k, v, causal)).max() < tolerance
 
 
-@pytest.mark.parametrize("head, which", [(h, i) for h in (32, 64, 128)
-                                         for i in range(len(TILES["float32"][h]))])
-def test_every_tile_that_fits_has_no_fault(head, which):
-    tile = TILES["float32"][head][which]
+def launch(tile, q, k, v, causal, scale):
+    """A kernel with this tile, and grid, block and arguments for it."""
+    options = ("-std=c++17", *(f"-D{name}={value}" for name, value in tile.macros))
+    module = cp.RawModule(code=kernels.source("attention_float32"), options=options)
+    kernel = module.get_function("attention")
+    kernel.max_dynamic_shared_size_bytes = tile.shared
+    batch, heads, n, _ = q.shape
+    out = cp.full_like(q, cp.nan)
+    arguments = (q, k, v, out, np.int32(n), np.int32(n), np.float32(scale), np.int32(causal))
+    return kernel, ((-(-n // tile.rows), heads, batch), (tile.threads,), arguments)
+
+
+@pytest.mark.parametrize("head", [32, 64, 128])
+def test_the_smallest_tile_has_no_fault(head):
+    tile = TILES["float32"][head][-1]
+    kernel, how = launch(tile, *inputs((2, 1, tile.rows + 1, head)), True, 0.1)
+    inspect(kernel, *how, shared=tile.shared).raise_fault()
+
+
+@pytest.mark.parametrize("tile", [tile for tiles in TILES["float32"].values() for tile in tiles],
+                         ids=lambda tile: "-".join(str(value) for _, value in tile.macros))
+def test_every_tile_that_fits(tile):
     if tile.shared > cp.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]:
         pytest.skip("more shared memory than a block can have here")
-    q, k, v = inputs((1, 2, tile.rows + 1, head))
-    out = cp.full_like(q, cp.nan)
-    options = ("-std=c++17", *(f"-D{name}={value}" for name, value in tile.macros))
-    kernel = cp.RawModule(code=kernels.source("attention_float32"),
-                          options=options).get_function("attention")
-    kernel.max_dynamic_shared_size_bytes = tile.shared
-    arguments = (q, k, v, out, np.int32(q.shape[2]), np.float32(0.1), np.int32(1))
-    launch = (2, 2, 1), (tile.threads,), arguments
-    inspect(kernel, *launch, shared_mem=tile.shared).raise_fault()
-    kernel(*launch, shared_mem=tile.shared)
-    assert abs(out.get() - exact(q, k, v, True, 0.1)).max() < 1e-5
+    q, k, v = inputs((1, 2, tile.rows + 1, dict(tile.macros)["HEAD"]))
+    kernel, how = launch(tile, q, k, v, True, 0.1)
+    kernel(*how, shared_mem=tile.shared)
+    assert abs(how[-1][3].get() - exact(q, k, v, True, 0.1)).max() < 1e-5
+
+
+@pytest.mark.parametrize("dtype, tolerance", [
+    ("float32", 1e-5),
+    pytest.param("float16", 5e-3, marks=pytest.mark.skipif(not HALF, reason="no tensor cores"))])
+@pytest.mark.parametrize("m, n", [(1, 90), (90, 20), (20, 90)])
+def test_fewer_or_more_queries_than_keys(dtype, tolerance, m, n):
+    q, (k, v) = inputs((1, 2, m, 32), dtype)[0], inputs((1, 2, n, 32), dtype)[1:]
+    for causal in (False, True):
+        assert abs(attention(q, k, v, causal).get() - exact(q, k, v, causal)).max() < tolerance
 
 
 def test_large_scores_do_not_overflow():
@@ -115,6 +135,9 @@ def arrays(shape=(1, 2, 5, 32), dtype="float32"):
     ((arrays(dtype="int32"),) * 3, TypeError, "all three as float16"),
     ((arrays(), arrays((1, 2, 6, 32)), arrays()), ValueError,
      "(1, 2, 5, 32), (1, 2, 6, 32) and (1, 2, 5, 32)"),
+    ((arrays((1, 3, 5, 32)), arrays(), arrays()), ValueError,
+     "equal but for the number of queries"),
+    ((arrays(), arrays((1, 2, 0, 32)), arrays((1, 2, 0, 32))), ValueError, "no keys"),
     ((arrays((5, 32)),) * 3, ValueError, "(batch, heads, n, head size)"),
     ((arrays((1, 2, 5, 16)),) * 3, ValueError, "is 16: the kernels are written for 32, 64 and 128"),
     ((arrays(), arrays((1, 5, 2, 32)).swapaxes(1, 2), arrays()), ValueError,

@@ -1,29 +1,27 @@
 // out = softmax(scale * Q K^T) V for each head: float16 arrays, float32 sums, on tensor cores, and
 // without ever storing the n x n scores (FlashAttention-2, arXiv 2307.08691).
-// q, k, v, out: (batch, heads, n, HEAD), contiguous, beginning at multiples of 16 bytes; any n.
+// q, out: (batch, heads, m, HEAD), k, v: (batch, heads, n, HEAD), contiguous, beginning at
+// multiples of 16 bytes; any m and n. With `causal` query i sees the keys 0 to i.
 // A block has ROWS queries and passes over the keys and values in tiles of KEYS; a warp has TALL
 // times 16 of the rows. The products are `mma` instructions, not nvcuda::wmma: where each number of
 // a fragment stands is documented (PTX ISA, "Matrix Fragments for mma"), so the softmax is done in
 // the registers that hold the scores, and the weights are at once the next product's input.
 // Needs compute capability 7.5. No header of the CUDA toolkit.
-// Launch: grid ((n + ROWS - 1) / ROWS, heads, batch), block 32 * WARPS, dynamic shared memory of
+// Launch: grid ((m + ROWS - 1) / ROWS, heads, batch), block 32 * WARPS, dynamic shared memory of
 // 2 * PITCH * max(ROWS, 4 * KEYS) bytes.
 
-#ifndef HEAD       // given as options by helpers/attention.py
-#define HEAD 64    // numbers in a query, key or value: a multiple of 32
+#ifndef HEAD      // helpers/attention.py gives all four
+#define HEAD 64   // numbers in a query, key or value: a multiple of 32
 #define WARPS 4
 #define TALL 2
-#define KEYS 64    // a multiple of 16
+#define KEYS 64   // a multiple of 16
 #endif
-#ifndef BLOCKS
-#define BLOCKS 2
-#endif
+#define THREADS (32 * WARPS)
 #define ROWS (WARPS * 16 * TALL)
 #define PITCH (HEAD + 8)  // float16s between rows of a tile: 8 neighbours begin in different banks
 #define NOTHING (-3.4e38f)
 
-typedef unsigned short half;  // the bits of one; two of them make a register
-static_assert(sizeof(half) == 2, "");
+typedef unsigned short half;  // its bits: they are computed with in fragments only
 
 // == bring
 // 16 bytes from global to shared memory, zeros where there are none. From capability 8.0 on they
@@ -47,13 +45,14 @@ __device__ void arrived() {
 
 template <int COUNT>
 __device__ void bring_rows(half* tile, const half* array, int first, int n) {
+    const int AT_ONCE = THREADS / (HEAD / 8);
+    static_assert(COUNT % AT_ONCE == 0, "the threads copy whole rows, as many each time");
+    int row = threadIdx.x / (HEAD / 8), column = threadIdx.x % (HEAD / 8) * 8;
+    tile += row * PITCH + column;
+    array += (long long)(first + row) * HEAD + column;
 #pragma unroll
-    for (int t = threadIdx.x; t < COUNT * HEAD / 8; t += 32 * WARPS) {
-        int row = t / (HEAD / 8), column = t % (HEAD / 8) * 8;
-        bool there = first + row < n;
-        bring(tile + row * PITCH + column,
-              array + (long long)(there ? first + row : 0) * HEAD + column, there);
-    }
+    for (int i = 0; i < COUNT; i += AT_ONCE)
+        bring(tile + i * PITCH, array + i * HEAD, first + row + i < n);
 }
 
 // == fragments
@@ -104,13 +103,14 @@ __device__ unsigned pair(float low, float high) {  // two float16s in one regist
 }
 
 // == attention
-extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
-attention(const half* q, const half* k, const half* v, half* out, int n, float scale, int causal) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+attention(const half* q, const half* k, const half* v, half* out, int m, int n,
+          float scale, int causal) {
     extern __shared__ __align__(16) half tiles[];  // keys and values, and two more on their way
     const int PAIR = 2 * KEYS * PITCH;
 
-    long long head = (blockIdx.z * gridDim.y + blockIdx.y) * (long long)n * HEAD;
-    q += head, k += head, v += head, out += head;
+    long long head = blockIdx.z * gridDim.y + blockIdx.y;
+    q += head * m * HEAD, k += head * n * HEAD, v += head * n * HEAD, out += head * m * HEAD;
     int block = causal ? gridDim.x - 1 - blockIdx.x : blockIdx.x;  // the longest work first
     int begin = block * ROWS, end = causal ? min(n, begin + ROWS) : n;  // of the keys to look at
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -120,7 +120,7 @@ attention(const half* q, const half* k, const half* v, half* out, int n, float s
     int across = lane % 16 * PITCH + lane / 16 * 8;                // left quarters first
     int down = (lane % 8 + lane / 16 * 8) * PITCH + lane / 8 % 2 * 8;  // upper quarters first
 
-    bring_rows<ROWS>(tiles, q, begin, n);  // the queries pass through shared memory to registers
+    bring_rows<ROWS>(tiles, q, begin, m);  // the queries pass through shared memory to registers
     arrived();
     unsigned query[TALL][HEAD / 16][4];
 #pragma unroll
@@ -161,7 +161,7 @@ attention(const half* q, const half* k, const half* v, half* out, int n, float s
             }
 
 // == softmax
-        if (first + KEYS > (causal ? begin + 1 : n)) {  // some keys are not to be seen
+        if (first + KEYS > (causal ? min(n, begin + 1) : n)) {  // some keys are not to be seen
 #pragma unroll
             for (int i = 0; i < TALL; i++)
 #pragma unroll
@@ -169,34 +169,34 @@ attention(const half* q, const half* k, const half* v, half* out, int n, float s
 #pragma unroll
                     for (int e = 0; e < 4; e++) {
                         int row = begin + (warp * TALL + i) * 16 + e / 2 * 8 + lane / 4;
-                        if (first + 8 * j + lane % 4 * 2 + e % 2 >= (causal ? row + 1 : n))
+                        if (first + 8 * j + lane % 4 * 2 + e % 2 >= (causal ? min(n, row + 1) : n))
                             score[i][j][e] = NOTHING;
                     }
         }
 #pragma unroll
         for (int i = 0; i < TALL; i++)
 #pragma unroll
-            for (int half = 0; half < 2; half++) {  // of the 16 rows: the upper, the lower
-                float most = top[i][half];
+            for (int low = 0; low < 2; low++) {  // of the 16 rows: the upper 8, the lower 8
+                float most = top[i][low];
 #pragma unroll
                 for (int j = 0; j < KEYS / 8; j++)
-                    most = fmaxf(most, fmaxf(score[i][j][2 * half], score[i][j][2 * half + 1]));
+                    most = fmaxf(most, fmaxf(score[i][j][2 * low], score[i][j][2 * low + 1]));
                 most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, 1));
                 most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, 2));
-                float shrink = exp2f((top[i][half] - most) * per_two), shift = most * per_two;
-                top[i][half] = most;
-                sum[i][half] *= shrink;
+                float shrink = exp2f((top[i][low] - most) * per_two), shift = most * per_two;
+                top[i][low] = most;
+                sum[i][low] *= shrink;
 #pragma unroll
                 for (int j = 0; j < KEYS / 8; j++)
 #pragma unroll
-                    for (int e = 2 * half; e < 2 * half + 2; e++) {
+                    for (int e = 2 * low; e < 2 * low + 2; e++) {
                         score[i][j][e] = exp2f(score[i][j][e] * per_two - shift);
-                        sum[i][half] += score[i][j][e];
+                        sum[i][low] += score[i][j][e];
                     }
 #pragma unroll
                 for (int c = 0; c < HEAD / 8; c++) {
-                    result[i][c][2 * half] *= shrink;
-                    result[i][c][2 * half + 1] *= shrink;
+                    result[i][c][2 * low] *= shrink;
+                    result[i][c][2 * low + 1] *= shrink;
                 }
             }
 
@@ -228,15 +228,15 @@ attention(const half* q, const half* k, const half* v, half* out, int n, float s
 #pragma unroll
     for (int i = 0; i < TALL; i++)
 #pragma unroll
-        for (int half = 0; half < 2; half++) {
-            float all = sum[i][half];
+        for (int low = 0; low < 2; low++) {
+            float all = sum[i][low];
             all += __shfl_xor_sync(0xffffffff, all, 1);
             all += __shfl_xor_sync(0xffffffff, all, 2);
-            int row = begin + (warp * TALL + i) * 16 + half * 8 + lane / 4;
-            if (row >= n) continue;
+            int row = begin + (warp * TALL + i) * 16 + low * 8 + lane / 4;
+            if (row >= m) continue;
             unsigned* line = reinterpret_cast<unsigned*>(out + (long long)row * HEAD) + lane % 4;
 #pragma unroll
             for (int c = 0; c < HEAD / 8; c++)
-                line[4 * c] = pair(result[i][c][2 * half] / all, result[i][c][2 * half + 1] / all);
+                line[4 * c] = pair(result[i][c][2 * low] / all, result[i][c][2 * low + 1] / all);
         }
 }

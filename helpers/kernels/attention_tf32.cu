@@ -3,11 +3,12 @@
 // of exponent as float32, but 10 of mantissa instead of 23. So each number is split into two TF32,
 // x = big + small, and each product is three: big * small + small * big + big * big ("3xTF32",
 // Ootomo and Yokota, arXiv 2203.03341; CUTLASS). What is left out, small * small, is 2^-22 of it.
-// q, k, v, out: (batch, heads, n, HEAD), contiguous, beginning at multiples of 16 bytes; any n.
+// q, out: (batch, heads, m, HEAD), k, v: (batch, heads, n, HEAD), contiguous, beginning at
+// multiples of 16 bytes; any m and n. With `causal` query i sees the keys 0 to i.
 // A block has ROWS queries and passes over the keys and values in tiles of KEYS; a warp has TALL
 // times 16 of the rows, and keeps their scores, weights and results in registers.
 // Needs compute capability 8.0. No header of the CUDA toolkit.
-// Launch: grid ((n + ROWS - 1) / ROWS, heads, batch), block 32 * WARPS, dynamic shared memory of
+// Launch: grid ((m + ROWS - 1) / ROWS, heads, batch), block 32 * WARPS, dynamic shared memory of
 // 4 * ((ROWS + KEYS) * PITCH + KEYS * VALUES) bytes.
 
 #ifndef HEAD       // given as options by helpers/attention.py
@@ -22,6 +23,7 @@
 #ifndef MODE
 #define MODE 0
 #endif
+#define THREADS (32 * WARPS)
 #define ROWS (WARPS * 16 * TALL)
 #define PITCH (HEAD + 16)   // floats between rows of a tile, such that 8 neighbouring lanes read
 #define VALUES (HEAD + 4)   // their 16 bytes from different banks
@@ -45,13 +47,14 @@ __device__ void arrived() {
 
 template <int COUNT, int APART>
 __device__ void bring_rows(float* tile, const float* array, int first, int n) {
+    const int AT_ONCE = THREADS / (HEAD / 4);
+    static_assert(COUNT % AT_ONCE == 0, "the threads copy whole rows, as many each time");
+    int row = threadIdx.x / (HEAD / 4), column = threadIdx.x % (HEAD / 4) * 4;
+    tile += row * APART + column;
+    array += (long long)(first + row) * HEAD + column;
 #pragma unroll
-    for (int t = threadIdx.x; t < COUNT * HEAD / 4; t += 32 * WARPS) {
-        int row = t / (HEAD / 4), column = t % (HEAD / 4) * 4;
-        bool there = first + row < n;
-        bring(tile + row * APART + column,
-              array + (long long)(there ? first + row : 0) * HEAD + column, there);
-    }
+    for (int i = 0; i < COUNT; i += AT_ONCE)
+        bring(tile + i * APART, array + i * HEAD, first + row + i < n);
 }
 
 // == three products
@@ -71,6 +74,9 @@ struct Split {
 #elif MODE == 3
         big = (__float_as_uint(x) + 0x1000) & 0xffffe000;
         small = __float_as_uint(x - __uint_as_float(big)) + 0x1000;
+#elif MODE == 4
+        big = (__float_as_uint(x) + 0x1000) & 0xffffe000;
+        small = __float_as_uint(x - __uint_as_float(big));
 #endif
     }
 };
@@ -100,14 +106,14 @@ __device__ void multiply_part(int p, float (&sum)[4], const Split (&a)[4], const
 
 // == attention
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
-attention(const float* q, const float* k, const float* v, float* out, int n, float scale,
-          int causal) {
+attention(const float* q, const float* k, const float* v, float* out, int m, int n,
+          float scale, int causal) {
     extern __shared__ __align__(16) float queries[];
     float* keys = queries + ROWS * PITCH;
     float* values = keys + KEYS * PITCH;
 
-    long long head = (blockIdx.z * gridDim.y + blockIdx.y) * (long long)n * HEAD;
-    q += head, k += head, v += head, out += head;
+    long long head = blockIdx.z * gridDim.y + blockIdx.y;
+    q += head * m * HEAD, k += head * n * HEAD, v += head * n * HEAD, out += head * m * HEAD;
     int block = causal ? gridDim.x - 1 - blockIdx.x : blockIdx.x;  // the longest work first
     int begin = block * ROWS, end = causal ? min(n, begin + ROWS) : n;  // of the keys to look at
     int lane = threadIdx.x % 32, r = lane / 4, c = lane % 4;
@@ -118,7 +124,7 @@ attention(const float* q, const float* k, const float* v, float* out, int n, flo
 #pragma unroll
     for (int i = 0; i < TALL; i++) top[i][0] = top[i][1] = NOTHING;
 
-    bring_rows<ROWS, PITCH>(queries, q, begin, n);
+    bring_rows<ROWS, PITCH>(queries, q, begin, m);
     bring_rows<KEYS, PITCH>(keys, k, 0, n);
     for (int first = 0; first < end; first += KEYS) {
         arrived();
@@ -161,7 +167,8 @@ attention(const float* q, const float* k, const float* v, float* out, int n, flo
         }
 
 // == softmax
-        if (first + KEYS > (causal ? begin + 1 : n)) {  // some keys are not to be seen
+        float shrink[TALL][2];
+        if (first + KEYS > (causal ? min(n, begin + 1) : n)) {  // some keys are not to be seen
 #pragma unroll
             for (int i = 0; i < TALL; i++)
 #pragma unroll
@@ -169,7 +176,7 @@ attention(const float* q, const float* k, const float* v, float* out, int n, flo
 #pragma unroll
                     for (int e = 0; e < 4; e++)
                         if (first + 8 * j + 2 * c + e % 2 >=
-                            (causal ? begin + row + 16 * i + e / 2 * 8 + 1 : n))
+                            (causal ? min(n, begin + row + 16 * i + e / 2 * 8 + 1) : n))
                             score[i][j][e] = NOTHING;
         }
 #pragma unroll
@@ -182,9 +189,10 @@ attention(const float* q, const float* k, const float* v, float* out, int n, flo
                     now = fmaxf(now, fmaxf(score[i][j][2 * half], score[i][j][2 * half + 1]));
                 now = fmaxf(now, __shfl_xor_sync(0xffffffff, now, 1));
                 now = fmaxf(now, __shfl_xor_sync(0xffffffff, now, 2));
-                float shrink = exp2f((top[i][half] - now) * per_two), shift = now * per_two;
+                shrink[i][half] = exp2f((top[i][half] - now) * per_two);
+                float shift = now * per_two;
                 top[i][half] = now;
-                sum[i][half] *= shrink;
+                sum[i][half] *= shrink[i][half];
 #pragma unroll
                 for (int j = 0; j < KEYS / 8; j++)
 #pragma unroll
@@ -192,11 +200,13 @@ attention(const float* q, const float* k, const float* v, float* out, int n, flo
                         score[i][j][e] = exp2f(score[i][j][e] * per_two - shift);
                         sum[i][half] += score[i][j][e];
                     }
+#if ACC == 0
 #pragma unroll
                 for (int x = 0; x < HEAD / 8; x++) {
-                    result[i][x][2 * half] *= shrink;
-                    result[i][x][2 * half + 1] *= shrink;
+                    result[i][x][2 * half] *= shrink[i][half];
+                    result[i][x][2 * half + 1] *= shrink[i][half];
                 }
+#endif
             }
         arrived();
         if (first + KEYS < end) bring_rows<KEYS, PITCH>(keys, k, first + KEYS, n);
@@ -205,6 +215,7 @@ attention(const float* q, const float* k, const float* v, float* out, int n, flo
         // The same freedom once more: the sum over 8 keys takes them as the scores stand in the
         // registers, 2 c and 2 c + 1 for c and c + 4. And lane r loads the columns 4 r to 4 r + 3
         // of 32, which are column r of four products.
+#if ACC == 0
 #pragma unroll
         for (int j = 0; j < KEYS / 8; j++) {
             Split a[TALL][4];
@@ -237,6 +248,97 @@ attention(const float* q, const float* k, const float* v, float* out, int n, flo
 #endif
             }
         }
+#elif ACC == 1
+#pragma unroll
+        for (int x = 0; x < HEAD / 32; x++) {
+            float part[TALL][4][4] = {};
+#pragma unroll
+            for (int j = 0; j < KEYS / 8; j++) {
+                Split a[TALL][4];
+#pragma unroll
+                for (int i = 0; i < TALL; i++) {
+                    a[i][0] = score[i][j][0], a[i][1] = score[i][j][2];
+                    a[i][2] = score[i][j][1], a[i][3] = score[i][j][3];
+                }
+                const float* value = values + (8 * j + 2 * c) * VALUES + 32 * x + 4 * r;
+                float even[4], odd[4];
+                four(even[0]) = four(value[0]);
+                four(odd[0]) = four(value[VALUES]);
+#pragma unroll
+                for (int y = 0; y < 4; y++) {
+                    Split b0 = even[y], b1 = odd[y];
+#pragma unroll
+                    for (int i = 0; i < TALL; i++) multiply(part[i][y], a[i], b0, b1);
+                }
+            }
+#pragma unroll
+            for (int i = 0; i < TALL; i++)
+#pragma unroll
+                for (int y = 0; y < 4; y++)
+#pragma unroll
+                    for (int e = 0; e < 4; e++) result[i][4 * x + y][e] = result[i][4 * x + y][e] * shrink[i][e / 2] + part[i][y][e];
+        }
+#elif ACC == 2
+        {
+            float part[TALL][HEAD / 8][4] = {};
+#pragma unroll
+            for (int j = 0; j < KEYS / 8; j++) {
+                Split a[TALL][4];
+#pragma unroll
+                for (int i = 0; i < TALL; i++) {
+                    a[i][0] = score[i][j][0], a[i][1] = score[i][j][2];
+                    a[i][2] = score[i][j][1], a[i][3] = score[i][j][3];
+                }
+#pragma unroll
+                for (int x = 0; x < HEAD / 32; x++) {
+                const float* value = values + (8 * j + 2 * c) * VALUES + 32 * x + 4 * r;
+                float even[4], odd[4];
+                four(even[0]) = four(value[0]);
+                four(odd[0]) = four(value[VALUES]);
+#pragma unroll
+                for (int y = 0; y < 4; y++) {
+                    Split b0 = even[y], b1 = odd[y];
+#pragma unroll
+                    for (int i = 0; i < TALL; i++) multiply(part[i][4 * x + y], a[i], b0, b1);
+                }
+                }
+            }
+#pragma unroll
+            for (int i = 0; i < TALL; i++)
+#pragma unroll
+                for (int y = 0; y < HEAD / 8; y++)
+#pragma unroll
+                    for (int e = 0; e < 4; e++) result[i][y][e] = result[i][y][e] * shrink[i][e / 2] + part[i][y][e];
+        }
+#elif ACC == 3
+        // a warp's first row tiles one after the other
+#pragma unroll
+        for (int i = 0; i < TALL; i++) {
+            float part[HEAD / 8][4] = {};
+#pragma unroll
+            for (int j = 0; j < KEYS / 8; j++) {
+                Split a[4];
+                a[0] = score[i][j][0], a[1] = score[i][j][2];
+                a[2] = score[i][j][1], a[3] = score[i][j][3];
+#pragma unroll
+                for (int x = 0; x < HEAD / 32; x++) {
+                const float* value = values + (8 * j + 2 * c) * VALUES + 32 * x + 4 * r;
+                float even[4], odd[4];
+                four(even[0]) = four(value[0]);
+                four(odd[0]) = four(value[VALUES]);
+#pragma unroll
+                for (int y = 0; y < 4; y++) {
+                    Split b0 = even[y], b1 = odd[y];
+                    multiply(part[4 * x + y], a, b0, b1);
+                }
+                }
+            }
+#pragma unroll
+                for (int y = 0; y < HEAD / 8; y++)
+#pragma unroll
+                    for (int e = 0; e < 4; e++) result[i][y][e] = result[i][y][e] * shrink[i][e / 2] + part[y][e];
+        }
+#endif
     }
 
 // == store
@@ -249,7 +351,7 @@ attention(const float* q, const float* k, const float* v, float* out, int n, flo
             all += __shfl_xor_sync(0xffffffff, all, 2);
             float share = 1 / all;
             int line = begin + row + 16 * i + 8 * half;
-            if (line >= n) continue;
+            if (line >= m) continue;
 #pragma unroll
             for (int x = 0; x < HEAD / 32; x++)
 #pragma unroll
