@@ -280,7 +280,9 @@ def _attend_cases() -> list[Case]:
     q, k, v, scale = cases[1]
     k = k.copy()
     k[40:60] *= np.float32(4)  # the largest scores stand in the middle
-    return [*cases, (q, k, v, scale)]
+    q1, k1, v1, _ = cases[0]
+    far = np.float32(2.5)  # all scores stand near 100, where expf overflows
+    return [*cases, (q, k, v, scale), (q1 + far, k1 + far, v1, scale)]
 
 
 def _attend_launch(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float) -> tuple:
@@ -335,7 +337,7 @@ attend = KernelTask(
                 _changed(("        __syncthreads();\n    }\n    for", "    }\n    for"))),
     ],
     rules=[_from_shared],
-    rtol=5e-6,
+    rtol=5e-5,
 )
 
 # 4. causal tiles
