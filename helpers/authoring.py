@@ -31,6 +31,8 @@ REASONS = frozenset({
     "time", "device", "address", "path", "compiler text", "random stream", "optional package",
     "race", "device printf", "recorded tool",
 })
+# Lessons to look things up in, which have no tasks.
+WITHOUT_EXERCISES = frozenset({"13_myths_measured", "14_where_next"})
 IGNORE_TAG = "nbval-ignore-output"
 SOLUTION_TAG = "solution-only"
 

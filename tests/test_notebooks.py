@@ -12,7 +12,7 @@ import nbformat
 import pytest
 
 from helpers import authoring
-from helpers.authoring import IGNORE_TAG, METADATA, REASONS, ROOT
+from helpers.authoring import IGNORE_TAG, METADATA, REASONS, ROOT, WITHOUT_EXERCISES
 
 PATHS = [path for folder in ("notebooks", "solutions", "exercises")
          for path in authoring.notebooks(folder)]
@@ -160,14 +160,16 @@ def test_lesson_has_its_parts(path):
         assert part in text
     after = text.split("## Self-test")[1]
     assert len(re.findall(r"<summary>Answer</summary>", after)) == 5
-    assert f"(../exercises/{path.name})" in after
+    if path.stem not in WITHOUT_EXERCISES:
+        assert f"(../exercises/{path.name})" in after
     assert text.count("You may have read") <= 3
 
 
 @lesson
 def test_lesson_has_exercise_and_solution(path):
-    assert (ROOT / "exercises" / path.name).exists()
-    assert (ROOT / "solutions" / path.name).exists()
+    has = path.stem not in WITHOUT_EXERCISES
+    assert (ROOT / "exercises" / path.name).exists() == has
+    assert (ROOT / "solutions" / path.name).exists() == has
 
 
 def test_grade_ids_are_unique():

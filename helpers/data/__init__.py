@@ -22,6 +22,7 @@ __all__ = [
     "DataFileError",
     "jittered",
     "jittered_chunks",
+    "load_claims",
     "load_digits",
     "load_gpus",
     "load_network",
@@ -360,6 +361,19 @@ def _rechunk(
             labels[done : done + take] = block_labels[used : used + take]
             done, used = done + take, used + take
         yield images, labels
+
+
+def load_claims() -> list[dict]:
+    """The claims ledger: what popular articles say, and what is true, one row for each claim.
+
+    Returns
+    -------
+    list of dict
+        `id` (the heading and the cell of lesson 13 that shows it), `group`, `topics` (of the
+        articles that say it), `claim`, `verdict`, `versions`, `date`, and `taught`: the lesson
+        and the cell that teach it, or None.
+    """
+    return json.loads((FOLDER / "claims.json").read_text(encoding="utf-8"))
 
 
 def load_gpus() -> list[dict]:

@@ -7,6 +7,7 @@ import math
 import os
 import queue
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ from .collect import HERE, ROOT, Program
 
 SECONDS = 60  # a spin of a quarter of a second takes long where many processes share a GPU
 SECONDS_TO_START = 90  # imports, a context, and the first kernel, with every core busy
+FORKS = hasattr(os, "fork") and backend.find_gpu() is None  # a driver does not survive a fork
 
 
 @dataclass
@@ -55,7 +57,7 @@ class Worker:
         self.process = subprocess.Popen(
             [sys.executable, "-m", f"{HERE.name}.worker"], cwd=ROOT, env=environment,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.stderr,
-            text=True, encoding="utf-8",
+            text=True, encoding="utf-8", start_new_session=True,
         )
         self.lines = queue.Queue()
         self.listener = threading.Thread(target=self._listen, daemon=True)
@@ -84,7 +86,10 @@ class Worker:
         try:
             status = self.process.wait(0 if hangs else SECONDS)
         except subprocess.TimeoutExpired:
-            self.process.kill()
+            if hasattr(os, "killpg"):
+                os.killpg(self.process.pid, signal.SIGKILL)  # what it forked, too
+            else:
+                self.process.kill()
             status = self.process.wait()
         self.listener.join(SECONDS)
         shutil.rmtree(self._cache, ignore_errors=True)
@@ -98,7 +103,7 @@ def _wanted(library: str, names: list[str] | str, alone: bool = False) -> dict:
     """What a worker is told: PyCUDA's programs that are alone make their contexts themselves."""
     untouched = alone and library == "pycuda"
     return {"library": library, "names": names, "untouched": untouched,
-            "simulator": untouched and backend.find_gpu() is None}
+            "simulator": alone and FORKS, "fork": alone and FORKS}
 
 
 def ask(names: list[str] | str = "all", library: str = "cupy") -> tuple[dict, dict | None]:
@@ -170,9 +175,11 @@ def run(
     programs = list(programs)
     jobs = jobs or cores()
     shared = [program for program in programs if not program.alone]
+    alone = [program for program in programs if program.alone]
     size = max(8, math.ceil(len(shared) / (4 * jobs)))  # starting a process takes seconds
     groups = [shared[first:first + size] for first in range(0, len(shared), size)]
-    groups += [[program] for program in programs if program.alone]
+    size = math.ceil(len(alone) / jobs) if FORKS else 1
+    groups += [alone[first:first + size] for first in range(0, len(alone), size or 1)]
     answers: dict[str, Answer] = {}
     with ThreadPoolExecutor(jobs) as pool:
         for part in pool.map(lambda group: _run_group(group, seconds), groups):

@@ -6,7 +6,7 @@ library's public names. Every report is one line of JSON: first {"ready": ...} w
 that is read back.
 
 PyCUDA's programs share the primary context with CuPy; one that is alone begins with an untouched
-driver.
+driver. On the simulator programs that are alone fork from one process that has done the imports.
 """
 
 from __future__ import annotations
@@ -241,15 +241,14 @@ def main() -> None:
 
     wanted = json.load(sys.stdin)
     library, untouched = wanted["library"], wanted["untouched"]
+    versions = {}
     try:
-        if not untouched:
-            versions = open_backend(library)
-        else:
-            versions = {}
-            if wanted["simulator"]:
-                import helpers
+        if wanted["simulator"]:
+            import helpers
 
-                helpers.start()
+            helpers.start()
+        if not untouched and not wanted["fork"]:
+            versions = open_backend(library)
     except Exception as error:
         say({"absent": describe(error)})
         return
@@ -259,9 +258,18 @@ def main() -> None:
         return
     known = {program.name: program for program in programs(library)}
     for name in wanted["names"]:
+        if wanted["fork"]:
+            child = os.fork()
+            if child:
+                status = os.waitpid(child, 0)[1]
+                if status:
+                    os._exit(os.waitstatus_to_exitcode(status) & 255)
+                continue
+            if not untouched:
+                open_backend(library)
         report = run(known[name], capture, untouched)
         say(report)
-        if report["broken"]:  # what follows would only see the same error again
+        if wanted["fork"] or report["broken"]:  # what follows would only see the same error again
             break
     answers.flush()
     os._exit(0)  # no clean-up of a context that may be broken or still busy

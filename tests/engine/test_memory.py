@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 from engine_support import array, pack, read
 
 from helpers.simulator import engine
+from helpers.simulator.engine import memory
 
 
 def test_round_trip_and_alignment() -> None:
@@ -205,6 +208,40 @@ def test_a_pool_places_allocations_in_addresses_of_its_own() -> None:
     for other in others:
         other.free()
     assert engine.usage() == (before, capacity)
+
+
+def test_a_block_may_be_succeeded_while_the_one_before_settles(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A stream's worker settles while the host already gives the same address out again."""
+    base = engine.reserve(4096)
+    engine.place(base, 1024)
+    runtime = memory._runtime()
+    displaced = threading.Event()
+
+    class Slow:
+        """The runtime, with a worker that pauses where the address is without an allocation."""
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(runtime, name)
+
+        def cs_displace(self, address: int) -> None:
+            runtime.cs_displace(address)
+            displaced.set()
+            time.sleep(0.02)
+
+    _, settle = engine.succeed(base, 768)
+    monkeypatch.setattr(memory, "_runtime_found", Slow())
+    worker = threading.Thread(target=settle)
+    worker.start()
+    assert displaced.wait(10)
+    _, settle = engine.succeed(base, 640)
+    worker.join()
+    assert engine.lookup(base).nbytes == 768  # both are valid until the second one settles
+    settle()
+    assert engine.lookup(base).nbytes == 640
+    engine.displace(base)
+    engine.unreserve(base)
 
 
 @pytest.mark.parametrize("nbytes", [400, 40_000, 1_000_000, 3_000_000])

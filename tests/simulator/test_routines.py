@@ -214,6 +214,12 @@ def test_places(axis):
     same(cp.argwhere(x > 0), np.argwhere(a > 0))
 
 
+def test_empty_arrays_without_the_pool():
+    with cp.cuda.using_allocator(None):  # where an array of no bytes has no address
+        assert cp.nonzero(cp.zeros(3))[0].shape == (0,)
+        assert cp.zeros((0, 3)).sum() == 0
+
+
 def test_where_and_searchsorted():
     a, x = both((3, 4), "float32")
     same(cp.where(x > 0, x, 0.0), np.where(a > 0, a, 0.0).astype("float32"))

@@ -200,17 +200,21 @@ def succeed(
     Both are valid until the function that comes back is called: queue it where the first one's
     work is done.
     """
-    if _runtime().cs_extend(address, nbytes):
-        raise InvalidAddress(f"nothing was placed at address {address:#x}")
-    before = _live.get(address)
-    longest = max(nbytes, before.nbytes if before else 0)
-    allocation = _live[address] = Allocation(address, longest, None, itemsize)
+    # A stream's worker settles while the next block may already succeed this one: the lock keeps
+    # the moment between displacing and placing to itself.
+    with _lock:
+        if _runtime().cs_extend(address, nbytes):
+            raise InvalidAddress(f"nothing was placed at address {address:#x}")
+        before = _live.get(address)
+        longest = max(nbytes, before.nbytes if before else 0)
+        allocation = _live[address] = Allocation(address, longest, None, itemsize)
 
     def settle() -> None:
-        if _live.get(address) is allocation:
-            allocation.nbytes = nbytes
-            _runtime().cs_displace(address)
-            _runtime().cs_place(address, nbytes, unwritten)
+        with _lock:
+            if _live.get(address) is allocation:
+                allocation.nbytes = nbytes
+                _runtime().cs_displace(address)
+                _runtime().cs_place(address, nbytes, unwritten)
 
     return allocation, settle
 
@@ -220,16 +224,15 @@ def displace(address: int) -> None:
 
     Its bytes stay as they are until something else is placed there.
     """
-    allocation = _live.pop(address, None)
-    if allocation is None:
-        raise InvalidAddress(f"nothing was placed at address {address:#x}")
-    allocation.owner = None
-    _freed[address] = allocation
-    if len(_freed) > _HISTORY:
-        with _lock:
-            while len(_freed) > _HISTORY:
-                _freed.popitem(last=False)
-    _runtime().cs_displace(address)
+    with _lock:
+        allocation = _live.pop(address, None)
+        if allocation is None:
+            raise InvalidAddress(f"nothing was placed at address {address:#x}")
+        allocation.owner = None
+        _freed[address] = allocation
+        while len(_freed) > _HISTORY:
+            _freed.popitem(last=False)
+        _runtime().cs_displace(address)
 
 
 def usage() -> tuple[int, int]:
