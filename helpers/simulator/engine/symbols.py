@@ -5,6 +5,7 @@ ELF and DWARF are read with pyelftools: not every machine has addr2line.
 
 from __future__ import annotations
 
+import functools
 import io
 import re
 
@@ -102,14 +103,7 @@ def source_line(data: bytes, address: int, ours: str) -> tuple[str, int] | None:
         The folder of the engine's headers: an instruction there (an atomic, a vector copy) was
         inlined, and the place of the call is meant.
     """
-    elf = ELFFile(io.BytesIO(data))
-    if not elf.has_dwarf_info():
-        return None
-    dwarf = elf.get_dwarf_info()
-    for unit in dwarf.iter_CUs():
-        program = dwarf.line_program_for_CU(unit)
-        if program is None:
-            continue
+    for unit, program in _line_programs(data):
         found = _row(program, address)
         if found is None:
             continue
@@ -118,6 +112,17 @@ def source_line(data: bytes, address: int, ours: str) -> tuple[str, int] | None:
             return file, line
         return _call_site(unit, program, address, ours) or found
     return None
+
+
+@functools.lru_cache(maxsize=4)  # a library's counters ask for dozens of lines, one by one
+def _line_programs(data: bytes) -> list[tuple]:
+    """The compilation units of a library, each with its table of lines; none without DWARF."""
+    elf = ELFFile(io.BytesIO(data))
+    if not elf.has_dwarf_info():
+        return []
+    dwarf = elf.get_dwarf_info()
+    found = [(unit, dwarf.line_program_for_CU(unit)) for unit in dwarf.iter_CUs()]
+    return [(unit, program) for unit, program in found if program is not None]
 
 
 def _file_name(program, index: int) -> str:
