@@ -123,14 +123,13 @@ def run() -> None:
         cp.cuda.Device().synchronize()
 
 
-def under_ncu(ranges: list[str], metrics: list[str],
-              module: str = "helpers.data.profile_kernels") -> list[dict[str, str]]:
-    """A row for each kernel that `python -m module --run` launches in these NVTX ranges."""
+def under_ncu(ranges: list[str], metrics: list[str]) -> list[dict[str, str]]:
+    """A row for each kernel that `run` launches in these NVTX ranges."""
     command = ["ncu", "--nvtx", "--clock-control", "none", "--csv", "--page", "raw",
                "--print-units", "base", "--metrics", ",".join(metrics)]
     for name in ranges:
         command += ["--nvtx-include", f"{name}/".replace(",", "\\,")]
-    command += [sys.executable, "-m", module, "--run"]
+    command += [sys.executable, "-m", "helpers.data.profile_kernels", "--run"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     lines = done.stdout.splitlines()
     start = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
