@@ -32,6 +32,7 @@ LENGTHS = 1024, 4096, 16384, 65536  # of one head
 CHECKED = 2  # heads compared with float64
 COUNTED = "load_sectors", "store_sectors", "l2_read_sectors", "l2_write_sectors", "dram_read", \
     "dram_written", "shared_wavefronts", "l1_percent", "fma_percent", "dram_percent", "registers"
+TENSOR = "sm__inst_executed_pipe_tensor_op_hmma.sum"  # products of 16 x 8 x 8 numbers, for TF32
 Array = Any
 
 
@@ -205,23 +206,32 @@ def one_query() -> float:
 
 
 def run() -> None:
-    """Launch the lesson's kernel twice, the second time in an NVTX range."""
+    """Launch what `counted` looks at, after a first time, in NVTX ranges."""
     import cupy as cp
     from cupyx.profiler import time_range
 
     arrays = random_heads(SHAPE, "float32")
-    by_tiles(*arrays)
-    cp.cuda.Device().synchronize()
-    with time_range("counted"):
-        by_tiles(*arrays)
+    ways = {"lesson": (by_tiles, arrays)}
+    try:
+        import torch
+
+        ways["sdpa"] = torch_sdpa, [torch.as_tensor(x) for x in arrays]
+    except ImportError:
+        pass
+    for name, (function, given) in ways.items():
+        function(*given)
         cp.cuda.Device().synchronize()
+        with time_range(name):
+            function(*given)
+            cp.cuda.Device().synchronize()
 
 
-def counted() -> dict[str, float]:
-    """What Nsight Compute counts for the lesson's kernel, by the names of METRICS."""
-    command = ["ncu", "--nvtx", "--nvtx-include", "counted/", "--clock-control", "none", "--csv",
-               "--page", "raw", "--print-units", "base", "--metrics",
-               ",".join(METRICS[name] for name in COUNTED),
+def counted() -> dict[str, dict[str, float | str]]:
+    """What Nsight Compute counts for the lesson's kernel, and how PyTorch's float32 multiplies."""
+    metrics = [METRICS[name] for name in COUNTED]
+    command = ["ncu", "--nvtx", "--nvtx-include", "lesson/", "--nvtx-include", "sdpa/",
+               "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base",
+               "--metrics", ",".join([*metrics, TENSOR]),
                sys.executable, "-m", "helpers.data.profile_attention", "--run"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     lines = done.stdout.splitlines()
@@ -230,9 +240,17 @@ def counted() -> dict[str, float]:
         raise SystemExit(f"ncu ended with {done.returncode}\n{done.stdout[-3000:]}"
                          f"\n{done.stderr[-3000:]}")
     table = csv.DictReader(io.StringIO("\n".join(lines[start:])))
-    row = next(row for row in table if row["ID"] and "attention" in row["Kernel Name"])
-    found = {name: float(row[METRICS[name]].replace(",", "")) for name in COUNTED}
-    return {name: int(x) if x == int(x) else round(x, 2) for name, x in found.items()}
+    lesson, *sdpa = [row for row in table if row["ID"]]
+    found: dict[str, dict] = {"lesson": {name: _number(lesson[METRICS[name]]) for name in COUNTED}}
+    if sdpa:
+        found["sdpa"] = {"kernel": sdpa[0]["Kernel Name"].split("(")[0][:60],
+                         "tensor": sum(_number(row[TENSOR]) for row in sdpa)}
+    return found
+
+
+def _number(text: str) -> float:
+    value = float(text.replace(",", ""))
+    return int(value) if value == int(value) else round(value, 2)
 
 
 def main(arguments: list[str]) -> None:
