@@ -158,7 +158,7 @@ def measure(name: str, shape: tuple[int, ...], dtype: str, truth: Array | None) 
         arrays = [torch.as_tensor(x) for x in arrays]
     row = {"name": name, "dtype": dtype, "shape": list(shape)}
     row["peak"] = peak(function, arrays, torch)
-    timing = bench(function, *arrays, device="gpu", seconds=0.2)
+    timing = bench(function, *arrays, device="gpu", seconds=0.1)
     batch, heads, n, d = shape
     row["ms"] = timing.median * 1e3
     row["tflops"] = 4 * batch * heads * n * n * d / timing.median / 1e12
