@@ -12,7 +12,8 @@ from . import kernels
 from .timing import _cupy, _is_simulator
 
 Array = Any  # cupy.ndarray
-CAPABILITY = 75  # 7.5 has the float16 kernel's tensor core instructions, 7.0 only others
+DTYPES, HEADS = ("float32", "float16"), (32, 64, 128)
+CAPABILITY = {"float16": 75, "tf32": 80}  # from which on tensor cores have what a kernel uses
 LARGEST_GRID = 65535  # in y and z
 
 
@@ -33,18 +34,31 @@ def _float32(head: int, warps: int, tall: int, wide: int) -> Tile:
     return Tile(macros, 32 * warps, rows, shared)
 
 
+def _tf32(head: int, warps: int, tall: int, keys: int) -> Tile:
+    rows = 16 * warps * tall
+    shared = 4 * ((rows + keys) * (head + 16) + keys * (head + 4))
+    macros = ("HEAD", head), ("WARPS", warps), ("TALL", tall), ("KEYS", keys)
+    return Tile(macros, 32 * warps, rows, shared)
+
+
 def _float16(head: int, warps: int, tall: int, keys: int) -> Tile:
     rows = 16 * warps * tall
     macros = ("HEAD", head), ("WARPS", warps), ("TALL", tall), ("KEYS", keys)
     return Tile(macros, 32 * warps, rows, 2 * (head + 8) * max(rows, 4 * keys))
 
 
-# From the fastest on an H200 to one that fits into the 64 KB of compute capability 7.5.
+# Of each kernel and head size: from the fastest on an H200 to one that fits into the shared memory
+# that a block has on any GPU that can run the kernel, 64 KB from 7.5 on and 99 KB from 8.0 on.
 TILES = {
     "float32": {
         32: (_float32(32, 4, 8, 8), _float32(32, 4, 4, 8)),
         64: (_float32(64, 4, 8, 8), _float32(64, 4, 8, 4), _float32(64, 4, 4, 4)),
         128: (_float32(128, 4, 4, 4), _float32(128, 4, 2, 4)),
+    },
+    "tf32": {
+        32: (_tf32(32, 4, 2, 64),),
+        64: (_tf32(64, 4, 2, 64),),
+        128: (_tf32(128, 4, 1, 64), _tf32(128, 4, 1, 32)),
     },
     "float16": {
         32: (_float16(32, 4, 2, 64),),
@@ -55,7 +69,7 @@ TILES = {
 
 
 def attention(q: Array, k: Array, v: Array, causal: bool = False,
-              scale: float | None = None) -> Array:
+              scale: float | None = None, tensor_cores: bool = True) -> Array:
     """Softmax of `scale * q @ k.swapaxes(-1, -2)` along the keys, times `v`, for each head.
 
     Parameters
@@ -69,6 +83,10 @@ def attention(q: Array, k: Array, v: Array, causal: bool = False,
         Let query i see the keys 0 to i only.
     scale : float, optional
         Factor of the scores; 1 / sqrt(head size) unless given.
+    tensor_cores : bool
+        For float32: multiply on tensor cores where they are of compute capability 8.0 or newer,
+        each product as three of TF32, to an error like float32's. With False, on older GPUs and
+        on the simulator products are float32's own. float16 is always multiplied on tensor cores.
 
     Returns
     -------
@@ -89,10 +107,10 @@ def attention(q: Array, k: Array, v: Array, causal: bool = False,
 
     Notes
     -----
-    Sums are float32 in both kernels. The float32 one multiplies in float32; the float16 one
-    multiplies on tensor cores and rounds the weights to float16 before the second product, as
-    FlashAttention does. Sources: online softmax, Milakov and Gimelshein, arXiv 1805.02867; the
-    tiles, Dao et al., arXiv 2205.14135, and Dao, arXiv 2307.08691.
+    Sums and softmax are float32 throughout. The float16 kernel rounds the weights to float16
+    before the second product. Sources: online softmax, Milakov and Gimelshein, arXiv 1805.02867;
+    the tiles, Dao et al., arXiv 2205.14135, and Dao, arXiv 2307.08691; three products of TF32,
+    Ootomo and Yokota, arXiv 2203.03341.
     """
     cupy = _cupy()
     _check(cupy, {"q": q, "k": k, "v": v})
@@ -101,7 +119,7 @@ def attention(q: Array, k: Array, v: Array, causal: bool = False,
     factor = 1 / math.sqrt(head) if scale is None else scale
     if out.size:
         with q.device:
-            launch, tile = _kernel(q.dtype.name, head, q.device.id)
+            launch, tile = _kernel(q.dtype.name, head, tensor_cores, q.device.id)
             launch((-(-m // tile.rows), heads, batch), (tile.threads,),
                    (q, k, v, out, cupy.int32(m), cupy.int32(n), cupy.float32(factor),
                     cupy.int32(causal)),
@@ -116,7 +134,7 @@ def _check(cupy: Any, arrays: dict[str, Array]) -> None:
             raise TypeError(f"{name} is a {kind}, attention() takes CuPy arrays:"
                             f" cp.asarray({name}) puts it on the device.")
     dtypes = [array.dtype.name for array in arrays.values()]
-    if len(set(dtypes)) > 1 or dtypes[0] not in TILES:
+    if len(set(dtypes)) > 1 or dtypes[0] not in DTYPES:
         raise TypeError(f"q, k and v are {_listed(dtypes)}: give all three as float32"
                         " or all three as float16.")
     shapes = [array.shape for array in arrays.values()]
@@ -125,9 +143,9 @@ def _check(cupy: Any, arrays: dict[str, Array]) -> None:
         raise ValueError(f"q, k and v have the shapes {_listed(shapes)}: they must be"
                          " (batch, heads, n, head size), equal but for the number of queries.")
     batch, heads, m, head = shapes[0]
-    if head not in TILES[dtypes[0]]:
+    if head not in HEADS:
         raise ValueError(f"the head size, the last length of {shapes[0]}, is {head}: the kernels"
-                         f" are written for {_listed(TILES[dtypes[0]])}.")
+                         f" are written for {_listed(HEADS)}.")
     if m and not shapes[1][2]:
         raise ValueError(f"there are {m} queries and no keys: a mean of no values is not defined.")
     if max(batch, heads) > LARGEST_GRID:
@@ -151,23 +169,27 @@ def _listed(things: object) -> str:
 
 
 @cache
-def _kernel(dtype: str, head: int, device: int) -> tuple[Callable[..., None], Tile]:
+def _kernel(dtype: str, head: int, tensor_cores: bool,
+            device: int) -> tuple[Callable[..., None], Tile]:
     """The kernel for arrays of this kind, compiled for the current device, and its tile."""
     cupy = _cupy()
     this = cupy.cuda.Device(device)
+    simulator, capability = _is_simulator(cupy), int(this.compute_capability)
+    name = dtype
+    if dtype == "float32" and tensor_cores and not simulator and capability >= CAPABILITY["tf32"]:
+        name = "tf32"
     if dtype == "float16":
-        if _is_simulator(cupy):
+        if simulator:
             raise NotImplementedError("The float16 kernel runs on tensor cores, which the simulator"
                                       " does not have: give float32 arrays, or run on a GPU.")
-        if int(this.compute_capability) < CAPABILITY:
+        if capability < CAPABILITY["float16"]:
             raise NotImplementedError(
                 "The float16 kernel needs tensor cores of compute capability 7.5 or newer, and"
-                f" this GPU has {this.compute_capability[:-1]}.{this.compute_capability[-1]}:"
-                " give float32 arrays.")
+                f" this GPU has {capability // 10}.{capability % 10}: give float32 arrays.")
     most = this.attributes["MaxSharedMemoryPerBlockOptin"]
-    tile = next(tile for tile in TILES[dtype][head] if tile.shared <= most)
-    options = ("-std=c++17", *(f"-D{name}={value}" for name, value in tile.macros))
-    module = cupy.RawModule(code=kernels.source(f"attention_{dtype}"), options=options)
+    tile = next(tile for tile in TILES[name][head] if tile.shared <= most)
+    options = ("-std=c++17", *(f"-D{macro}={value}" for macro, value in tile.macros))
+    module = cupy.RawModule(code=kernels.source(f"attention_{name}"), options=options)
     kernel = module.get_function("attention")
     kernel.max_dynamic_shared_size_bytes = tile.shared
     return kernel, tile
