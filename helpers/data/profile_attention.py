@@ -81,10 +81,19 @@ def by_tiles(q: Array, k: Array, v: Array) -> Array:
 
 
 def tuned(q: Array, k: Array, v: Array) -> Array:
-    """The course's tuned kernels."""
+    """The course's tuned kernels, on tensor cores where there are some."""
     from ..attention import attention
 
     return attention(q, k, v)
+
+
+def tuned_plain(q: Array, k: Array, v: Array) -> Array:
+    """The course's tuned kernel that multiplies in float32."""
+    from ..attention import attention
+
+    if q.dtype != np.float32:
+        raise NotImplementedError("for float32 arrays only")
+    return attention(q, k, v, tensor_cores=False)
 
 
 def torch_by_hand(q: Array, k: Array, v: Array) -> Array:
@@ -99,8 +108,9 @@ def torch_sdpa(q: Array, k: Array, v: Array) -> Array:
     return scaled_dot_product_attention(q, k, v)
 
 
-WAYS = {"einsum": by_einsum, "matmul": by_matmul, "this lesson's kernel": by_tiles, "tuned": tuned,
-        "PyTorch by hand": torch_by_hand, "PyTorch scaled-dot-product": torch_sdpa}
+WAYS = {"einsum": by_einsum, "matmul": by_matmul, "this lesson's kernel": by_tiles,
+        "tuned, plain float32": tuned_plain, "tuned": tuned, "PyTorch by hand": torch_by_hand,
+        "PyTorch scaled-dot-product": torch_sdpa}
 
 
 def random_heads(shape: tuple[int, ...], dtype: str) -> list[Array]:
