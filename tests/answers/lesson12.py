@@ -159,7 +159,7 @@ WRONG = {
     ],
     "attend": [
         (FROM_MEMORY, "use what is in qs, ks and vs"),
-        (ATTEND.replace("if (query >= m) return;", ""), "an access outside an array"),
+        (ATTEND.replace("if (query >= m) return;", ""), "of the kernel attend"),
         (ATTEND.replace("float scale)", "double scale)"), "Nobody converts arguments"),
         (ATTEND.replace("ps[8][32]", "ps[8][16]"), "an access outside a shared array"),
     ],
