@@ -8,8 +8,10 @@ from .inspect import inspect
 from .printing import device_output
 from .timing import bench, ceiling, compare, peak_bytes
 from .transfers import traffic
+from .tune import Generated, tune
 
 __all__ = [
+    "Generated",
     "bench",
     "ceiling",
     "compare",
@@ -22,6 +24,7 @@ __all__ = [
     "size",
     "start",
     "traffic",
+    "tune",
 ]
 
 

@@ -167,6 +167,7 @@ def execute(notebook: nbformat.NotebookNode, folder: Path, timeout: int = 600) -
     """Run a notebook's cells in a fresh kernel started in `folder`; outputs are stored in it."""
     from nbclient import NotebookClient
 
+    os.environ["COURSE_QUIET"] = "1"  # progress is for those who watch, not for recordings
     NotebookClient(notebook, timeout=timeout, kernel_name="python3", record_timing=False,
                    resources={"metadata": {"path": str(folder)}}).execute()
 

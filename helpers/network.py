@@ -30,13 +30,22 @@ def convolution(x: Array, weight: Array, bias: Array | None, xp: ModuleType = np
     The lesson reads the patches through `sliding_window_view`; CuPy's waits for the GPU at every
     call, slices do not.
     """
-    outputs, _, rows, columns = weight.shape
+    result = patches(x, *weight.shape[2:], xp) @ matrix(weight)
+    return result if bias is None else result + bias
+
+
+def patches(x: Array, rows: int, columns: int, xp: ModuleType = np) -> Array:
+    """What a convolution multiplies: (n, height, width, channels * rows * columns) of `x`."""
     n, height, width, _ = x.shape
     padded = xp.pad(x, ((0, 0), (rows // 2, rows // 2), (columns // 2, columns // 2), (0, 0)))
-    patches = xp.stack([padded[:, i:i + height, j:j + width]
-                        for i in range(rows) for j in range(columns)], axis=-1)
-    result = patches.reshape(n, height, width, -1) @ weight.reshape(outputs, -1).T
-    return result if bias is None else result + bias
+    return xp.stack([padded[:, i:i + height, j:j + width]
+                     for i in range(rows) for j in range(columns)],
+                    axis=-1).reshape(n, height, width, -1)
+
+
+def matrix(weight: Array) -> Array:
+    """The matrix (inputs, outputs) of a layer; a convolution's takes the rows of `patches`."""
+    return weight.reshape(len(weight), -1).T if weight.ndim == 4 else weight
 
 
 def max_pool(x: Array) -> Array:
@@ -60,19 +69,21 @@ def softmax(x: Array, xp: ModuleType = np) -> Array:
 
 def attention(x: Array, w: Mapping[str, Array], xp: ModuleType = np,
               row_softmax: Callable[[Array], Array] | None = None,
+              product: Callable[[Array, str], Array] | None = None,
               attend: Callable[[Array, Array, Array], Array] | None = None,
               ) -> tuple[Array, Array | None]:
     """Multi-head self-attention of `x` (n, positions, features), and its weights.
 
     The weights are (n, heads, queries, keys) and sum to 1 over the keys (arXiv 1706.03762).
-    `row_softmax(scores)` takes the place of `softmax` where given; `attend(q, k, v)`, all of shape
-    (n, heads, positions, features of a head), the place of everything between the linear layers,
-    and then there are no weights to return.
+    `row_softmax(scores)` and `product(x, name)` as in `forward`. `attend(q, k, v)`, all of shape
+    (n, heads, positions, features of a head), takes the place of everything between the linear
+    layers; then there are no weights to return.
     """
     n, positions, features = x.shape
+    product = product or (lambda x, name: x @ w[name])
 
     def heads(name: str) -> Array:
-        projected = x @ w[f"{name}.weight"] + w[f"{name}.bias"]
+        projected = product(x, f"{name}.weight") + w[f"{name}.bias"]
         return projected.reshape(n, positions, HEADS, -1).swapaxes(1, 2)
 
     q, k, v = heads("query"), heads("key"), heads("value")
@@ -83,12 +94,13 @@ def attention(x: Array, w: Mapping[str, Array], xp: ModuleType = np,
         weights = row_softmax(scores) if row_softmax else softmax(scores, xp)
         answers = weights @ v
     merged = answers.swapaxes(1, 2).reshape(n, positions, features)
-    return merged @ w["out.weight"] + w["out.bias"], weights
+    return product(merged, "out.weight") + w["out.bias"], weights
 
 
 def forward(images: Array, w: Mapping[str, Array], xp: ModuleType = np,
             bias_gelu: Callable[[Array, Array], Array] | None = None,
             row_softmax: Callable[[Array], Array] | None = None,
+            product: Callable[[Array, str], Array] | None = None,
             attend: Callable[[Array, Array, Array], Array] | None = None) -> Array:
     """Ten logits for each image: the largest says which digit the network reads.
 
@@ -105,6 +117,8 @@ def forward(images: Array, w: Mapping[str, Array], xp: ModuleType = np,
         `bias_gelu(x, bias)` in place of `gelu(x + bias)`: a kernel that does both in one pass.
     row_softmax : callable, optional
         `row_softmax(scores)` in place of `softmax` along the last axis.
+    product : callable, optional
+        `product(x, name)` in place of `x @ matrix(w[name])`, for all matrices of the network.
     attend : callable, optional
         `attend(q, k, v)` in place of attention's scores, softmax and weighted sum, see `attention`.
 
@@ -114,13 +128,18 @@ def forward(images: Array, w: Mapping[str, Array], xp: ModuleType = np,
         Shape (n, 10). `logits.argmax(axis=1)` are the digits.
     """
     bend = bias_gelu or (lambda x, bias: gelu(x + bias, xp))
-    x = bend(convolution(images[..., None], w["conv1.weight"], None, xp), w["conv1.bias"])
-    x = max_pool(bend(convolution(x, w["conv2.weight"], None, xp), w["conv2.bias"]))
+    product = product or (lambda x, name: x @ matrix(w[name]))
+
+    def convolved(x: Array, name: str) -> Array:
+        return product(patches(x, *w[name].shape[2:], xp), name)
+
+    x = bend(convolved(images[..., None], "conv1.weight"), w["conv1.bias"])
+    x = max_pool(bend(convolved(x, "conv2.weight"), w["conv2.bias"]))
     x = x.reshape(len(x), -1, x.shape[-1]) + w["position"]
     x = x + attention(layer_norm(x, w["norm1.weight"], w["norm1.bias"], xp), w, xp,
-                      row_softmax, attend)[0]
+                      row_softmax, product, attend)[0]
     y = layer_norm(x, w["norm2.weight"], w["norm2.bias"], xp)
-    y = bend(y @ w["mlp1.weight"], w["mlp1.bias"])
-    x = x + y @ w["mlp2.weight"] + w["mlp2.bias"]
+    y = bend(product(y, "mlp1.weight"), w["mlp1.bias"])
+    x = x + product(y, "mlp2.weight") + w["mlp2.bias"]
     x = layer_norm(x.mean(axis=1), w["norm3.weight"], w["norm3.bias"], xp)
-    return x @ w["head.weight"] + w["head.bias"]
+    return product(x, "head.weight") + w["head.bias"]

@@ -90,3 +90,19 @@ def test_no_upper_bound_on_python():
 def numbers(version):
     """2.1.3 as (2, 1, 3), to compare versions."""
     return tuple(int(part) for part in version.split("."))
+
+
+def test_the_workflow_tests_the_pythons_that_the_course_supports():
+    workflow = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    jobs = workflow["jobs"]
+    oldest = project["requires-python"].removeprefix(">=")
+    assert jobs["newest"]["strategy"]["matrix"]["python"][0] == oldest
+    commands = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
+    targets = {word for line in commands for word in re.findall(r"\bmake (\w+)", line)}
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert targets and all(re.search(rf"^{target}:", makefile, re.M) for target in targets)
+    files = re.findall(r"--file (\S+)", "\n".join(commands))
+    assert {ROOT / name for name in files} == {FULL, BINDER}
+    numpy = re.search(r"numpy==([\d.]+)\.\*", "\n".join(commands))[1]
+    assert pip_bounds()["numpy"] == f">={numpy}"

@@ -123,8 +123,12 @@ class KernelTask(Task):
         return wrong_declaration(code, name, self.parameters)
 
 
-def wrong_declaration(code: str, name: str, parameters: str) -> str | None:
-    """A sentence when `code` has no kernel `name` that takes these parameters."""
+def wrong_declaration(code: str, name: str, parameters: str,
+                      extern_c: bool = True) -> str | None:
+    """A sentence when `code` has no kernel `name` that takes these parameters.
+
+    `extern_c` False where PyCUDA compiles it, which writes `extern "C"` itself.
+    """
     plain = COMMENT.sub(" ", code)
     found = re.findall(r"__global__\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?void\s+"
                        r"(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\(([^)]*)\)", plain)
@@ -132,7 +136,7 @@ def wrong_declaration(code: str, name: str, parameters: str) -> str | None:
     if name not in kernels:
         there = f"there is {' and '.join(kernels)}" if kernels else "there is none"
         return f"the source needs a kernel `__global__ void {name}({parameters})`; {there}."
-    if not re.search(r'extern\s*"C"', plain):
+    if extern_c and not re.search(r'extern\s*"C"', plain):
         return (f'the kernel {name} needs `extern "C"` before `__global__`; without it C++ gives it'
                 " another name, and CuPy does not find it.")
     if _types(kernels[name]) != _types(parameters):

@@ -5,7 +5,9 @@ from .charts import bars, levels, roof
 from .contraction import einsum
 from .device import cost, launches
 from .digits import attention, digits
+from .driver import driver
 from .gpu import latency, occupancy, threads, warps, waves
+from .heatmap import heatmap
 from .indexing import indexing
 from .lanes import shuffles
 from .layout import memory
@@ -19,8 +21,10 @@ __all__ = [
     "broadcast",
     "cost",
     "digits",
+    "driver",
     "einsum",
     "formats",
+    "heatmap",
     "indexing",
     "latency",
     "launches",

@@ -19,6 +19,11 @@ def source(name: str) -> str:
     return path.read_text(encoding="utf-8")
 
 
+def template(name: str) -> str:
+    """The text of the Jinja2 template `name`.cu.j2, which `helpers.generate.render` fills in."""
+    return (Path(__file__).parent / f"{name}.cu.j2").read_text(encoding="utf-8")
+
+
 def part(name: str, title: str) -> str:
     """One piece of `name`.cu: the lines below `// == title`, down to the next such line.
 

@@ -5,6 +5,7 @@ ELF and DWARF are read with pyelftools: not every machine has addr2line.
 
 from __future__ import annotations
 
+import bisect
 import functools
 import io
 import re
@@ -103,26 +104,32 @@ def source_line(data: bytes, address: int, ours: str) -> tuple[str, int] | None:
         The folder of the engine's headers: an instruction there (an atomic, a vector copy) was
         inlined, and the place of the call is meant.
     """
-    for unit, program in _line_programs(data):
-        found = _row(program, address)
-        if found is None:
+    for unit, program, starts, rows in _units(data):
+        # The last row that begins at or before the address; of several the first that holds it.
+        at = bisect.bisect_right(starts, address)
+        held = [row for row in rows[max(0, at - 8) : at] if row[0] <= address < row[1]]
+        if not held:
             continue
-        file, line = found
+        file, line = held[0][2:]
         if not file.startswith(ours) and "cusim_" not in file:
             return file, line
-        return _call_site(unit, program, address, ours) or found
+        return _call_site(unit, program, address, ours) or (file, line)
     return None
 
 
-@functools.lru_cache(maxsize=4)  # a library's counters ask for dozens of lines, one by one
-def _line_programs(data: bytes) -> list[tuple]:
-    """The compilation units of a library, each with its table of lines; none without DWARF."""
+@functools.lru_cache(maxsize=4)
+def _units(data: bytes) -> list[tuple]:
+    """The compilation units of a library, each with its table of lines: sorted starts, and rows."""
     elf = ELFFile(io.BytesIO(data))
     if not elf.has_dwarf_info():
         return []
-    dwarf = elf.get_dwarf_info()
-    found = [(unit, dwarf.line_program_for_CU(unit)) for unit in dwarf.iter_CUs()]
-    return [(unit, program) for unit, program in found if program is not None]
+    dwarf, units = elf.get_dwarf_info(), []
+    for unit in dwarf.iter_CUs():
+        program = dwarf.line_program_for_CU(unit)
+        if program is not None:
+            rows = sorted(_rows(program), key=lambda row: row[0])
+            units.append((unit, program, [row[0] for row in rows], rows))
+    return units
 
 
 def _file_name(program, index: int) -> str:
@@ -141,20 +148,24 @@ def _file_name(program, index: int) -> str:
     return f"{folder}/{name}" if "include" in folder else name
 
 
-def _row(program, address: int) -> tuple[str, int] | None:
+def _rows(program) -> list[tuple[int, int, str, int]]:
+    """Where a run of instructions begins and ends, and the file and line that it came from."""
+    rows, unknown = [], []
     previous, last = None, 0
     for entry in program.get_entries():
         state = entry.state
         if state is None:
             continue
-        if previous is not None and previous.address <= address < state.address:
+        if previous is not None and previous.address < state.address:
             # Code that was moved has no line: the one after it is the nearest that is known.
+            unknown.append((previous.address, state.address))
             if previous.line or state.end_sequence:
-                return _file_name(program, previous.file), previous.line or last
-            address = state.address
+                place = _file_name(program, previous.file), previous.line or last
+                rows += [(*span, *place) for span in unknown]
+                unknown = []
         previous = None if state.end_sequence else state
         last = state.line or last
-    return None
+    return rows
 
 
 def _ranges(die, unit) -> list[tuple[int, int]]:

@@ -1,0 +1,8 @@
+"""An autotuner: generated variants of a kernel are checked, measured and ranked."""
+
+from .result import Tuning, Variant
+from .search import TuningFailed, tune
+from .store import forget
+from .variant import Generated
+
+__all__ = ["Generated", "Tuning", "TuningFailed", "Variant", "forget", "tune"]

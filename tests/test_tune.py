@@ -1,0 +1,459 @@
+"""The autotuner: on the simulator and, but for what is marked, on a GPU."""
+
+import io
+import json
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import helpers
+from helpers import Generated, draw, timing, tune
+from helpers.generate import render
+from helpers.tune import TuningFailed, forget, store
+from helpers.tune.compare import difference
+from helpers.tune.device import FINAL_ROUNDS, Gpu, Refused
+
+backend = helpers.start(needs="pycuda")
+on_simulator = pytest.mark.skipif(backend.name != "simulator", reason="ranked by counters")
+
+search = sys.modules["helpers.tune.search"]
+N = 1003
+
+
+@pytest.fixture(autouse=True)
+def own_folder(monkeypatch, tmp_path):
+    """No test finds what another one, or the user, has kept on disk."""
+    monkeypatch.setattr(store, "folder", lambda: tmp_path / "tune")
+    yield tmp_path / "tune"
+    plt.close("all")
+
+
+# ---- a result compared --------------------------------------------------------------------------
+
+
+def test_difference_counts_and_names_the_first():
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    y = x.copy()
+    assert difference(x, y, None, 0.0) is None
+    y[1, 0], y[1, 2] = 4, np.nan
+    assert difference(x, y, None, 0.0) == ("2 of 6 numbers are wrong, the first at [1, 0]: 3.0"
+                                           " instead of 4.0")
+    y = x * np.float32(1 + 5e-6)
+    assert difference(x, y, None, 0.0) is None
+    assert "numbers are wrong" in difference(x, y, 1e-7, 0.0)
+    assert difference(x, y, 0.0, 1e-3) is None
+    same = np.array([np.nan, np.inf, -np.inf])
+    assert difference(same, same.copy(), None, 0.0) is None
+    assert "1 of 3 numbers is wrong" in difference(same, np.array([np.nan, np.inf, 0]), None, 0.0)
+    one, more = np.array([10**9]), np.array([10**9 + 1])
+    assert difference(one, more, None, 0.0) and difference(one, one, None, 0.0) is None
+
+
+# ---- searches -----------------------------------------------------------------------------------
+
+SCALE = """
+__global__ void scale(float* x, float a, int n) {
+    int first = {{ first }};
+    for (int k = 0; k < 4; k++)
+        if (first + k * {{ step }} {{ less }} n) x[first + k * {{ step }}] = {{ result }};
+}"""
+KINDS = {
+    "coalesced": {}, "neighbours": {"first": "4 * (blockIdx.x * blockDim.x + threadIdx.x)",
+                                    "step": "1"},
+    "outside": {"less": "<="}, "wrong": {"result": "x[0] + a"}, "broken": {"result": "y[first]"},
+}
+
+
+def scale(kind="coalesced", block=64):
+    parts = {"first": "blockIdx.x * blockDim.x * 4 + threadIdx.x", "step": "blockDim.x",
+             "less": "<", "result": "a * x[first + k * blockDim.x]"}
+    parts.update(KINDS[kind])
+    if kind == "neighbours":
+        parts["result"] = "a * x[first + k]"
+    if kind == "wrong":
+        parts["result"] = "a + x[first + k * blockDim.x]"
+    return Generated(render(SCALE, **parts), "scale", block=block,
+                     grid=lambda x, a, n: -(-int(n) // (4 * block)))
+
+
+def times(x, a, n):
+    return a * x
+
+
+def arguments(n=N):
+    x = np.random.default_rng(n).random(n, dtype=np.float32)
+    return [x, np.float32(3), np.int32(n)]
+
+
+def search_of_many_kinds():
+    return tune(
+        scale, {"kind": ["neighbours", "outside", "broken", "wrong", "coalesced"],
+                "block": [64, 2048]}, times, arguments(4096),
+        checks=[arguments()], nbytes=8 * 4096, title="Scaling", rehearse=True,
+        where=lambda kind, block: block == 64 or kind == "coalesced")
+
+
+def test_a_search_survives_what_fails(capsys):
+    tuning = search_of_many_kinds()
+    assert {v.name: v.state for v in tuning.variants} == {
+        "kind=neighbours, block=64": "ok", "kind=outside, block=64": "fault",
+        "kind=broken, block=64": "compile", "kind=wrong, block=64": "wrong",
+        "kind=coalesced, block=64": "ok", "kind=coalesced, block=2048": "launch"}
+    text = " ".join(repr(tuning).split())
+    assert text.startswith("Scaling: 6 variants, 2 with right results")
+    assert 'kind=broken, block=64: line 5: identifier "y" is undefined' in text
+    assert "kind=wrong, block=64: 1,003 of 1,003 numbers are wrong, the first at [0]" in text
+    assert "(checks[0])" in text
+    assert "reads 4 bytes at x[1003], right behind its end" in text
+    assert "kind=coalesced, block=2048: block (2048, 1, 1): x must be 1 to 1,024" in text
+    assert capsys.readouterr().out == ""  # no progress where nobody watches
+
+
+def test_a_kernel_without_end_is_stopped():
+    endless = """__global__ void scale(volatile float* x, float a, int n) {
+        while (x[0] < 1e30f) x[0] = 0;
+    }"""
+    for limit in (0.1, 0.15, 0.1):  # more time is another try, less is not
+        with pytest.raises(TuningFailed, match="does not end: block=64: stopped after") as caught:
+            tune(lambda block: Generated(endless, "scale", block, 1), {"block": [64]}, times,
+                 arguments(), rehearse=True, time_limit=limit)
+    assert "after 0.15 s" in str(caught.value) and caught.value.tuning.remembered == 1
+
+
+def test_progress_is_for_those_who_watch_and_leaves_nothing(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    def watched(*quiet):
+        with monkeypatch.context() as patch:
+            for name in ("PYTEST_VERSION", "PYTEST_CURRENT_TEST"):
+                patch.delenv(name, raising=False)
+            for name in quiet:
+                patch.setenv(name, "1")
+            patch.setattr(sys, "stdout", Terminal())
+            tune(scale, {"block": [64, 128]}, times, arguments(), remember=False)
+            return sys.stdout.getvalue()
+
+    written = watched()
+    assert "\r2 of 2: block=128" in written
+    assert written.endswith("\r") and written.split("\r")[-2].strip() == ""
+    assert watched("COURSE_QUIET") == "" == watched("PYTEST_VERSION")
+
+
+def test_the_best_kernel_is_there_to_call():
+    import cupy as cp
+
+    inputs = arguments(4096)
+    before = inputs[0].copy()
+    tuning = tune(scale, {"block": [64, 128]}, times, inputs)
+    assert tuning.best == tuning.ranked[0].parameters
+    assert np.array_equal(inputs[0], before), "the caller's array was changed"
+    x = cp.asarray(before)  # it finds its grid for any size
+    short = x[:100].copy()
+    tuning.kernel(short, np.float32(2), np.int32(100))
+    tuning.kernel(x, np.float32(2), np.int32(4096))
+    assert np.array_equal(x.get(), 2 * before) and np.array_equal(short.get(), 2 * before[:100])
+
+
+@on_simulator
+def test_the_simulator_ranks_by_counters(capsys):
+    tuning = search_of_many_kinds()
+    assert tuning.best == {"kind": "coalesced", "block": 64}
+    best, worse = tuning.ranked
+    assert best.counts["global_load_sectors"] == 4096 // 8
+    assert worse.counts["global_load_sectors"] == 4 * 4096 // 8
+    text = repr(tuning)
+    assert "\nThe course's simulator\nNot by time: ranked by" in text
+    assert "   1   coalesced     64    1,024       256\n" in text
+    assert "   2  neighbours     64    4,096       256\n" in text
+    tuning.heatmap()
+    assert capsys.readouterr().out == """\
+sectors of a launch (simulator) (* least)
+kind \\ block        64         2048
+neighbours       4,096            -
+outside          fault            -
+broken        compiler            -
+wrong            wrong            -
+coalesced        1,024 *  no launch
+"""
+    written = [text.get_text() for text in plt.gcf().axes[0].texts]
+    assert "1,024" in written and "no launch" in written
+    assert all(round(10 * inches, 6) % 1 == 0 for inches in plt.gcf().get_size_inches())
+    with pytest.raises(ValueError, match="no parameter is called 'unroll'; there are kind, block"):
+        draw.heatmap(tuning, "unroll")
+
+
+def test_cupy_compiles_as_well():
+    def generate(block):
+        made = scale(block=block)
+        return Generated('extern "C"' + made.source, "scale", made.block, made.grid)
+
+    tuning = tune(generate, {"block": [64]}, times, arguments(), library="cupy")
+    import cupy as cp
+
+    assert isinstance(tuning.kernel.function, cp.RawKernel)
+    with pytest.raises(TuningFailed, match='no kernel .scale. in the source .for CuPy it needs'):
+        tune(scale, {"block": [64]}, times, arguments(), library="cupy")
+
+
+def test_results_are_remembered_until_something_changes(own_folder, monkeypatch):
+    def again(grid=None, spec=times, inputs=None, **options):
+        found = tune(scale, grid or {"block": [64]}, spec, inputs or arguments(), **options)
+        return found.measured, found.remembered
+
+    assert again() == (1, 0)
+    assert again() == (0, 1)
+    assert again({"block": [32, 64]}) == (1, 1)
+    assert again(inputs=arguments(N + 1)) == (1, 0)
+    assert again(spec=lambda x, a, n: a * x * np.float32(1 + 1e-6)) == (1, 0)
+    assert again(remember=False) == (1, 0)
+    assert again() == (0, 1)
+    with monkeypatch.context() as patch:
+        real = search.versions
+        patch.setattr(search, "versions", lambda library: [*real(library), "a newer compiler"])
+        assert again() == (1, 0)
+    assert not list(own_folder.glob("new-*"))
+    for damage in (lambda text: text[:-20], lambda text: "", lambda text: "[1]",
+                   lambda text: text.replace('"ok"', '"no"'), lambda text: '{"variants": {}}'):
+        for file in own_folder.glob("*.json"):
+            file.write_text(damage(file.read_text()))
+        assert again() == (1, 0)
+        assert again() == (0, 1)
+    assert forget() == 4 and again() == (1, 0)
+    tune(scale, {"block": [64]}, times, arguments()).forget()
+    assert again() == (1, 0)
+
+
+def test_a_folder_that_cannot_be_written_costs_the_memory_only(monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(store, "folder", lambda: tmp_path / "file" / "tune")
+    assert tune(scale, {"block": [64]}, times, arguments()).measured == 1
+
+
+def test_all_variants_failing_says_why():
+    def generate(kind, step):
+        return scale(kind) if step else Generated(render("{{ step }}", stp=1), "scale", 64, 1)
+
+    with pytest.raises(TuningFailed) as caught:
+        tune(generate, {"kind": ["broken", "wrong"], "step": [0, 1]}, times, arguments())
+    text = " ".join(str(caught.value).split())
+    assert text.startswith("none of the 4 variants of scale gave right results.")
+    assert ("not generated: kind=broken, step=0 (and 1 more): NameError: line 1 of the template"
+            " names 'step'") in text
+    assert 'does not compile: kind=broken, step=1: line 5: identifier "y" is undefined' in text
+    assert len(caught.value.tuning.failed) == 4
+
+
+@pytest.mark.parametrize("grid, error, words", [
+    ({}, ValueError, "the grid is empty: it names no parameter"),
+    ({"block": []}, ValueError, "the grid is empty: 'block' has no value to try"),
+    ({"block": [1]}, ValueError, r"the grid is empty: where\(\) refuses all"),
+    ({"block": 64}, TypeError, "the grid's 'block' must be a list of values, not 64"),
+    ({"kind": "wrong"}, TypeError, "the grid's 'kind' must be a list of values, not 'wrong'"),
+    ([64], TypeError, "the grid must be a dict of lists, not list"),
+])
+def test_grids_without_variants(grid, error, words):
+    with pytest.raises(error, match=words):
+        tune(scale, grid, times, arguments(), where=lambda block: block > 1)
+
+
+PLAIN = "__global__ void f(float* x, float a, int n) {}"
+
+
+@pytest.mark.parametrize("change, words", [
+    ({"inputs": [np.ones(4, np.float32), 3.0, np.int32(4)]}, r"inputs\[1\] is a float: kernels"),
+    ({"inputs": [np.ones(8, np.float32)[::2], np.float32(3), np.int32(4)]}, "is not contiguous"),
+    ({"inputs": [np.ones(4), np.ones(4), np.int32(4)]}, "inputs has 2 arrays: say with out="),
+    ({"out": 1}, r"out=1: the arrays in inputs are at \[0\]"),
+    ({"spec": lambda x, a, n: None}, "the specification returned None; it must return what"),
+    ({"spec": lambda x, a, n: (x, x)}, "the specification returned 2 results"),
+    ({"spec": lambda x, a, n: x[:3]}, r"shape \(3,\) for inputs; argument 0 has \(1003,\)"),
+    ({"library": "numba"}, "library='numba'"),
+    ({"generate": lambda block: "text"}, r"generate\(block=64\) returned str; it must return"),
+    ({"generate": lambda block: Generated(PLAIN, "f", block, (0,))}, r"grid is \(0,\); each"),
+    ({"generate": lambda block: Generated(PLAIN, "f", 1.5, 1)}, "block is 1.5; it must be one to"),
+])
+def test_what_tune_cannot_work_with_is_named(change, words):
+    given = {"generate": scale, "spec": times, "inputs": arguments(), **change}
+    with pytest.raises((TypeError, ValueError, TuningFailed), match=words):
+        tune(grid={"block": [64]}, **given)
+
+
+def test_a_specification_may_work_in_place_and_results_may_be_several():
+    def split(x, whole, rest, n):
+        whole[:] = np.floor(x)
+        return whole, x - whole
+
+    source = """__global__ void split(const float* x, float* whole, float* rest, int n) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n) { whole[i] = floorf(x[i]); rest[i] = x[i] - whole[i] {{ more }}; }
+    }"""
+
+    def generate(more):
+        text = render(source, more=more)
+        return Generated(text, "split", 128, lambda x, *rest: -(-x.size // 128))
+
+    x = np.linspace(0, 9, 500, dtype=np.float32)
+    inputs = [x, np.zeros_like(x), np.zeros_like(x), np.int32(500)]
+    tuning = tune(generate, {"more": ["", "+ 1.0f"]}, split, inputs, out=(1, 2))
+    assert [v.state for v in tuning.variants] == ["ok", "wrong"]
+    assert not inputs[1].any()
+
+
+# ---- what a GPU does, with the simulator in its place and a clock of our own ---------------------
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """The path of a GPU; `gpu.seconds` says what a block size takes, sample by sample."""
+    class Clock:
+        asked: list = []
+
+        def seconds(self, block, sample):
+            return 1.0
+
+    clock = Clock()
+    clock.asked = []
+
+    def sample(self, tuned):
+        block = tuned.generated.block
+        clock.asked.append(block)
+        return clock.seconds(block, clock.asked.count(block))
+
+    monkeypatch.setattr(search, "_is_simulator", lambda cupy: False)
+    monkeypatch.setattr(search, "ceiling", lambda device: timing.Ceiling("toy", 1e3, 1e3, 1e9, 1e9))
+    monkeypatch.setattr(Gpu, "sample", sample)
+    return clock
+
+
+def test_on_a_gpu_finals_in_turns_decide(gpu, monkeypatch, tmp_path):
+    # 128 is lucky in the first nine samples; 256 is out of reach.
+    gpu.seconds = lambda block, sample: {
+        32: 1.0 + 0.001 * sample, 128: 0.9 if sample < 10 else 1.5, 256: 3.0}[block]
+    monkeypatch.setenv("COURSE_RECORD_RUNS", str(tmp_path / "toy.json"))
+    monkeypatch.setattr(search, "_machine", lambda: "toy")
+    found = tune(scale, {"block": [32, 128, 256]}, times, arguments(), nbytes=500, key="99/scale")
+    assert found.best == {"block": 32} and found.measured == 3
+    finals = gpu.asked[-2 * FINAL_ROUNDS:]
+    assert finals[:4] == [128, 32, 32, 128] and set(finals) == {32, 128}
+    assert found[{"block": 32}].timing.samples == FINAL_ROUNDS
+    assert "as fast as the best" not in repr(found)
+    assert "49%" in repr(found) and "B/s" in repr(found)
+    row = json.loads((tmp_path / "toy.json").read_text())["runs"]["99/scale"]["rows"][0]
+    assert row["name"] == "block=32" and row["nbytes"] == 500
+    again = tune(scale, {"block": [32, 128, 256]}, times, arguments(), nbytes=500, key="99/scale")
+    assert again.measured == 3, "a recording must not be of what was measured before"
+    gpu.seconds = lambda block, sample: {32: 1.0 + sample % 3, 128: 1.5 + sample % 3, 256: 9}[block]
+    noisy = tune(scale, {"block": [32, 128, 256]}, times, arguments(), remember=False)
+    assert "1 of the others is as fast as the best" in repr(noisy)
+    asked = len(gpu.asked)
+    monkeypatch.delenv("COURSE_RECORD_RUNS")
+    assert tune(scale, {"block": [32, 128, 256]}, times, arguments()).measured == 0
+    assert len(gpu.asked) == asked
+
+
+def test_who_was_not_in_the_finals_does_not_win_by_few_samples(gpu):
+    slow = 8 * 32  # six are lucky at first; of the two others one is really the fastest
+    gpu.seconds = lambda block, sample: (
+        1.05 + 0.01 * (block == slow) if block > 192 else 1.0 if sample < 10 else 1.2)
+    found = tune(scale, {"block": [32 * k for k in range(1, 9)]}, times, arguments())
+    assert found.best == {"block": 224}
+    assert found.ranked[0].timing.samples == FINAL_ROUNDS
+
+
+def test_a_dead_context_loses_nothing_that_was_measured(gpu, monkeypatch):
+    check, deadly = Gpu.check, [64]
+
+    def fall(self, tuned):
+        if tuned.generated.block in deadly:
+            raise Refused("fault", "CUDARuntimeError: cudaErrorIllegalAddress", fatal=True)
+        return check(self, tuned)
+
+    monkeypatch.setattr(Gpu, "check", fall)
+    grid = {"block": [32, 64, 128]}
+    found = tune(scale, grid, times, arguments(), nbytes=1)
+    assert [v.state for v in found.variants] == ["ok", "fault", "untried"]
+    text = " ".join(repr(found).split())
+    assert "faulty access: block=64: CUDARuntimeError: cudaErrorIllegalAddress" in text
+    assert "The search ended at block=64: after such a fault CUDA refuses all further work" in text
+    deadly.append(32)  # both are known: neither is launched
+    found = tune(scale, grid, times, arguments())
+    assert [v.state for v in found.variants] == ["ok", "fault", "ok"]
+    assert (found.measured, found.remembered, found.stopped) == (1, 2, "")
+
+
+def test_a_rehearsal_finds_the_fault_first(gpu):
+    found = tune(scale, {"kind": ["coalesced", "outside", "wrong"]}, times, arguments(),
+                 rehearse=True, checks=[arguments(100)])
+    assert [v.state for v in found.variants] == ["ok", "fault", "wrong"]
+    assert found.variants[2].note.endswith("(checks[0])")
+    assert "line 5 of the kernel scale makes an access outside" in found.variants[1].note
+
+
+def test_every_launch_finds_the_arrays_as_they_were_given(monkeypatch):
+    """In place, and measured many times: each launch must begin with the same values."""
+    seen = []
+    monkeypatch.setattr(search, "_is_simulator", lambda cupy: False)
+    monkeypatch.setattr(search, "ceiling", lambda device: timing.Ceiling("toy", 1, 1, 1, 1))
+    launch = Gpu._launch
+
+    def look(self, tuned, args):
+        seen.append(float(args[0][1].get()))
+        launch(self, tuned, args)
+
+    monkeypatch.setattr(Gpu, "_launch", look)
+    inputs = arguments()
+    tune(scale, {"block": [64]}, times, inputs)
+    assert len(seen) >= 8 and set(seen) == {float(inputs[0][1])}
+
+
+def test_a_launch_that_does_not_end_ends_the_search(monkeypatch):
+    monkeypatch.setattr(search, "_is_simulator", lambda cupy: False)
+    import cupy as cp
+
+    monkeypatch.setattr(cp.cuda.runtime, "eventQuery", lambda event: 600)
+    with pytest.raises(TuningFailed, match="had not ended after 0.05 s") as caught:
+        tune(scale, {"block": [64]}, times, arguments(), time_limit=0.05)
+    assert caught.value.tuning.stopped
+
+
+def test_a_cell_of_the_map_is_the_best_of_its_variants(gpu, capsys):
+    def generate(block, kind, each):
+        return scale(block=32 * block + each)
+
+    gpu.seconds = lambda block, sample: {33: 3, 34: 2, 65: 4, 66: 5}[block]
+    grid = {"block": [1, 2], "kind": ["a"], "each": [1, 2]}
+    tuning = tune(generate, grid, times, arguments())
+    capsys.readouterr()
+    tuning.heatmap("block", "kind")
+    assert capsys.readouterr().out == """\
+time of a launch, this machine; each cell the best over each (* least)
+kind \\ block       1         2
+a             2.00 s *  4.00 s
+"""
+    tuning.heatmap()
+    assert "block \\ each       1         2" in capsys.readouterr().out
+
+
+def test_recorded_ranks_stand_beside(monkeypatch, tmp_path, capsys):
+    rows = [{"name": f"block={block}", "median": seconds, "low": seconds, "high": seconds,
+             "samples": 21} for block, seconds in ((128, 3e-3), (64, 2e-3), (32, 1e-3))]
+    content = {"machine": "toy", "gpu": "Toy 1", "date": "2026-01-02", "numpy": "2", "cupy": "14",
+               "runs": {"99/scale": {"title": "", "device": "gpu", "rows": rows, "ceiling": {
+                   "name": "toy", "bandwidth": 1, "bandwidth_one_core": 1, "flops": 1,
+                   "flops_one_core": 1}}}}
+    (tmp_path / "toy.json").write_text(json.dumps(content))
+    monkeypatch.setattr(timing, "RECORDED", tmp_path)
+    found = tune(scale, {"block": [32, 64]}, times, arguments(), key="99/scale")
+    assert "Toy 1, recorded: the best of 3 is block=32 with 1.00 ms." in repr(found)
+    assert "Toy 1, recorded\n" in repr(found) and "1.00 ms, rank 1" in repr(found)
+    found.heatmap()
+    out = capsys.readouterr().out
+    assert out.endswith("""time of a launch, recorded on Toy 1 (* least)
+block       32         64        128
+       1.00 ms *  2.00 ms    3.00 ms
+""")
+    assert len(plt.gcf().axes) == 2
