@@ -12,7 +12,7 @@ from .indexing import indexing
 from .lanes import shuffles
 from .layout import memory
 from .numbers import formats
-from .scores import scores
+from .scores import scores, shares
 from .tiles import tiles
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "occupancy",
     "roof",
     "scores",
+    "shares",
     "shuffles",
     "threads",
     "tiles",

@@ -1,4 +1,4 @@
-"""The scores of attention as a matrix of tiles: which are computed, masked or never touched."""
+"""The scores of attention as a matrix of tiles, and what one thread computes of them."""
 
 from __future__ import annotations
 
@@ -53,6 +53,65 @@ def scores(queries: int, keys: int, tile: tuple[int, int], causal: bool = False,
         _legend(figure.add_axes((0.66, 0.02, 0.33, 0.86)), kinds, block)
         plt.show()
     print(_text(kinds, queries, keys, rows, columns, block))
+
+
+def shares(side: int, d: int, thread: tuple[int, int]) -> None:
+    """Draw what one thread of lesson 12's kernel computes of a tile and of the answers.
+
+    Parameters
+    ----------
+    side : int
+        Queries of the block and keys of the tile, a multiple of 16.
+    d : int
+        Numbers of an answer, a multiple of 16.
+    thread : (int, int)
+        `threadIdx.x`, 0 to 15, and `threadIdx.y`, 0 to 7.
+
+    Raises
+    ------
+    ValueError
+        For sizes that 16 does not divide, or a thread that is not there.
+    """
+    side, d = _count("side", side), _count("d", d)
+    if side % 16 or d % 16:
+        raise ValueError(f"side={side} and d={d} must be multiples of 16: the block's threads are"
+                         " 16 across.")
+    x, y = thread
+    if not (0 <= x < 16 and 0 <= y < 8):
+        raise ValueError(f"thread={thread}: x goes from 0 to 15, y from 0 to 7.")
+    rows = side // 8
+    keys, numbers = range(x, side, 16), range(x, d, 16)
+    with style():
+        figure = plt.figure(figsize=(8.0, 3.2))
+        for k, (columns, across, title) in enumerate((
+                (keys, side, f"scores: {side} queries, {side} keys"),
+                (numbers, d, f"answers: {side} queries, {d} numbers"))):
+            axes = figure.add_axes((0.03 + 0.38 * k, 0.04, 0.34, 0.84))
+            _share(axes, side, across, rows, y, columns)
+            axes.set_title(title, fontsize=9)
+        handles = [Patch(facecolor=NOW, edgecolor=INK, label=f"thread ({x}, {y})"),
+                   Patch(facecolor=FULL, edgecolor=INK, label="its warp")]
+        figure.legend(handles=handles, loc="upper left", bbox_to_anchor=(0.78, 0.93),
+                      frameon=False, fontsize=9)
+        plt.show()
+    print(f"Thread ({x}, {y}): queries {rows * y} to {rows * y + rows - 1}, keys"
+          f" {', '.join(map(str, keys))}, numbers {', '.join(map(str, numbers))} of the answers.")
+    print(f"{rows * len(keys)} scores and {rows * len(numbers)} numbers in its registers; its warp"
+          f" has all keys of queries {2 * rows * (y // 2)} to {2 * rows * (y // 2 + 1) - 1}.")
+
+
+def _share(axes: Axes, side: int, across: int, rows: int, y: int, columns: range) -> None:
+    axes.add_patch(Rectangle((0, 0), across, side, facecolor="white", edgecolor=INK))
+    axes.add_patch(Rectangle((0, 2 * rows * (y // 2)), across, 2 * rows, facecolor=FULL,
+                             edgecolor=INK))
+    for i in range(rows):
+        for j in columns:
+            axes.add_patch(Rectangle((j, rows * y + i), 1, 1, facecolor=NOW, edgecolor="none"))
+    axes.set_xlim(-1, max(across, side) + 1)
+    axes.set_ylim(side + 1, -1)
+    axes.set_aspect("equal")
+    axes.set_anchor("NW")
+    axes.axis("off")
 
 
 def _kind(i: int, j: int, rows: int, columns: int, queries: int, keys: int, causal: bool) -> str:
