@@ -12,6 +12,7 @@ from .indexing import indexing
 from .lanes import shuffles
 from .layout import memory
 from .numbers import formats
+from .scores import scores, shares
 from .streams import chunks, timeline
 from .tiles import tiles
 
@@ -33,6 +34,8 @@ __all__ = [
     "memory",
     "occupancy",
     "roof",
+    "scores",
+    "shares",
     "shuffles",
     "threads",
     "tiles",
