@@ -21,6 +21,12 @@ def broadcasts():
     print(squared_difference(x, x[:, :1]).tolist(), squared_difference(x.T, x.T[:, ::-1]).tolist())
 
 
+def three_shapes_that_do_not_broadcast():
+    """Shapes that do not fit are a ValueError, which names those with one element too."""
+    three = cp.ElementwiseKernel("T x, T a, T b", "T y", "y = x + a + b", "three")
+    three(cp.ones(50), cp.ones(1), cp.ones(2))
+
+
 def output_argument():
     """The output may be given; it is returned."""
     z = cp.empty(3, dtype=cp.float32)

@@ -59,6 +59,18 @@ def nothing_takes_nothing():
         print(pool.used_bytes(), pool.total_bytes(), x.data.ptr == 0)
 
 
+def empty_like_takes_its_memory_once():
+    """An array like another takes one block, whatever the other's order."""
+    pool = cp.cuda.MemoryPool()
+    x = cp.ones((256, 4))
+    with cp.cuda.using_allocator(pool.malloc):
+        for like in x, x.T, x[::2]:
+            y = cp.empty_like(like)
+            print(y.strides, pool.used_bytes(), pool.total_bytes())
+            del y
+            pool.free_all_blocks()
+
+
 def views_hold_the_memory():
     """A view keeps the whole block alive."""
     pool = cp.cuda.MemoryPool()

@@ -716,11 +716,11 @@ def _follow(handle: int) -> None:
 # memory for results
 
 
-def _new(shape: Shape, dtype: np.dtype, order: str = "C") -> ndarray:
-    """An array that the caller writes whole at once."""
+def _new(shape: Shape, dtype: np.dtype, order: str = "C", unwritten: bool = False) -> ndarray:
+    """An array that the caller writes whole at once, or memory that counts as never written."""
     result = object.__new__(ndarray)
     itemsize = dtype.itemsize
-    data = _memory._allocate(math.prod(shape) * itemsize, False, itemsize)
+    data = _memory._allocate(math.prod(shape) * itemsize, unwritten, itemsize)
     result.data, result._base = data, None
     strides = contiguous_strides(shape, itemsize, "F") if order == "F" else None
     result._view = _look(data.ptr, shape, dtype, strides)
@@ -989,14 +989,4 @@ def from_interface(item: object) -> ndarray:
     result = object.__new__(ndarray)
     result.data, result._base = _memory.MemoryPointer(memory, 0), None
     result._view = _look(address, shape, dtype, tuple(strides))
-    return result
-
-
-
-def _unwritten(array: ndarray) -> ndarray:
-    """The same layout in memory that counts as never written."""
-    result = object.__new__(ndarray)
-    data = _memory._allocate(array.nbytes, True, array.itemsize)
-    result.data, result._base = data, None
-    result._view = _look(data.ptr, array.shape, array.dtype, array.strides)
     return result

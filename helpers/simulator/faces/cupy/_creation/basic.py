@@ -49,7 +49,7 @@ def _filled(shape, dtype, order, value) -> ndarray:
     return result
 
 
-def _like(a, dtype, order, subok, shape) -> ndarray:
+def _like(a, dtype, order, subok, shape, unwritten=False) -> ndarray:
     if subok is not None:
         raise TypeError("subok is not supported yet")
     if not isinstance(a, ndarray):
@@ -58,29 +58,28 @@ def _like(a, dtype, order, subok, shape) -> ndarray:
         else:
             a = np.asarray(a)
             dtype = a.dtype if dtype is None else dtype
-            return core._new(core.check_shape(a.shape if shape is None else shape),
-                             core.check_dtype(dtype))  # fmt: skip
+            shape = core.check_shape(a.shape if shape is None else shape)
+            return core._new(shape, core.check_dtype(dtype), "C", unwritten)
     dtype = core.check_dtype(a.dtype if dtype is None else dtype)
     flags = a._view.flags
     if shape is not None:
         same = len(core.check_shape(shape)) == a.ndim
         if order in ("K", "A"):
             order = "F" if flags.fnc and same else "C"
-        return core._new(core.check_shape(shape), dtype, order)
+        return core._new(core.check_shape(shape), dtype, order, unwritten)
     if order == "K" and not flags.forc and a.size:
         axes = sorted(range(a.ndim), key=lambda axis: -abs(a.strides[axis]))
-        packed = core._new(tuple(a.shape[axis] for axis in axes), dtype)
+        packed = core._new(tuple(a.shape[axis] for axis in axes), dtype, "C", unwritten)
         result = core._wrap(packed._view.transpose(np.argsort(axes)), packed)
         result._base = None
         return result
     order = ("F" if flags.fnc else "C") if order in ("K", "A") else order
-    return core._new(a.shape, dtype, order)
+    return core._new(a.shape, dtype, order, unwritten)
 
 
 def empty_like(prototype, dtype=None, order="K", subok=None, shape=None) -> ndarray:
     """Memory of the shape and dtype of another array."""
-    like = _like(prototype, dtype, order, subok, shape)
-    return core._unwritten(like)
+    return _like(prototype, dtype, order, subok, shape, unwritten=True)
 
 
 def zeros_like(a, dtype=None, order="K", subok=None, shape=None) -> ndarray:
