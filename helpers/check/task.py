@@ -290,9 +290,10 @@ def a(value: object) -> str:
     if value is None:
         return "None"
     if isinstance(value, np.ndarray) or on_device(value):
-        library = "CuPy " if on_device(value) else ""
+        kind = "GPUArray" if type(value).__name__ == "GPUArray" else "CuPy array"
         article = "an" if value.dtype.kind == "i" else "a"
-        return f"{article} {value.dtype} {library}array of shape {value.shape}"
+        return (f"{article} {value.dtype} {kind if on_device(value) else 'array'} of shape"
+                f" {value.shape}")
     name = type(value).__name__
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
