@@ -82,7 +82,7 @@ def attention(q: Array, k: Array, v: Array, causal: bool = False,
     causal : bool
         Let query i see the keys 0 to i only.
     scale : float, optional
-        Factor of the scores; 1 / sqrt(head size) unless given.
+        Factor of the scores, above 0; 1 / sqrt(head size) unless given.
     tensor_cores : bool
         For float32: multiply on tensor cores where they are of compute capability 8.0 or newer,
         each product as three of TF32, to an error like float32's. With False, on older GPUs and
@@ -100,7 +100,8 @@ def attention(q: Array, k: Array, v: Array, causal: bool = False,
         For arrays that are not CuPy's, and for other or mixed dtypes.
     ValueError
         For shapes that do not fit, another head size, arrays that are not C-contiguous or do not
-        begin at a multiple of 16 bytes, and batch or heads above 65,535.
+        begin at a multiple of 16 bytes, batch or heads above 65,535, and a scale that is not
+        above 0.
     NotImplementedError
         For float16 where there are no tensor cores that the kernel can use: on the simulator and
         below compute capability 7.5.
@@ -115,8 +116,11 @@ def attention(q: Array, k: Array, v: Array, causal: bool = False,
     cupy = _cupy()
     _check(cupy, {"q": q, "k": k, "v": v})
     (batch, heads, m, head), n = q.shape, k.shape[2]
-    out = cupy.empty_like(q)
     factor = 1 / math.sqrt(head) if scale is None else scale
+    if not factor > 0:
+        raise ValueError(f"scale is {scale}: it must be above 0, or the largest score would not"
+                         " have the largest weight.")
+    out = cupy.empty_like(q)
     if out.size:
         with q.device:
             launch, tile = _kernel(q.dtype.name, head, tensor_cores, q.device.id)

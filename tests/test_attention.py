@@ -172,6 +172,7 @@ def arrays(shape=(1, 2, 5, 32), dtype="float32"):
     ((arrays(), arrays(), cp.ones(321, cp.float32)[1:].reshape(1, 2, 5, 32)), ValueError,
      "v begins 4 bytes after a multiple of 16"),
     ((arrays((70000, 1, 1, 32)),) * 3, ValueError, "batch 70000 and heads 1"),
+    ((*(arrays(),) * 3, False, -1), ValueError, "scale is -1: it must be above 0"),
 ])
 def test_refuses(given, error, words):
     with pytest.raises(error, match=re.escape(words)):

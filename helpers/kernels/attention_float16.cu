@@ -117,7 +117,7 @@ attention(const half* q, const half* k, const half* v, half* out, int m, int n,
     float per_two = scale * 1.44269504f;  // exp(x) is exp2(x log2(e))
 
     // Of four matrices that are the quarters of 16 x 16 numbers, where this lane's row begins:
-    int across = lane % 16 * PITCH + lane / 16 * 8;                // left quarters first
+    int across = lane % 16 * PITCH + lane / 16 * 8;                    // left quarters first
     int down = (lane % 8 + lane / 16 * 8) * PITCH + lane / 8 % 2 * 8;  // upper quarters first
 
     bring_rows<ROWS>(tiles, q, begin, m);  // the queries pass through shared memory to registers
