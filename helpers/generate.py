@@ -74,7 +74,7 @@ def literal(value: object, dtype: object = "float32", name: str = "") -> str:
     if not isinstance(value, real):
         raise TypeError(f"{name or 'the value'} is {value!r}, a {type(value).__name__}: only"
                         " integers and real numbers can be written into source.")
-    if not np.isfinite(value):
+    if not isinstance(value, int) and not np.isfinite(value):
         raise ValueError(f"{called}: C has no literal for it, and a result that depends on it"
                          " is not a number worth computing.")
     if kind.kind == "b":
@@ -82,8 +82,11 @@ def literal(value: object, dtype: object = "float32", name: str = "") -> str:
             raise ValueError(f"{called}: bool holds only 0 and 1.")
         return "true" if value else "false"
     if kind.kind == "f":
-        with np.errstate(over="ignore"):
-            number = kind.type(value)
+        try:
+            with np.errstate(over="ignore"):
+                number = kind.type(value)
+        except OverflowError:  # a Python int beyond all floating-point numbers
+            number = kind.type(np.inf)
         if not np.isfinite(number):
             raise ValueError(f"{called}: too large for {kind}, whose largest number is"
                              f" {np.finfo(kind).max}.")

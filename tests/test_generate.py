@@ -57,6 +57,8 @@ def test_literal(value, dtype, text):
     (math.nan, "float32", ValueError, "nan: C has no literal for it"),
     (-math.inf, "float64", ValueError, "-inf: C has no literal for it"),
     (1e39, "float32", ValueError, r"1e\+39: too large for float32, whose largest number is 3.4"),
+    (-10**400, "float64", ValueError, "too large for float64"),
+    (10**30, "int64", ValueError, "int64 goes from"),
     (256, "uint8", ValueError, "256: uint8 goes from 0 to 255"),
     (2.5, "int32", ValueError, "2.5: int32 holds only integers"),
     (math.nan, "int32", ValueError, "nan: C has no literal for it"),

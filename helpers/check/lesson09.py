@@ -6,6 +6,7 @@ import functools
 import itertools
 import re
 import statistics
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -37,7 +38,9 @@ def build(source: object, name: str, parameters: str) -> object:
     if sentence := wrong_declaration(source, name, parameters, extern_c=False):
         raise Refusal(sentence)
     try:
-        return SourceModule(source).get_function(name)
+        with warnings.catch_warnings():  # nvcc's remarks, on unused variables for instance
+            warnings.simplefilter("ignore", UserWarning)
+            return SourceModule(source).get_function(name)
     except drv.CompileError as error:
         first, *lines = explain(error, source).split("\n")
         line = next((text[1:].strip() for text in lines if text.startswith(">")), "")
@@ -102,8 +105,8 @@ def blank(shape: tuple[int, ...], dtype: object) -> object:
 def no_double(source: str) -> None:
     """Refuse a literal like 0.1 in source for float32: it is a double, and so is what it meets."""
     if found := DOUBLE.search(COMMENT.sub(" ", source)):
-        raise Refusal(f"{found[0]} in the source is a double, and so is all arithmetic with it;"
-                      f" {literal(float(found[0]))} is a float.", kind="double")
+        raise Refusal(f"{found[0]} in the source is a double, and arithmetic with it is done in"
+                      f" double; {found[0]}f is a float.", kind="double")
 
 
 # 1. A polynomial with its coefficients
@@ -476,7 +479,16 @@ def _read_tuning(value: object, case: Case) -> tuple:
     if strange := [(v, r) for v, r in report.items() if isinstance(r, str) and r not in STATES]:
         raise Refusal(f"report[{strange[0][0]!r}] is {strange[0][1]!r}; the states are"
                       f" {', '.join(map(repr, STATES))}.")
-    return best, *(report[variant] for variant in case[0])
+    got = best, *(report[variant] for variant in case[0])
+    try:
+        wanted = _autotune(*case)
+    except ValueError:
+        return got  # an error is expected
+    names = ["best", *(f"report[{variant!r}]" for variant in case[0])]
+    for name, one, other in [*zip(names, wanted, got)][1:] + [(names[0], wanted[0], got[0])]:
+        if one != other:
+            raise Refusal(f"{name} is {other!r}; it should be {one!r}.")
+    return got
 
 
 def _variation(check: bool = True, pick: Callable = min, middle: Callable = statistics.median,

@@ -13,12 +13,14 @@ from .lanes import shuffles
 from .layout import memory
 from .numbers import formats
 from .scores import scores, shares
+from .streams import chunks, timeline
 from .tiles import tiles
 
 __all__ = [
     "attention",
     "bars",
     "broadcast",
+    "chunks",
     "cost",
     "digits",
     "driver",
@@ -37,6 +39,7 @@ __all__ = [
     "shuffles",
     "threads",
     "tiles",
+    "timeline",
     "warps",
     "waves",
 ]

@@ -37,7 +37,10 @@ def polynomial_from_memory(coefficients):
 
 
 def polynomial_in_double(coefficients):
-    return polynomial(coefficients).replace("f,", ",").replace("f)", ")").replace("fmaf", "fma")
+    steps = " ".join(f"s = s * v + {float(c)!r};" for c in coefficients)
+    return ("__global__ void polynomial(const float* x, float* y, int n) {\n"
+            "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+            f"    if (i < n) {{ float v = x[i], s = 0; {steps} y[i] = s; }}\n}}")
 
 
 def polynomial_with_nan(coefficients):
