@@ -233,7 +233,8 @@ class Tuning:
             share = run.ceiling.least(best.nbytes, best.flops) / best.median
             text = f"{_gpu(run)}, recorded: the best of {len(run.rows)} is {best.name} with"
             text += f" {with_unit(best.median, 's')}"
-            lines.append(text + (f", {share:.0%} of what it can do." if share else "."))
+            text += f", share {share:.0%}." if share else "."
+            lines.append(textwrap.fill(text, WIDTH, subsequent_indent="    "))
         return lines
 
     def _failures(self) -> list[str]:
