@@ -54,8 +54,8 @@ def axpy(dtype, a):
     kind = c_type(dtype)
     return (f"__global__ void axpy(const {kind} * __restrict__ x, {kind}* y, int n) {{\n"
             f"    const {kind} a = {number};\n"
-            "    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n;"
-            " i += blockDim.x * gridDim.x)\n        y[i] = a * x[i] + y[i];\n}\n")
+            "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+            "    if (i < n) y[i] = a * x[i] + y[i];\n}\n")
 
 
 def axpy_always_float(dtype, a):
