@@ -78,8 +78,10 @@ class Watch:
             raise
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: object, *error: object) -> None:
         self._unhook()
+        if kind is not None:
+            self._destroy_events()
 
     def times(self) -> list[Mark]:
         """The pieces, in the order in which they were asked for; all must be done."""
@@ -88,11 +90,14 @@ class Watch:
             start, end = (runtime.eventElapsedTime(self._origin, event) / 1e3
                           for event in (mark.start, mark.end))
             marks.append(mark._replace(start=start, end=end))
-        for event in {self._origin, *self._spare, *(m.start for m in self._marks),
-                      *(m.end for m in self._marks)}:
-            runtime.eventDestroy(event)
-        self._marks, self._spare = [], []
+        self._destroy_events()
         return marks
+
+    def _destroy_events(self) -> None:
+        used = [event for mark in self._marks for event in (mark.start, mark.end)]
+        for event in [self._origin, *self._spare, *used]:
+            self._runtime.eventDestroy(event)
+        self._marks, self._spare = [], []
 
     # what each piece is surrounded by
 
@@ -116,7 +121,11 @@ class Watch:
         local.inside = True
         try:
             start = self._event(stream)
-            result = call()
+            try:
+                result = call()
+            except BaseException:
+                self._spare.append(start)
+                raise
             end = self._event(stream)
         finally:
             local.inside = False
