@@ -153,3 +153,19 @@ def test_the_lessons_bias_gelu_is_the_networks(rows, columns):
     launch(cupy.RawKernel(source("bias_gelu"), "bias_gelu"), (-(-x.size // 512),), (128,),
            (on_device(x), on_device(bias), y, np.uint32(columns), np.uint32(x.size // 4)))
     assert np.allclose(y.get(), network.gelu(x + bias), rtol=0, atol=1e-5)
+
+
+def test_an_endless_generated_kernel_is_waited_for_once(monkeypatch):
+    from helpers.check import kernel, lesson09
+
+    monkeypatch.setattr(kernel, "PATIENCE", 0.1)
+    asked = []
+
+    def polynomial(coefficients):
+        asked.append(coefficients)
+        return ("__global__ void polynomial(const float* x, float* y, int n) {\n"
+                f"    for (int i = threadIdx.x; i < n; i += 0) y[i] = {len(asked)} * x[i];\n}}\n")
+
+    verdict = lesson09.polynomial.judge(polynomial)
+    assert "the kernel polynomial does not come to an end" in verdict.text
+    assert len(asked) == 1

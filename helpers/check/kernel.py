@@ -241,12 +241,13 @@ def explained(error: Exception, name: str) -> Refusal | Exception:
                             " the host")
         line = getattr(error, "line", None)
         where = f"line {line} of " if line else ""
-        # What lies outside an array may be another array or freed memory: the same mistake. An
-        # index too far in a read is another mistake than one in a write.
+        # What lies outside an array may be another array or freed memory: the same mistake. A
+        # read and a write, before an array and behind it, are different ones.
         kind = types[0]
         if kind in OUTSIDE:
             access = re.search(r"\) (reads|writes|updates)", text)
-            kind = f"outside, {access.group(1) if access else 'shared'}"
+            side = "before" if "before its start" in text else "behind"
+            kind = f"outside, {side}, {access.group(1) if access else 'shared'}"
         return Refusal(f"{where}the kernel {getattr(error, 'kernel', '') or name} makes {fault}:"
                        f" {text}.", kind=kind)
     if "CompileException" in types or "CompileError" in types:

@@ -125,6 +125,8 @@ transpose = KernelTask(
         Mistake("no guard, for tables that are no multiple of 32", _changed(
             TRANSPOSE, ("if (i + k < rows && j < columns)", ""),
             ("if (i + k < columns && j < rows)", ""))),
+        Mistake("no guard on the way in, for tables that are no multiple of 32", _changed(
+            TRANSPOSE, ("if (i + k < rows && j < columns)", ""))),
         Mistake("no guard on the way out, where tiles reach beyond the result", _changed(
             TRANSPOSE, ("if (i + k < columns && j < rows)", ""))),
         Mistake("one row of x taken for `rows` long: it has `columns` elements", _changed(
@@ -376,6 +378,8 @@ histogram = KernelTask(
         Mistake("values outside 0 to 255 counted, outside the array",
                 _changed(HISTOGRAM, ("if (value >= 0 && value < 256) ", ""),
                          ("&mine[value]", "mine + value"))),
+        Mistake("the value 256 counted as well: 256 counters end at 255",
+                _changed(HISTOGRAM, ("value < 256", "value <= 256"))),
         Mistake("counters that nobody has set to zero: shared memory begins with what was there",
                 _changed(HISTOGRAM, ("mine[k] = 0;", ";"))),
         Mistake("one element a thread: with fewer threads than elements the rest is not counted",
@@ -469,6 +473,7 @@ scan = KernelTask(
                 _changed(SCAN, ("        __syncthreads();\n    }\n}", "    }\n}"))),
         Mistake("no guard where x is loaded: threads beyond the end scan zeros", _changed(
             SCAN, ("v = i < n ? x[i] : 0", "v = x[i]"))),
+        Mistake("no guard where y is written", _changed(SCAN, ("if (i < n) y[i]", "y[i]"))),
         Mistake("the shuffle inside the branch: all lanes of the mask must come to it", _changed(
             SCAN, ("int before = __shfl_up_sync(0xffffffffu, v, step);", ""),
             ("v += before", "v += __shfl_up_sync(0xffffffffu, v, step)"))),

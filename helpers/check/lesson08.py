@@ -349,6 +349,8 @@ copy4 = KernelTask(
                 _changed(COPY4, ("j < n / 4;", "j < (n + 3) / 4;"))),
         Mistake("float4s beyond the last whole one: there are n / 4, counted from 0",
                 _changed(COPY4, ("j < n / 4;", "j < n;"))),
+        Mistake("float4s beyond the last whole one: there are n / 4, counted from 0",
+                _changed(COPY4, ("j < n / 4;", "j <= n / 4;"))),
         Mistake("one float4 a thread: with fewer threads than float4s, the rest stays as it was",
                 _changed(COPY4, ("j < n / 4; j += step", "j < n / 4; j += n"))),
         Mistake("every fourth float4 only: indices of float4s count float4s, not floats",

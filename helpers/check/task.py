@@ -150,6 +150,8 @@ class Task:
             if isinstance(outcome.error, NotImplementedError) and not outcomes:
                 return Verdict("todo", "not attempted yet")
             outcomes.append(self._read(outcome, case))
+            if getattr(outcomes[-1].error, "kind", "") == "time":
+                break  # each of the others would take as long
             if _snapshot(case) != before:
                 return Verdict("no", f"for {describe(case, self.spec)}: your function changed its"
                                      " argument in place. Leave the caller's arrays as they are.")

@@ -5,7 +5,9 @@
 // A block has ROWS queries and passes over the keys and values in tiles of KEYS; a warp has TALL
 // times 16 of the rows. The products are `mma` instructions, not nvcuda::wmma: where each number of
 // a fragment stands is documented (PTX ISA, "Matrix Fragments for mma"), so the softmax is done in
-// the registers that hold the scores, and the weights are at once the next product's input.
+// the registers that hold the scores, and the weights are at once the next product's input. Tensor
+// cores cut their sums off instead of rounding: over very many keys the result drifts downwards
+// (see helpers/attention.py; attention_tf32.cu shows the remedy, for which no registers are left).
 // Needs compute capability 7.5. No header of the CUDA toolkit.
 // Launch: grid ((m + ROWS - 1) / ROWS, heads, batch), block 32 * WARPS, dynamic shared memory of
 // 2 * PITCH * max(ROWS, 4 * KEYS) bytes.

@@ -214,6 +214,7 @@ extern "C" __global__ void histogram(const int* x, int* counts, int n) {
         (JUMPS.replace("i > 0 ? ends[i - 1] : 0", "ends[i - 1]"), "an access outside an array"),
         (JUMPS.replace("ends[i] > before", "true"), "of the kernel compact makes a"),
         (IN_ORDER, "let every lane of every warp"),
+        (lesson07.COMPACT.replace("y[ends[i] - 1]", "y[i]"), "of the kernel compact makes"),
         (lesson07.COMPACT.replace("i < n", "i < n + 1"), "`i <= n` in place of `i < n`"),
     ],
 }
