@@ -250,27 +250,43 @@ def repository() -> str:
 
 
 def published_files() -> list[Path]:
-    """The files that carry the course's address in badges and setup cells."""
-    return [ROOT / "README.md", ROOT / "pyproject.toml",
+    """The files that carry the course's address: badges, setup cells, pages, pyproject.toml."""
+    return [*sorted(ROOT.glob("*.md")), ROOT / "pyproject.toml", *sorted(ROOT.glob("docs/**/*.md")),
             *(path for folder in ("notebooks", "exercises", "solutions")
               for path in notebooks(folder))]
 
 
 def publish(new: str) -> list[str]:
-    """Write `owner/name` into every badge and setup cell, and return the files changed.
+    """Write `owner/name` into every badge, setup cell and page, and return the files changed.
 
     Raises
     ------
     AuthoringError
-        When `new` is not of the form owner/name.
+        When `new` is not what GitHub would take for owner/name; no file is then changed.
     """
-    if not re.fullmatch(r"[\w.-]+/[\w.-]+", new):
-        raise AuthoringError(f"{new!r} is not of the form owner/name")
-    old = re.compile(rf"(?<![\w.-]){re.escape(repository())}(?![\w-])")
+    owner, slash, name = new.partition("/")
+    if not slash or "/" in name:
+        raise AuthoringError(f"{new!r} is not of the form owner/name: make publish REPO=owner/name")
+    if not re.fullmatch(r"[A-Za-z0-9](?:[A-Za-z0-9]|-(?=[A-Za-z0-9])){0,38}", owner):
+        raise AuthoringError(f"{owner!r} cannot be an owner on GitHub: at most 39 letters and"
+                             " digits, with single hyphens between them")
+    if not re.fullmatch(r"[A-Za-z0-9._-]{1,100}", name) or name in (".", ".."):
+        raise AuthoringError(f"{name!r} cannot be a repository on GitHub: at most 100 letters,"
+                             " digits, hyphens, dots and underscores")
+    if name.endswith(".git"):
+        raise AuthoringError(f"{name!r}: leave .git out, the addresses add it where they need it")
+    old = repository()
+    # Only in addresses: what is called `a/b` may be a quotient elsewhere.
+    address = re.compile(rf"(\b(?:github\.com|githubusercontent\.com|com/github|org/v2/gh)/)"
+                         rf"{re.escape(old)}(?![\w-]|\.(?!git\b|\s|$))")
+    # The README's first commands go into the folder that git names after the repository.
+    folder = re.compile(rf"^cd {re.escape(old.partition('/')[2])}$", flags=re.M)
     changed = []
     for path in published_files():
         text = path.read_text(encoding="utf-8")
-        replaced = old.sub(new, text)
+        replaced = address.sub(lambda found: found[1] + new, text)
+        if path.suffix == ".md":
+            replaced = folder.sub(f"cd {name}", replaced)
         if replaced != text:
             path.write_text(replaced, encoding="utf-8")
             changed.append(str(path.relative_to(ROOT)))
@@ -289,7 +305,7 @@ def main(arguments: list[str] | None = None) -> int:
     sub = commands.add_parser("index", help="write the lessons' index and glossary, and its links")
     sub.add_argument("--check", action="store_true", help="only name what is not up to date")
     sub = commands.add_parser("publish", help="write owner/name into badges and setup cells")
-    sub.add_argument("repository")
+    sub.add_argument("repository", nargs="?", default="", metavar="owner/name")
     options = parser.parse_args(arguments)
     try:
         if options.command == "exercises":

@@ -13,10 +13,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TypeVar
 
+from . import hosted
+
 CHOICES = ("auto", "cuda", "simulator")
 CUPY = ("cupy-cuda12x", "cupy-cuda13x", "cupy")
 INSTALL_CUPY = 'python -m pip install "cupy-cuda12x[ctk]"'
 INSTALL_PYCUDA = "python -m pip install pycuda"
+INSTALL_ELF = "python -m pip install pyelftools"
 INSTALL_COMPILER = "sudo apt install g++, or python -m pip install ziglang"
 FACES = Path(__file__).resolve().parent / "simulator" / "faces"
 
@@ -144,8 +147,9 @@ def _simulator_line(gpu: Gpu | None) -> str:
     )
     if platform.system() != "Linux":
         return line + " Kernels run on Linux only: on Windows use WSL, or open the course on Colab."
-    compiler = _compiler()
-    if compiler is None:
+    if importlib.util.find_spec("elftools") is None:
+        return line + f" Kernels need pyelftools: {INSTALL_ELF}"
+    if _compiler() is None:
         return line + f" Kernels need a C++ compiler: {INSTALL_COMPILER}"
     return line
 
@@ -183,7 +187,8 @@ def start(needs: str | None = None) -> Backend:
 
     Notes
     -----
-    The simulator's own `cupy` and `pycuda` come first on `sys.path` from then on.
+    The simulator's own `cupy` and `pycuda` come first on `sys.path` from then on. On Colab and
+    Kaggle what is missing is installed; on other machines the line only says how.
     """
     global _started
     if needs not in (None, "pycuda"):
@@ -192,7 +197,10 @@ def start(needs: str | None = None) -> Backend:
     gpu = find_gpu()
     if choice == "cuda" and gpu is None:
         raise RuntimeError("COURSE_BACKEND=cuda, but no CUDA device answers on this machine.")
-    if gpu is not None and choice != "simulator":
+    on_gpu = gpu is not None and choice != "simulator"
+    if hosted.is_hosted():
+        hosted.complete(needs, on_gpu)
+    if on_gpu:
         if _started is not None and _started.name == "simulator":
             raise RuntimeError("The simulator runs in this process: restart the kernel to change.")
         _started = Backend("cuda", gpu, _cuda_line(gpu, needs))

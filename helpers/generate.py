@@ -90,7 +90,9 @@ def literal(value: object, dtype: object = "float32", name: str = "") -> str:
         if not np.isfinite(number):
             raise ValueError(f"{called}: too large for {kind}, whose largest number is"
                              f" {np.finfo(kind).max}.")
-        text = str(number)  # NumPy's shortest text that reads back as the same number
+        # The shortest texts that read back as the same number; str() differs between NumPys.
+        text = min(np.format_float_positional(number, trim="0"),
+                   np.format_float_scientific(number, trim="-"), key=len)
     else:
         number, limits = int(value), np.iinfo(kind)
         if number != value:

@@ -81,19 +81,54 @@ def test_cells_for_the_solution_only_are_dropped():
     assert exercise.cells[0].execution_count is None
 
 
-def test_publish_writes_one_address_everywhere(tmp_path, monkeypatch):
-    for folder in ("notebooks", "exercises", "solutions"):
-        (tmp_path / folder).mkdir()
-    (tmp_path / "pyproject.toml").write_text('Repository = "https://github.com/OWNER/REPO"\n')
-    badge = "[b](https://mybinder.org/v2/gh/OWNER/REPO/main) MY-OWNER/REPO"
-    (tmp_path / "README.md").write_text(badge)
+@pytest.fixture
+def unpublished(tmp_path, monkeypatch):
+    """A course of four files: their text, by name."""
+    files = {
+        "README.md": "cd REPO\n[b](https://mybinder.org/v2/gh/OWNER/REPO/main) MY-OWNER/REPO,"
+                     " github.com/OWNER/REPO-2, OWNER/REPO. See github.com/OWNER/REPO.\n",
+        "pyproject.toml": 'Repository = "https://github.com/OWNER/REPO"\n',
+        "docs/teaching.md": "git clone https://github.com/OWNER/REPO.git\ncd REPO\n",
+        "notebooks/00.ipynb": "(https://colab.research.google.com/github/OWNER/REPO/blob/main/x)"
+                              "(https://raw.githubusercontent.com/OWNER/REPO/main/x)",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
     monkeypatch.setattr(authoring, "ROOT", tmp_path)
-    assert authoring.publish("ada/course") == ["README.md", "pyproject.toml"]
-    assert "gh/ada/course/main) MY-OWNER/REPO" in (tmp_path / "README.md").read_text()
-    assert authoring.repository() == "ada/course"
-    assert authoring.publish("OWNER/REPO") == ["README.md", "pyproject.toml"]
-    with pytest.raises(AuthoringError, match="owner/name"):
-        authoring.publish("no slash")
+    return files, lambda: {name: (tmp_path / name).read_text() for name in files}
+
+
+def test_publish_writes_one_address_everywhere(unpublished):
+    before, now = unpublished
+    assert set(authoring.publish("ada-l/a.b")) == set(before)
+    assert authoring.repository() == "ada-l/a.b"
+    assert now()["README.md"] == (
+        "cd a.b\n[b](https://mybinder.org/v2/gh/ada-l/a.b/main) MY-OWNER/REPO,"
+        " github.com/OWNER/REPO-2, OWNER/REPO. See github.com/ada-l/a.b.\n")
+    assert now()["docs/teaching.md"] == "git clone https://github.com/ada-l/a.b.git\ncd a.b\n"
+    assert "github/ada-l/a.b/blob" in now()["notebooks/00.ipynb"]
+    assert "content.com/ada-l/a.b/main" in now()["notebooks/00.ipynb"]
+    assert authoring.publish("ada-l/a.b") == []
+    assert set(authoring.publish("OWNER/REPO")) == set(before)
+    assert now() == before
+
+
+@pytest.mark.parametrize("name, words", [
+    ("", "owner/name"), ("no slash", "owner/name"), ("one", "owner/name"),
+    ("https://github.com/ada/course", "owner/name"), ("a/b/c", "owner/name"),
+    ("ada-/course", "owner on GitHub"), ("a--b/course", "owner on GitHub"),
+    ("ada lovelace/course", "owner on GitHub"), ("a" * 40 + "/course", "owner on GitHub"),
+    ("ada/", "repository on GitHub"), ("ada/..", "repository on GitHub"),
+    ("ada/x y", "repository on GitHub"), ("ada/" + "x" * 101, "repository on GitHub"),
+    ("ada/course.git", "leave .git out"),
+])
+def test_publish_refuses_what_is_no_address(unpublished, capsys, name, words):
+    before, now = unpublished
+    assert authoring.main(["publish", name] if name else ["publish"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("error: ") and words in said and said.count("\n") == 1
+    assert now() == before
 
 
 def test_record_stores_outputs_and_nothing_of_the_run(tmp_path):

@@ -128,6 +128,20 @@ def test_the_recorder_doubts_what_its_programs_do_not_announce():
 
 # what a device, or the simulator, must answer
 
+# How older NumPys word what the recording has in the words of its own.
+OLDER_WORDS = {
+    " To learn more, see the migration guide"
+    " https:/<path>#adapting-to-changes-in-the-copy-keyword": "",
+    "4.096e+03": "4096.0",
+}
+
+
+def in_older_words(lines):
+    """Lines as every NumPy that the course allows would print them."""
+    for newer, older in OLDER_WORDS.items():
+        lines = [line.replace(newer, older) for line in lines]
+    return lines
+
 
 def _ask(library, request):
     """What this machine answers to the programs asked about, or why there is no answer."""
@@ -164,4 +178,4 @@ def test_answer_is_the_recorded_one(program, answers):
         expected = _differences(program.library).get(program.name, {}).get("simulator", expected)
     answer = given[program.name]
     assert not answer.trouble
-    assert answer.output == expected, program.says
+    assert in_older_words(answer.output) == in_older_words(expected), program.says

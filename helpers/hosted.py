@@ -1,0 +1,103 @@
+"""On Colab and Kaggle: installs what a notebook uses and the machine lacks.
+
+Such a machine is lent for a session and thrown away, so that nothing of the learner's changes.
+Anywhere else `helpers.start` only says which command would install it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+SIGNS = ("COLAB_RELEASE_TAG", "KAGGLE_KERNEL_RUN_TYPE")
+SECONDS_BETWEEN_LINES = 20
+
+
+def is_hosted() -> bool:
+    """Whether this is a machine of Colab's or Kaggle's."""
+    return any(os.environ.get(name) for name in SIGNS)
+
+
+def complete(needs: str | None, on_gpu: bool) -> None:
+    """Install what `start(needs)` misses here, saying how long it takes and what went wrong.
+
+    Parameters
+    ----------
+    needs : {None, "pycuda"}
+        As for `helpers.start`. PyCUDA is built only where a GPU runs the notebook: the simulator
+        has a `pycuda` of its own.
+    on_gpu : bool
+        Whether kernels run on a GPU.
+    """
+    if not _is_here("elftools"):
+        _install("pyelftools", "with which the course reads compiled kernels: some seconds")
+    if needs == "pycuda" and on_gpu and not _is_here("pycuda"):
+        _build_pycuda()
+
+
+def _is_here(module: str) -> bool:
+    importlib.invalidate_caches()
+    return importlib.util.find_spec(module) is not None
+
+
+def _build_pycuda() -> None:
+    from . import environment
+
+    nvcc = environment.find_nvcc()
+    if nvcc is None:
+        print("PyCUDA cannot be built here: the CUDA toolkit's nvcc is not on this machine.")
+    else:
+        if nvcc_folder := os.path.dirname(nvcc):
+            _add_to_path(nvcc_folder)
+        if _install("pycuda", "for which there is no ready package: two to three minutes"):
+            return
+    print(
+        "To use the simulator instead: restart the session, run `%env COURSE_BACKEND=simulator`"
+        " in a\nnew first cell, then this one."
+    )
+
+
+def _add_to_path(folder: str) -> None:
+    """PyCUDA calls nvcc whenever it compiles a kernel, not only while it is built."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    if folder not in folders:
+        os.environ["PATH"] = os.pathsep.join([*folders, folder])
+
+
+def _install(name: str, note: str) -> bool:
+    """Install the package with pip, a line now and then; whether that worked."""
+    from . import environment
+
+    print(f"Installing {name}, {note}.", flush=True)
+    command = [sys.executable, "-m", "pip", "install", "--no-input", "--progress-bar", "off"]
+    command += ["--disable-pip-version-check", environment.requirement(name)]
+    # pip's own five retries take most of a minute until it says that there is no network.
+    variables = {"PIP_RETRIES": "2", "PYTHONUNBUFFERED": "1", **os.environ}
+    begun = said = time.monotonic()
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=variables
+        )
+        try:
+            while process.poll() is None:
+                time.sleep(0.1)
+                if time.monotonic() - said > SECONDS_BETWEEN_LINES:
+                    said = time.monotonic()
+                    print(f"{said - begun:6.0f} s: still at it", flush=True)
+        finally:
+            if process.poll() is None:  # the learner has pressed stop
+                process.terminate()
+                process.wait()
+        log.seek(0)
+        lines = log.read().splitlines()
+    seconds = time.monotonic() - begun
+    if process.returncode:
+        print(f"{name} could not be installed ({seconds:.0f} s). {environment.cause('pip', lines)}")
+        return False
+    print(f"{seconds:6.0f} s: done", flush=True)
+    importlib.invalidate_caches()
+    return True
