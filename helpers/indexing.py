@@ -118,7 +118,7 @@ def functions_in(code: str) -> Iterator[str]:
 def code_of(notebook: nbformat.NotebookNode) -> str:
     """A notebook's Python, without IPython's own lines."""
     cells = (cell.source for cell in notebook.cells if cell.cell_type == "code")
-    return "\n".join(re.sub(r"^(\s*)[!%].*$", r"\1pass", cell, flags=re.M) for cell in cells)
+    return "\n".join(re.sub(r"^(\s*)[!%](?:.*\\\n)*.*$", r"\1pass", cell, flags=re.M) for cell in cells)
 
 
 def links_in(notebook: nbformat.NotebookNode) -> dict[str, str]:
