@@ -93,6 +93,7 @@ def _run_pipeline(answer: Callable, chunks: int, count: int, held: int | None) -
             free = [k for k in range(chunks) if used[k] != used[held]]
             want = 3 * source[free] + 1
             if not comes_true(lambda: np.array_equal(target[free], want)):
+                _refuse_mixed(target, source)
                 raise Refusal("while one stream is held back, chunks on the others do not come to"
                               " their end. Do they wait for it, or use the default stream?",
                               kind="tied")
@@ -101,15 +102,20 @@ def _run_pipeline(answer: Callable, chunks: int, count: int, held: int | None) -
                               " computed.", kind="early")
             holds[0].release()
         cp.cuda.Device().synchronize()
-        every = 3 * source + 1
-        for k in range(chunks):
-            for other in range(chunks):
-                if other != k and np.array_equal(target[k], every[other]):
-                    raise Refusal(f"target[{k}] is the result of chunk {other}, which came into"
-                                  " the arrays too early, or was copied back too late. Do both"
-                                  " copies go through the chunk's stream?", kind="mixed")
+        _refuse_mixed(target, source)
         return target.copy()
 
+
+
+def _refuse_mixed(target: np.ndarray, source: np.ndarray) -> None:
+    """Refuse results that came back for another chunk than their own."""
+    results = 3 * source + 1
+    for k in range(len(target)):
+        for other in range(len(target)):
+            if other != k and np.array_equal(target[k], results[other]):
+                raise Refusal(f"target[{k}] is the result of chunk {other}, which came into the"
+                              " arrays too early, or was copied back too late. Do both copies go"
+                              " through the chunk's stream?", kind="mixed")
 
 
 def _pipeline_that_stays(source, target, work, streams, pairs):
