@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.patches import Rectangle
 
 from .layout import element_text
-from .style import FAINT, INK, SHADES, style
+from .style import INK, SHADES, style
 
 MAX_OPERANDS, MAX_AXES = 6, 8
 MAX_ROWS, MAX_COLUMNS = 6, 8  # of the elements drawn below the table
@@ -211,9 +211,8 @@ def _elements(axes: plt.Axes, names, shapes, arrays, grid: tuple[int, int], top:
             value = (",".join(map(str, np.unravel_index(number, shape))) if array is None
                      else element_text(array.flat[number]))
             place, size = (left + j + 0.04, top + 0.8 * i + 0.04), (0.92, 0.72)
-            axes.add_patch(Rectangle(place, *size, facecolor=shade, edgecolor="none",
-                                     alpha=1 if original else 0.45))
-            axes.add_patch(Rectangle(place, *size, fill=False, edgecolor=INK if original else FAINT,
-                                     linestyle="-" if original else "--", linewidth=1))
+            axes.add_patch(Rectangle(place, *size, facecolor=shade, linewidth=1, edgecolor=INK,
+                                     linestyle="-" if original else "--"))
             axes.text(left + j + 0.5, top + 0.8 * i + 0.4, value, ha="center", va="center",
-                      fontsize=9 if len(value) < 5 else 7, color=INK if original else "#555555")
+                      fontsize=9 if len(value) < 5 else 7,
+                      fontweight="bold" if original and own != grid else "normal")
