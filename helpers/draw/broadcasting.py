@@ -80,7 +80,7 @@ def broadcast(*operands: object, **named: object) -> None:
 
     The table lines their axes up from the right: an axis of size one and a missing axis are
     repeated. Where the result is small and has at most two axes, each operand is also drawn as
-    the operation sees it, with its repeated elements pale and dashed.
+    the operation sees it, with its repeated elements in dashed frames.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def _size(axes: plt.Axes, x: float, y: float, box: float, row: float, size: int 
 
 
 def _elements(axes: plt.Axes, names, shapes, arrays, grid: tuple[int, int], top: float) -> None:
-    """Each operand as the operation sees it: repeated elements pale, in a dashed frame."""
+    """Each operand as the operation sees it: repeated elements in a dashed frame."""
     rows, columns = grid
     for k, (name, shape, array) in enumerate(zip(names, shapes, arrays)):
         left = k * (columns + 1.2)
