@@ -6,6 +6,7 @@ from .backend import describe_machine, size, start
 from .errors import show_error
 from .inspect import inspect
 from .printing import device_output
+from .timeline import timeline
 from .timing import bench, ceiling, compare, peak_bytes
 from .transfers import traffic
 from .tune import Generated, tune
@@ -23,6 +24,7 @@ __all__ = [
     "show_error",
     "size",
     "start",
+    "timeline",
     "traffic",
     "tune",
 ]

@@ -3,6 +3,7 @@
     python -m helpers.authoring exercises [--check]
     python -m helpers.authoring record NOTEBOOK ...
     python -m helpers.authoring bench
+    python -m helpers.authoring index [--check]
     python -m helpers.authoring publish owner/name
 """
 
@@ -18,6 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
+
+from . import indexing
 
 ROOT = Path(__file__).resolve().parent.parent
 METADATA = {
@@ -299,6 +302,8 @@ def main(arguments: list[str] | None = None) -> int:
     sub = commands.add_parser("record", help="run notebooks in place and store their outputs")
     sub.add_argument("notebook", nargs="+", type=Path)
     commands.add_parser("bench", help="write this machine's times to helpers/data/recorded")
+    sub = commands.add_parser("index", help="write the lessons' index and glossary, and its links")
+    sub.add_argument("--check", action="store_true", help="only name what is not up to date")
     sub = commands.add_parser("publish", help="write owner/name into badges and setup cells")
     sub.add_argument("repository", nargs="?", default="", metavar="owner/name")
     options = parser.parse_args(arguments)
@@ -307,6 +312,10 @@ def main(arguments: list[str] | None = None) -> int:
             changed = write_exercises(options.check)
             for name in changed:
                 print(f"{name}: {'not up to date, run make exercises' if options.check else 'ok'}")
+            return int(options.check and bool(changed))
+        if options.command == "index":
+            changed = indexing.write_pages(ROOT / "notebooks", options.check)
+            print("\n".join(changed) or "nothing to change")
             return int(options.check and bool(changed))
         if options.command == "record":
             for path in options.notebook:

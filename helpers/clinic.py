@@ -84,11 +84,11 @@ class Patient:
         """What the kernel should have computed."""
         return self.spec(*self.arguments(seed)[0])
 
-    def examine(self, source: str | None = None, seed: int = 7) -> Report:
+    def examine(self, source: str | None = None, seed: int = 7, counters: bool = True) -> Report:
         """What `helpers.inspect` finds in the kernel, or in another source for it."""
         kernel = SimpleNamespace(name=self.name, code=source or self.source, options=())
         return inspect(kernel, self.grid, self.block, self.arguments(seed)[0],
-                       unwritten=self.unwritten)
+                       unwritten=self.unwritten, counters=counters)
 
 
 def _floats(rng: np.random.Generator, *shape: int) -> np.ndarray:

@@ -69,11 +69,15 @@ def softmax(x: Array, xp: ModuleType = np) -> Array:
 
 def attention(x: Array, w: Mapping[str, Array], xp: ModuleType = np,
               row_softmax: Callable[[Array], Array] | None = None,
-              product: Callable[[Array, str], Array] | None = None) -> tuple[Array, Array]:
+              product: Callable[[Array, str], Array] | None = None,
+              attend: Callable[[Array, Array, Array], Array] | None = None,
+              ) -> tuple[Array, Array | None]:
     """Multi-head self-attention of `x` (n, positions, features), and its weights.
 
     The weights are (n, heads, queries, keys) and sum to 1 over the keys (arXiv 1706.03762).
-    `row_softmax(scores)` and `product(x, name)` as in `forward`.
+    `row_softmax(scores)` and `product(x, name)` as in `forward`. `attend(q, k, v)`, all of shape
+    (n, heads, positions, features of a head), takes the place of everything between the linear
+    layers; then there are no weights to return.
     """
     n, positions, features = x.shape
     product = product or (lambda x, name: x @ w[name])
@@ -83,16 +87,21 @@ def attention(x: Array, w: Mapping[str, Array], xp: ModuleType = np,
         return projected.reshape(n, positions, HEADS, -1).swapaxes(1, 2)
 
     q, k, v = heads("query"), heads("key"), heads("value")
-    scores = q @ k.swapaxes(-1, -2) / math.sqrt(features // HEADS)
-    weights = row_softmax(scores) if row_softmax else softmax(scores, xp)
-    merged = (weights @ v).swapaxes(1, 2).reshape(n, positions, features)
+    if attend:
+        weights, answers = None, attend(q, k, v)
+    else:
+        scores = q @ k.swapaxes(-1, -2) / math.sqrt(features // HEADS)
+        weights = row_softmax(scores) if row_softmax else softmax(scores, xp)
+        answers = weights @ v
+    merged = answers.swapaxes(1, 2).reshape(n, positions, features)
     return product(merged, "out.weight") + w["out.bias"], weights
 
 
 def forward(images: Array, w: Mapping[str, Array], xp: ModuleType = np,
             bias_gelu: Callable[[Array, Array], Array] | None = None,
             row_softmax: Callable[[Array], Array] | None = None,
-            product: Callable[[Array, str], Array] | None = None) -> Array:
+            product: Callable[[Array, str], Array] | None = None,
+            attend: Callable[[Array, Array, Array], Array] | None = None) -> Array:
     """Ten logits for each image: the largest says which digit the network reads.
 
     Parameters
@@ -110,6 +119,8 @@ def forward(images: Array, w: Mapping[str, Array], xp: ModuleType = np,
         `row_softmax(scores)` in place of `softmax` along the last axis.
     product : callable, optional
         `product(x, name)` in place of `x @ matrix(w[name])`, for all matrices of the network.
+    attend : callable, optional
+        `attend(q, k, v)` in place of attention's scores, softmax and weighted sum, see `attention`.
 
     Returns
     -------
@@ -126,7 +137,7 @@ def forward(images: Array, w: Mapping[str, Array], xp: ModuleType = np,
     x = max_pool(bend(convolved(x, "conv2.weight"), w["conv2.bias"]))
     x = x.reshape(len(x), -1, x.shape[-1]) + w["position"]
     x = x + attention(layer_norm(x, w["norm1.weight"], w["norm1.bias"], xp), w, xp,
-                      row_softmax, product)[0]
+                      row_softmax, product, attend)[0]
     y = layer_norm(x, w["norm2.weight"], w["norm2.bias"], xp)
     y = bend(product(y, "mlp1.weight"), w["mlp1.bias"])
     x = x + product(y, "mlp2.weight") + w["mlp2.bias"]

@@ -121,6 +121,17 @@ def _is_simulator(cupy: ModuleType) -> bool:
     return backend.FACES in Path(cupy.__file__).resolve().parents
 
 
+def _until_queued(function: Callable, args: tuple, calls: int) -> float:
+    """Seconds of the host for a call, which begins with an idle device and may leave it busy."""
+    cupy = _cupy()
+    cupy.cuda.Device().synchronize()
+    begin = perf_counter()
+    function(*args)
+    taken = perf_counter() - begin
+    cupy.cuda.Device().synchronize()
+    return taken  # `bench` asks for one call here
+
+
 def _clock(device: str) -> Callable[[Callable, tuple, int], float]:
     """What measures `calls` calls of a function to the end of all their work, in seconds.
 
@@ -161,6 +172,7 @@ def bench(
     name: str | None = None,
     seconds: float = 0.3,
     device: str = "cpu",
+    until: str = "done",
 ) -> Timing:
     """Measure `function(*args)`: the median of synchronised samples after a warm-up.
 
@@ -177,6 +189,8 @@ def bench(
     device : {"cpu", "gpu"}
         "gpu" for work that CuPy does: on a GPU it is timed between two events on the current
         stream, on the simulator by the host's clock until all work is done.
+    until : {"done", "queued"}
+        "queued" for the host's time alone, from an idle device to the return of one call.
 
     Returns
     -------
@@ -189,7 +203,9 @@ def bench(
                         " Write bench(f, x), not bench(f(x)).")
     label = name or getattr(function, "__name__", "call")
 
-    clock = _clock(device)
+    if until not in ("done", "queued"):
+        raise ValueError(f'until={until!r}: it must be "done" or "queued".')
+    clock = _clock(device) if until == "done" else _until_queued
 
     def sample(calls: int) -> float:
         return clock(function, args, calls) / calls
@@ -197,7 +213,7 @@ def bench(
     function(*args)  # warm-up: first touches of memory, caches, compilation
     _synchronize()
     calls = 1
-    while (once := sample(calls)) * calls < MIN_SAMPLE:
+    while (once := sample(calls)) * calls < MIN_SAMPLE and until == "done":
         calls = max(2 * calls, int(MIN_SAMPLE / max(once, 1e-9)))
     taken = [once]
     deadline = perf_counter() + seconds
@@ -346,6 +362,7 @@ def compare(
     key: str | None = None,
     device: str = "cpu",
     seconds: float = 0.3,
+    until: str = "done",
 ) -> Comparison:
     """Measure several functions on the same arguments and set them against the machine.
 
@@ -369,6 +386,8 @@ def compare(
         recorded.
     seconds : float
         Time to spend on each function.
+    until : {"done", "queued"}
+        As for `bench`.
     """
     work = {"nbytes": nbytes or {}, "flops": flops or {}}
     for what, given in work.items():
@@ -377,7 +396,7 @@ def compare(
                              f" {sorted(functions)}.")
     limit = ceiling(device)
     rows = tuple(
-        bench(function, *args, name=name, seconds=seconds, device=device,
+        bench(function, *args, name=name, seconds=seconds, device=device, until=until,
               nbytes=work["nbytes"].get(name, 0), flops=work["flops"].get(name, 0))
         for name, function in functions.items()
     )
@@ -397,20 +416,24 @@ def _machine() -> str:
     return f"{name}, host of an {gpu.name}" if gpu else name
 
 
-def _record(path: Path, key: str, run: Comparison, device: str) -> None:
+def _runs_file(path: Path) -> dict:
+    """What the file of this machine's runs holds so far, or its heading."""
     if path.exists():
-        content = json.loads(path.read_text())
-    else:
-        gpu = backend.find_gpu()
-        content = {
-            "machine": _machine(),
-            "gpu": gpu.name if gpu else None,
-            "date": date.today().isoformat(),
-            "numpy": np.__version__,
-            "blas": backend.blas(),
-            "cupy": backend.installed(*backend.CUPY) if gpu else None,
-            "runs": {},
-        }
+        return json.loads(path.read_text())
+    gpu = backend.find_gpu()
+    return {
+        "machine": _machine(),
+        "gpu": gpu.name if gpu else None,
+        "date": date.today().isoformat(),
+        "numpy": np.__version__,
+        "blas": backend.blas(),
+        "cupy": backend.installed(*backend.CUPY) if gpu else None,
+        "runs": {},
+    }
+
+
+def _record(path: Path, key: str, run: Comparison, device: str) -> None:
+    content = _runs_file(path)
     content["runs"][key] = {
         "title": run.title,
         "device": device,

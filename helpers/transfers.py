@@ -77,6 +77,23 @@ def _plain_memory(cupy: ModuleType) -> AbstractContextManager:
     return cupy.cuda.using_allocator(None) if _is_simulator(cupy) else nullcontext()
 
 
+def stands_still(thread: int, until: threading.Event) -> bool:
+    """Whether a thread is found in one and the same call for `PATIENCE` before `until` is set."""
+    place, since, pause = None, perf_counter(), PATIENCE / 5
+    while True:
+        asked = perf_counter()
+        if until.wait(pause):
+            return False
+        frame = sys._current_frames().get(thread)
+        now = (id(frame), frame.f_lasti if frame else None)
+        # Who runs Python hands the interpreter over only after its switch interval.
+        contended = perf_counter() - asked - pause > sys.getswitchinterval() / 2
+        if now != place or contended:  # Python goes on, however slowly
+            place, since = now, perf_counter()
+        elif perf_counter() - since > PATIENCE:
+            return True
+
+
 class _Gate:
     """Holds the device's queue until the host opens it, or is seen to be stuck behind it."""
 
@@ -86,20 +103,7 @@ class _Gate:
         stream.launch_host_func(self._hold, None)
 
     def _hold(self, argument: None) -> None:
-        place, since, pause = None, perf_counter(), PATIENCE / 5
-        while True:
-            asked = perf_counter()
-            if self._open.wait(pause):
-                return
-            frame = sys._current_frames().get(self._host)
-            now = (id(frame), frame.f_lasti if frame else None)
-            # Who runs Python hands the interpreter over only after its switch interval.
-            contended = perf_counter() - asked - pause > sys.getswitchinterval() / 2
-            if now != place or contended:  # Python goes on, however slowly
-                place, since = now, perf_counter()
-            elif perf_counter() - since > PATIENCE:
-                self.waited_for = True
-                return
+        self.waited_for = stands_still(self._host, self._open)
 
     def open(self) -> bool:
         """Let the device go on; True where the host had to wait for it meanwhile."""
@@ -154,6 +158,7 @@ def traffic(function: Callable, *args: object) -> Traffic:
         finally:
             sys.settrace(before)
             watch.close()
+            watch.forget()
     _synchronize()
     return Traffic(getattr(function, "__name__", "function"), watch.lines(function), result)
 
@@ -192,6 +197,10 @@ class _Watch:
         if self._gate is not None and self._gate.open():
             self._line().waits += 1
         self._gate = None
+
+    def forget(self) -> None:
+        """Let go of the call's frame, which holds this object, and its variables, in a cycle."""
+        self._frame = None
 
     def lines(self, function: Callable) -> tuple[Line, ...]:
         """The lines seen, numbered from the function's first."""

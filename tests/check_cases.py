@@ -38,11 +38,12 @@ def solutions_of(lesson):
     return namespace
 
 
-NOT_FOUND = OSError(2, "No such file", "/secret/place/file.txt")
+PLACE = "/secret/place/file.txt"
 
 
 def raises(*args):
-    raise NOT_FOUND
+    # A new one each time: an error keeps its traceback, and with it what the check had in hand.
+    raise OSError(2, "No such file", PLACE)
 
 
 BAD = {
@@ -101,14 +102,14 @@ def proofs_of(lesson: str) -> dict[str, Callable]:
         mistake = mistakes(name)[k]
         verdict = tasks[name].judge(mistake.function)
         assert verdict.state == "no"
-        assert mistake.looks_like in verdict.text
+        assert mistake.looks_like in verdict.text, verdict.text
 
     @pytest.mark.parametrize("name, k", listed(wrong))
     def test_wrong_answer_is_refused_for_the_right_reason(name, k):
         function, words = wrong(name)[k]
         verdict = tasks[name].judge(function)
         assert verdict.state == "no"
-        assert words in verdict.text
+        assert words in verdict.text, verdict.text
 
     @pytest.mark.parametrize("bad", BAD)
     @pytest.mark.parametrize("name", tasks)
@@ -118,7 +119,7 @@ def proofs_of(lesson: str) -> dict[str, Callable]:
             words = "got a function"
         verdict = tasks[name].judge(answer)
         assert verdict.state == "no"
-        assert words in verdict.text
+        assert words in verdict.text, verdict.text
         assert "secret" not in verdict.text and "Traceback" not in verdict.text
 
     @pytest.mark.parametrize("name", tasks)

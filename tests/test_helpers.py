@@ -1,10 +1,12 @@
 """The helpers behind the NumPy lessons: backend, timing, drawing, errors."""
 
+import gc
 import importlib.util
 import json
 import sys
 import time
 import types
+import weakref
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -325,6 +327,26 @@ def test_show_error_hides_where_files_are(capsys):
 def test_show_error_passes_other_errors_on():
     with pytest.raises(KeyError), helpers.show_error(ValueError):
         {}["key"]
+
+
+def test_show_error_keeps_nothing_of_what_failed():
+    """Memory of a GPU must go when the block ends, not when Python next looks for cycles."""
+    class Memory:
+        pass
+
+    def fail():
+        memory = Memory()
+        seen.append(weakref.ref(memory))
+        raise ValueError
+
+    seen = []
+    gc.disable()
+    try:
+        with helpers.show_error():
+            fail()
+        assert seen[0]() is None
+    finally:
+        gc.enable()
 
 
 def test_show_error_demands_an_error():

@@ -351,7 +351,19 @@ def test_banks_are_drawn_with_their_conflicts(capsys):
 def test_nothing_to_draw(capsys):
     code = """extern "C" __global__ void bad(float* x) { x[99] = 1; }"""
     inspect(kernel(code, "bad"), 1, 1, [np.zeros(4, np.float32)]).draw()
-    assert capsys.readouterr().out.startswith("bad: nothing to draw")
+    printed = capsys.readouterr().out  # the fault is the reason, so it is what the reader sees
+    assert "access outside an array" in printed and "nothing is counted" in printed
+    nothing = """extern "C" __global__ void idle(float* x) { }"""
+    inspect(kernel(nothing, "idle"), 1, 1, [np.zeros(4, np.float32)]).draw()
+    assert capsys.readouterr().out.startswith("idle: nothing to draw")
+
+
+def test_without_counters_only_faults_are_looked_for():
+    code = """extern "C" __global__ void bad(float* x) { x[threadIdx.x] = 1; }"""
+    x = np.zeros(4, np.float32)
+    assert inspect(kernel(code, "bad"), 1, 5, [x], counters=False).fault is not None
+    report = inspect(kernel(code, "bad"), 1, 4, [x], counters=False)
+    assert report.ok and report.counts is None and report.arrays["x"].sum() == 4
 
 
 # ---- printf -----------------------------------------------------------------------------------

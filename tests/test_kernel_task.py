@@ -1,5 +1,7 @@
 """Tasks whose answer is a kernel: what is accepted, how arrays get there, what faults become."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -56,6 +58,41 @@ def test_a_kernel_that_writes_nothing_does_not_profit_from_old_memory():
 def test_a_kernel_that_does_not_compile_gets_the_compilers_first_line():
     text = TWICE.judge(DOUBLE.replace("2 * x[i]", "2 * z[i]")).text
     assert 'it does not compile: line 4: identifier "z" is undefined.' in text
+
+
+@pytest.mark.parametrize("code, words", [
+    (DOUBLE.replace("x[i];\n}", "x[i];"), "a `}` is missing"),
+    (DOUBLE.replace("(i < n)", "(i < n"), "a `)` is missing"),
+    (DOUBLE.replace("if (i", "/* { */ if (i"), None),
+    (DOUBLE.replace("y[i] =", "return"), "`return` with a value"),
+    (DOUBLE.replace("2 * x[i]", "x[i] ^ 2"), "a power is written z * z * z"),
+    (DOUBLE.replace("2 * x[i]", "x[i] + INFINITY"), "write 3.4e38f"),
+    (DOUBLE.replace("2 * x[i];", "2 * x[i]"), 'a ";" is missing'),
+    (DOUBLE.replace("y[i] = 2 * x[i]", "atomicAdd(y[i], 2 * x[i])"), "an address is wanted"),
+])
+def test_compilers_words_become_plain_ones(code, words):
+    verdict = TWICE.judge(code)
+    assert verdict.state == "ok" if words is None else words in verdict.text, verdict.text
+
+
+def test_a_source_that_does_not_compile_is_compiled_once(monkeypatch):
+    tried = []
+    monkeypatch.setattr(kernels, "rehearse", lambda *args: tried.append(args))
+    many = dataclasses.replace(TWICE, cases=lambda: 5 * TWICE.cases())
+    assert "does not compile" in many.judge(DOUBLE.replace("2 *", "2 * *")).text
+    assert len(tried) == 1
+
+
+def test_a_comment_left_in_a_finished_answer_does_not_matter():
+    stub = DOUBLE[:DOUBLE.index("    int i")] + "    // YOUR CODE HERE\n}\n"
+    begun = DOUBLE[:DOUBLE.index("    if")] + "    // YOUR CODE HERE\n}\n"
+    full = DOUBLE.replace("    int i", "    // YOUR CODE HERE\n    int i")
+    empty = dataclasses.replace(TWICE, given="")
+    assert [TWICE.judge(code).state for code in (stub, begun, full)] == ["todo"] * 3
+    assert [empty.judge(code).state for code in (stub, begun, full)] == ["todo", "no", "ok"]
+    given = dataclasses.replace(TWICE, given=begun.replace("// YOUR CODE HERE", ""))
+    assert [given.judge(code).state for code in (stub, begun, full)] == ["todo", "todo", "ok"]
+    assert "a result that the kernel never writes" in empty.judge(begun).text
 
 
 def test_an_endless_stub_is_not_compiled():
@@ -116,3 +153,19 @@ def test_the_lessons_bias_gelu_is_the_networks(rows, columns):
     launch(cupy.RawKernel(source("bias_gelu"), "bias_gelu"), (-(-x.size // 512),), (128,),
            (on_device(x), on_device(bias), y, np.uint32(columns), np.uint32(x.size // 4)))
     assert np.allclose(y.get(), network.gelu(x + bias), rtol=0, atol=1e-5)
+
+
+def test_an_endless_generated_kernel_is_waited_for_once(monkeypatch):
+    from helpers.check import kernel, lesson09
+
+    monkeypatch.setattr(kernel, "PATIENCE", 0.1)
+    asked = []
+
+    def polynomial(coefficients):
+        asked.append(coefficients)
+        return ("__global__ void polynomial(const float* x, float* y, int n) {\n"
+                f"    for (int i = threadIdx.x; i < n; i += 0) y[i] = {len(asked)} * x[i];\n}}\n")
+
+    verdict = lesson09.polynomial.judge(polynomial)
+    assert "the kernel polynomial does not come to an end" in verdict.text
+    assert len(asked) == 1

@@ -172,6 +172,11 @@ def test_lesson_has_exercise_and_solution(path):
     assert (ROOT / "solutions" / path.name).exists() == has
 
 
+def test_each_lesson_links_the_next_one():
+    for path, following in zip(LESSONS, LESSONS[1:]):
+        assert f"]({following.name})" in read(path).cells[-1].source, path.name
+
+
 def test_grade_ids_are_unique():
     seen = {}
     for path in authoring.notebooks("solutions"):

@@ -26,6 +26,40 @@ def test_mistake_is_recognised_in_its_part_whatever_the_others():
     assert verdict.text.endswith("1 of 2 are right.")
 
 
+def test_only_the_first_case_makes_an_answer_not_attempted():
+    def half(name):
+        if name == "two":
+            raise NotImplementedError()
+        return 1
+
+    def none(name):
+        raise NotImplementedError()
+
+    task = Task("parts", spec, lambda: [("one",), ("two",)])
+    assert task.judge(none).state == "todo"
+    assert task.judge(half).state == "no"
+    assert "name='two': it raised NotImplementedError" in task.judge(half).text
+
+
+def test_a_mistakes_outcomes_are_remembered_where_cases_repeat():
+    class Patient(Task):
+        repeatable = True
+
+    asked = []
+
+    def wrong(name):
+        asked.append(name)
+        return -spec(name)
+
+    mistake = Mistake("a sign turned round", wrong)
+    for kind, times in ((Task, 4), (Patient, 2)):
+        asked.clear()
+        task = kind("parts", spec, lambda: [("one",), ("two",)], mistakes=[mistake])
+        texts = [task.judge(lambda name: -spec(name)).text for _ in range(2)]
+        assert texts[0] == texts[1] and mistake.looks_like in texts[0]
+        assert len(asked) == times
+
+
 def test_arguments_of_any_number_are_described():
     def total(letters, *operands):
         return 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import re
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,7 +19,18 @@ from numpy.lib.array_utils import byte_bounds
 from ..draw.layout import owner_of
 from ..errors import message
 from ..timing import _is_simulator as is_simulator
-from .task import Refusal, Task, Verdict, a, is_stub
+from .task import (
+    COMMENT,
+    Case,
+    Mistake,
+    Outcome,
+    Refusal,
+    Task,
+    Verdict,
+    a,
+    is_stub,
+    sources,
+)
 
 KINDS = {
     "raw": "the CUDA source in a string, or a RawKernel",
@@ -39,13 +50,35 @@ FAULTS = {
     "StackOverflow": "a stack overflow",
     "IntegerDivisionByZero": "an integer division by zero",
     "AssertionFault": "a failed assertion",
-    "NotDeviceMemory": "an address that is no device memory",
+    "NotDeviceMemory": "an access outside all arrays",
     "KernelTimeout": "no end within the time limit",
     "KernelSignal": "a trap",
 }
+OUTSIDE = ("GlobalOutOfBounds", "SharedOutOfBounds", "NotDeviceMemory", "UseAfterFree")
 PATIENCE = 2.0  # seconds for a kernel in the simulator
 _rehearsed: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # kernel: endless or not
-COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+# What compilers say of the commonest errors, host compilers and NVRTC, and what a learner needs.
+PLAINLY = [(re.compile(pattern), plain) for pattern, plain in (
+    (r"[‘']([^’']+)[’'] was not declared in this scope.*", r'identifier "\1" is undefined'),
+    (r'.*"INFINITY" is undefined.*|.*undeclared identifier .INFINITY.*',
+     "INFINITY is not defined without a header; write 3.4e38f"),
+    (r"use of undeclared identifier '([^']+)'.*", r'identifier "\1" is undefined'),
+    (r"expected (?:[‘'],[’'] or )?[‘'];[’'].*|expected a \";\"",
+     'a ";" is missing, here or at the end of the line before'),
+    (r"return-statement with a value, in function returning 'void'.*"
+     r"|return value type does not match the function type|.*should not return a value.*",
+     "`return` with a value: nobody takes it. What the kernel computes goes into its output"),
+    (r"invalid operands (?:of types .*)?to binary .*operator\^.*|.*invalid operands.*\^.*"
+     r"|expression must have integral or unscoped enum type",
+     "`^`, `%`, `&` and `|` are for integers only; a power is written z * z * z"),
+    (r"no matching function for call to [‘']?(atomic\w+).*"
+     r"|no instance of overloaded function \"(atomic\w+)\" .*"
+     r"|invalid conversion from 'int' to 'int\*'.*|argument of type \"int\" is incompatible with"
+     r" parameter of type \"int \*\"",
+     "an address is wanted, not a value: atomicAdd(&y[i], value)"),
+    (r"(.*) \[-f\w+\]", r"\1"),
+)]
 
 
 class Recipe(NamedTuple):
@@ -79,16 +112,22 @@ class KernelTask(Task):
         What the learner hands in. Source in a string becomes a RawKernel called `name`.
     parameters : str
         Of a raw kernel, as C declares them: nobody else compares them with what is passed.
+    given : str, optional
+        What the exercise's source holds apart from its comment YOUR CODE HERE, "" for an empty
+        body: a source with more in it is judged even where the comment was left in.
     """
 
     run: Callable[..., np.ndarray] = None  # given always; a default because Task's fields have one
     kind: str = "raw"
     parameters: str = ""
+    given: str | None = None
+
+    repeatable = True
 
     def _function(self, answer: object) -> Callable | Verdict:
         if isinstance(answer, Recipe):
             answer = answer.make()
-        if is_stub(answer):
+        if is_stub(answer, self.given):
             return Verdict("todo", "not attempted yet")
         if sentence := self._unsuitable(answer):
             return Verdict("no", sentence)
@@ -100,15 +139,28 @@ class KernelTask(Task):
 
         @functools.wraps(self.spec)
         def function(*case: object) -> object:
+            if hopeless:
+                raise hopeless[0]
             try:
                 return self.run(kernel, *case)
             except Refusal:
                 raise
             except Exception as error:
-                raise explained(error, self.name) from error
+                found = explained(error, self.name)
+                if getattr(found, "kind", "") == "compile":  # so it would be in every case
+                    hopeless.append(found)
+                raise found from error
+
+        hopeless: list[Exception] = []
 
         function.kernel = kernel  # for rules that count what it asks of memory
         return function
+
+    def _recognise(self, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> Mistake | None:
+        known = super()._recognise(cases, outcomes)
+        if known is None and all(_is_blank(outcome.value) for outcome in outcomes):
+            return Mistake("a result that the kernel never writes", None)
+        return known
 
     def _unsuitable(self, answer: object) -> str | None:
         import cupy
@@ -117,6 +169,9 @@ class KernelTask(Task):
                  "reduction": cupy.ReductionKernel}
         if not isinstance(answer, types[self.kind]):
             return f"expected {KINDS[self.kind]}, got {a(answer)}."
+        for text in sources(answer):
+            if sentence := unbalanced(text):
+                return f"it does not compile: {sentence}"
         if self.kind != "raw":
             return None
         code, name = (answer, self.name) if isinstance(answer, str) else (answer.code, answer.name)
@@ -145,6 +200,18 @@ def wrong_declaration(code: str, name: str, parameters: str,
     return None
 
 
+def unbalanced(code: str) -> str | None:
+    """A sentence when brackets do not pair; compilers name a line far from the one that matters."""
+    plain = STRING.sub(" ", COMMENT.sub(" ", code))
+    for opening, closing in ("{}", "()", "[]"):
+        opened, closed = plain.count(opening), plain.count(closing)
+        if opened != closed:
+            missing, there = (closing, opening) if opened > closed else (opening, closing)
+            return (f"a `{missing}` is missing, or one `{there}` is too many: the source has"
+                    f" {opened} `{opening}` and {closed} `{closing}`.")
+    return None
+
+
 def _types(parameters: str) -> list[str]:
     """Types of a parameter list, without names and without what does not change the call."""
     types = []
@@ -169,14 +236,23 @@ def explained(error: Exception, name: str) -> Refusal | Exception:
         text = re.sub(r"address 0x[0-9a-f]+", "an address", text)
         text = re.sub(r" at 0x[0-9a-f]+", "", text)
         text = text.replace(", 0 bytes past its end", ", right behind its end")
+        text = text.replace("an address, which is no device memory (a host pointer?)",
+                            "an address where no array is: an index far outside, or a pointer of"
+                            " the host")
         line = getattr(error, "line", None)
         where = f"line {line} of " if line else ""
-        # What lies behind an array may be memory that was freed: the same mistake.
-        kind = types[0].replace("UseAfterFree", "GlobalOutOfBounds")
+        # What lies outside an array may be another array or freed memory: the same mistake. A
+        # read and a write, before an array and behind it, are different ones.
+        kind = types[0]
+        if kind in OUTSIDE:
+            access = re.search(r"\) (reads|writes|updates)", text)
+            side = "before" if "before its start" in text else "behind"
+            kind = f"outside, {side}, {access.group(1) if access else 'shared'}"
         return Refusal(f"{where}the kernel {getattr(error, 'kernel', '') or name} makes {fault}:"
                        f" {text}.", kind=kind)
-    if "CompileException" in types:
-        return Refusal(f"it does not compile: {_compiler_says(message(error))}.", kind="compile")
+    if "CompileException" in types or "CompileError" in types:
+        log = getattr(error, "log", "") or message(error)
+        return Refusal(f"it does not compile: {_compiler_says(log)}.", kind="compile")
     if "InvalidLaunch" in types:
         return Refusal(f"it cannot be launched: {error}.", kind="launch")
     if "IllegalAddress" in str(error):
@@ -188,10 +264,13 @@ def explained(error: Exception, name: str) -> Refusal | Exception:
 
 def _compiler_says(log: str) -> str:
     """The first error of a compiler's log, with the line in what the learner wrote."""
-    found = re.search(r"(\S*)\((\d+)\): (?:error|catastrophic error): ([^\n]*)", log)
+    found = re.search(r"(\S*)\((\d+)\): (?:error|catastrophic error): ([^\n]*)", log) or re.search(
+        r"(\S*?):(\d+):(?:\d+:)? (?:fatal )?error: ([^\n]*)", log)
     if found is None:
         return log.split("\n")[0].rstrip(".")
     file, line, text = found.groups()
+    for pattern, plain in PLAINLY:
+        text = pattern.sub(plain, text)
     # CuPy's compiler counts the lines of the source that it made around an operation.
     generated = file.endswith(".cubin.cu") and int(line) > 12 and "CIndexer" in log
     return text if generated else f"line {line}: {text}"
@@ -247,7 +326,7 @@ def rehearse(kernel: Any, grid: tuple | None, block: tuple | None, args: tuple) 
     except engine.CompilerNotFound:
         return
     try:
-        fault = inspect(kernel, grid, block, args, time_limit=PATIENCE).fault
+        fault = inspect(kernel, grid, block, args, time_limit=PATIENCE, counters=False).fault
     except (engine.CompileError, TypeError, ValueError):
         return  # the launch itself says so in CuPy's words
     if is_simulator(cupy):  # any other fault the launch finds as well, and knows its line
@@ -281,6 +360,15 @@ def wasteful(counts: Any) -> str | None:
                     f" {used / line.requests:.1f} {unit} where {ideal / line.requests:.1f} would"
                     " do.")
     return None
+
+
+def _is_blank(value: object) -> bool:
+    """Whether an array is as `blank` made it."""
+    if not isinstance(value, np.ndarray) or not value.size:
+        return False
+    if value.dtype.kind == "f":
+        return bool(np.isnan(value).all())
+    return value.dtype.kind == "i" and bool((value == np.iinfo(value.dtype).min).all())
 
 
 def blank(shape: int | tuple[int, ...], dtype: object) -> Any:

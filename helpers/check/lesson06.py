@@ -56,7 +56,7 @@ def _changed_gelu(*changes: tuple[str, str]) -> Recipe:
 
 bias_gelu = KernelTask(
     "bias_gelu", _bias_gelu, _bias_gelu_cases, kind="elementwise",
-    run=lambda kernel, *case: apply(kernel, *map(on_device, case)),
+    run=lambda kernel, *case: apply(kernel, *map(on_device, case)), given="",
     mistakes=[
         Mistake("1 / 2 between integers, which is 0 in C", _changed_gelu(("T(0.5)", "(1 / 2)"))),
         Mistake("the bias added behind the GELU",
@@ -113,7 +113,7 @@ def _changed(source: str, *changes: tuple[str, str]) -> str:
 
 
 decay = KernelTask(
-    "decay", _decay, _decay_cases, run=_run_decay,
+    "decay", _decay, _decay_cases, run=_run_decay, given="",
     parameters="float* v, const float* g, float a, int n",
     mistakes=[
         Mistake("one element a thread: with fewer threads than elements, the rest stays as it was",
@@ -128,6 +128,8 @@ decay = KernelTask(
                                  "int i = threadIdx.x"))),
         Mistake("a step of one block: the step is the number of threads in the whole grid",
                 _changed(DECAY, ("gridDim.x * blockDim.x;", "blockDim.x;"))),
+        Mistake("a step to the neighbour's element: the step is the number of threads in the whole"
+                " grid", _changed(DECAY, ("i += step", "i++"))),
         Mistake("a step as if blocks had 256 threads", _changed(
             DECAY, ("int step = gridDim.x * blockDim.x", "int step = gridDim.x * 256"))),
         Mistake("the old value and the new one exchanged", _changed(
@@ -162,7 +164,7 @@ def _piecewise_cases() -> list[Case]:
 
 piecewise = KernelTask(
     "piecewise", _piecewise, _piecewise_cases, kind="elementwise",
-    run=lambda kernel, *case: apply(kernel, *map(on_device, case)),
+    run=lambda kernel, *case: apply(kernel, *map(on_device, case)), given="",
     mistakes=[
         Mistake("an x on an edge counted to the piece on its left: the edge belongs to the right",
                 _elementwise(PIECEWISE, "piecewise", ("<= x", "< x"))),
@@ -214,6 +216,7 @@ def _merge(*changes: tuple[str, str]) -> Recipe:
 
 log_sum_exp = KernelTask(
     "log_sum_exp", _log_sum_exp, _log_sum_exp_cases, kind="reduction",
+    given=SUM[:SUM.index("    both.m")] + SUM[SUM.index("    return both"):],
     run=lambda kernel, x, axis: kernel(on_device(x), axis=axis).get(),
     mistakes=[
         Mistake("sums added without rescaling: a.s counts in units of exp(a.m), not of exp(both.m)",
@@ -269,7 +272,7 @@ def _run_leaky_view(kernel: object, x: np.ndarray, slope: float, grid: tuple,
 _WHERE = "i * row_step + j * column_step"
 
 leaky_view = KernelTask(
-    "leaky_view", _leaky_view, _leaky_view_cases, run=_run_leaky_view,
+    "leaky_view", _leaky_view, _leaky_view_cases, run=_run_leaky_view, given="",
     parameters="const float* x, float* y, int rows, int columns, long long row_step,"
                " long long column_step, float slope",
     mistakes=[
@@ -285,6 +288,8 @@ leaky_view = KernelTask(
             LEAKY_VIEW, (_WHERE, "i * column_step + j * row_step"))),
         Mistake("steps in bytes divided by four once more", _changed(
             LEAKY_VIEW, (_WHERE, "i * row_step / 4 + j * column_step / 4"))),
+        Mistake("steps multiplied by four once more: they count elements, not bytes", _changed(
+            LEAKY_VIEW, (_WHERE, f"4 * ({_WHERE})"))),
         Mistake("only the row's step used: columns have a step as well", _changed(
             LEAKY_VIEW, (_WHERE, "i * row_step + j"))),
     ],
@@ -329,6 +334,7 @@ _PRODUCT = "a * (2LL * n - a - 1) / 2 + j[t] - a - 1"
 
 pair_index = KernelTask(
     "pair_index", _pair_index, _pair_index_cases, run=_run_pair_index,
+    given=PAIR_INDEX[:PAIR_INDEX.index("    if (t")] + "}",
     parameters="const int* i, const int* j, long long* k, int n, int count",
     mistakes=[
         Mistake("an int product: it overflows before it is stored in a long long",

@@ -19,7 +19,17 @@ from .kernel import (
     wasteful,
     wrong_declaration,
 )
-from .task import Case, Mistake, Outcome, Refusal, Task, Verdict, a, difference
+from .task import (
+    COMMENT,
+    Case,
+    Mistake,
+    Outcome,
+    Refusal,
+    Task,
+    Verdict,
+    a,
+    difference,
+)
 
 
 def _changed(source: str, *changes: tuple[str, str]) -> str:
@@ -96,7 +106,7 @@ def _odd_tables(answer: Callable, cases: Sequence[Case],
 
 
 transpose = KernelTask(
-    "transpose", _transpose, _transpose_cases, run=_run_transpose,
+    "transpose", _transpose, _transpose_cases, run=_run_transpose, given="",
     parameters="const float* x, float* y, int rows, int columns",
     mistakes=[
         Mistake("the batch left out: blockIdx.z is the number of the table", _changed(
@@ -115,6 +125,10 @@ transpose = KernelTask(
         Mistake("no guard, for tables that are no multiple of 32", _changed(
             TRANSPOSE, ("if (i + k < rows && j < columns)", ""),
             ("if (i + k < columns && j < rows)", ""))),
+        Mistake("no guard on the way in, for tables that are no multiple of 32", _changed(
+            TRANSPOSE, ("if (i + k < rows && j < columns)", ""))),
+        Mistake("no guard on the way out, where tiles reach beyond the result", _changed(
+            TRANSPOSE, ("if (i + k < columns && j < rows)", ""))),
         Mistake("one row of x taken for `rows` long: it has `columns` elements", _changed(
             TRANSPOSE, ("(i + k) * columns + j", "(i + k) * rows + j"))),
     ],
@@ -134,6 +148,8 @@ class _Source(str):
 class Treatment(Task):
     """A patient of the clinic: the answer is a diagnosis and a repaired source."""
 
+    repeatable = True
+
     def judge(self, answer: object) -> Verdict:
         """As a Task, in words for patients."""
         verdict = super().judge(answer)
@@ -141,7 +157,8 @@ class Treatment(Task):
         return replace(verdict, text="diagnosed and repaired" if verdict.state == "ok" else text)
 
 
-def _treatment(name: str, mistakes: Sequence[Mistake]) -> Treatment:
+def _treatment(name: str, mistakes: Sequence[Mistake],
+               also: Callable[[str], None] = lambda code: None) -> Treatment:
     patient = PATIENTS[name]
 
     def spec(source: str) -> str:
@@ -149,6 +166,8 @@ def _treatment(name: str, mistakes: Sequence[Mistake]) -> Treatment:
 
     def read(value: object, case: Case) -> str:
         _diagnosed(patient, value)
+        if isinstance(value[3], str):
+            also(value[3])
         _repaired(patient, value[3])
         return "treated"
 
@@ -162,11 +181,15 @@ def _diagnosed(patient: Patient, value: object) -> None:
         got = f"a tuple of {len(value)}" if isinstance(value, tuple) else a(value)
         raise Refusal(f"expected a tuple (kind, line, thread, repaired source), got {got}.")
     kind, line, thread, _ = value
+    if isinstance(kind, str):
+        kind = kind.lower().replace("uninitialized", "uninitialised")
     if kind not in KINDS:
         raise Refusal(f"the kind must be one of {', '.join(map(repr, KINDS))}, not {kind!r}.")
     if kind != patient.kind:
         raise Refusal(f"the kind of fault is not {kind!r}.")
-    if not isinstance(line, (int, np.integer)) or line not in patient.lines:
+    if not isinstance(line, (int, np.integer)):
+        raise Refusal(f"the line must be a number, not {line!r}.")
+    if line not in patient.lines:
         raise Refusal(f"the fault is not in line {line!r}.")
     if isinstance(thread, tuple) and thread:
         thread = thread[0]
@@ -189,11 +212,10 @@ def _repaired(patient: Patient, code: object) -> None:
         raise Refusal(f"the diagnosis is right, but {sentence}")
     for seed in 7, 8:
         try:
-            report = patient.examine(code, seed)
+            report = patient.examine(code, seed, counters=False)
         except engine.CompileError as error:
-            lines = [line for line in (error.log or str(error)).split("\n") if "error" in line]
-            raise Refusal("the diagnosis is right, but the repaired source does not compile:"
-                          f" {(lines or [str(error)])[0].strip()}.") from None
+            raise Refusal("the diagnosis is right, but the repaired source is at fault:"
+                          f" {explained(error, patient.name)}") from None
         if report.fault is not None:
             raise Refusal("the diagnosis is right, but the repaired kernel is at fault:"
                           f" {explained(report.fault, patient.name)}")
@@ -207,6 +229,21 @@ def _as(name: str, kind: str, line: int, thread: int, *changes: tuple[str, str])
     """An answer: this diagnosis, and these changes of the source."""
     repaired = _changed(PATIENTS[name].source, *changes)
     return lambda source: (kind, line, thread, repaired)
+
+
+def _unset(code: str) -> None:
+    """Raise a Refusal for a variable that only some lanes set.
+
+    The simulator follows memory, not registers: there it holds anything, also what is right.
+    """
+    code = COMMENT.sub(" ", code)
+    unset = re.search(r"\bfloat\s+(\w+)\s*;", code)
+    if unset is None or "else" in code:
+        return
+    first = re.search(rf"([^;{{}}]*)\b{unset.group(1)}\s*=", code[unset.end():])
+    if first and re.search(r"\bif\b", first.group(1)):
+        raise Refusal("the diagnosis is right, but in the repaired kernel lanes without an element"
+                      f" add a `{unset.group(1)}` that nobody has set.")
 
 
 overlap_add = _treatment("overlap_add", [
@@ -252,7 +289,8 @@ one_barrier_too_few = _treatment("one_barrier_too_few", [
     Mistake("__syncwarp, which orders 32 threads only: the tile is filled by two warps",
             _as("one_barrier_too_few", "race", 7, 0,
                 ("sum += tile[63 - t];", "sum += tile[63 - t];\n        __syncwarp();"))),
-    Mistake("a barrier behind the loop: the next round has begun by then",
+    Mistake("no barrier between a round's reads and the next round's writes; behind the loop it is"
+            " too late",
             _as("one_barrier_too_few", "race", 7, 0,
                 ("    y[t] = sum;", "    __syncthreads();\n    y[t] = sum;"))),
 ])
@@ -275,7 +313,7 @@ absent_lanes = _treatment("absent_lanes", [
     Mistake("a barrier put into the branch: there are threads that never reach it",
             _as("absent_lanes", "barrier", 7, 20, ("float v = x[lane];",
                                                    "float v = x[lane];\n        __syncwarp();"))),
-])
+], also=_unset)
 
 
 # 5. Histogram with holes
@@ -328,7 +366,7 @@ def _few_global_atomics(answer: Callable, cases: Sequence[Case],
 
 
 histogram = KernelTask(
-    "histogram", _histogram, _histogram_cases, run=_run_histogram,
+    "histogram", _histogram, _histogram_cases, run=_run_histogram, given="",
     parameters="const int* x, int* counts, int n",
     mistakes=[
         Mistake("a plain addition to the global counters, which several blocks make at once",
@@ -337,6 +375,13 @@ histogram = KernelTask(
                 _changed(HISTOGRAM, ("atomicAdd(&mine[value], 1)", "mine[value]++"))),
         Mistake("values outside 0 to 255 counted, outside the array",
                 _changed(HISTOGRAM, ("if (value >= 0 && value < 256) ", ""))),
+        Mistake("values outside 0 to 255 counted, outside the array",
+                _changed(HISTOGRAM, ("if (value >= 0 && value < 256) ", ""),
+                         ("&mine[value]", "mine + value"))),
+        Mistake("the value 256 counted as well: 256 counters end at 255",
+                _changed(HISTOGRAM, ("value < 256", "value <= 256"))),
+        Mistake("counters that nobody has set to zero: shared memory begins with what was there",
+                _changed(HISTOGRAM, ("mine[k] = 0;", ";"))),
         Mistake("one element a thread: with fewer threads than elements the rest is not counted",
                 _changed(HISTOGRAM, ("i += gridDim.x * blockDim.x", "i += n"))),
         Mistake("every block counting everything: start at the block's own first element and go on"
@@ -384,7 +429,8 @@ def _scan(x: np.ndarray, block: tuple) -> np.ndarray:
 def _scan_cases() -> list[Case]:
     rng = np.random.default_rng(76)
     return [(rng.integers(-50, 100, n).astype(np.int32), (block,))
-            for n, block in ((32, 32), (128, 128), (1000, 256), (777, 32), (3, 64), (2049, 1024))]
+            for n, block in ((32, 32), (128, 128), (1000, 256), (777, 32), (3, 64), (2049, 1024))
+            ] + [(rng.integers(0, 2**20, 300).astype(np.int32), (64,))]  # beyond a float's digits
 
 
 def _run_scan(kernel: object, x: np.ndarray, block: tuple) -> np.ndarray:
@@ -406,7 +452,7 @@ def _loads_once(answer: Callable, cases: Sequence[Case],
 
 
 scan = KernelTask(
-    "scan", _scan, _scan_cases, run=_run_scan, parameters="const int* x, int* y, int n",
+    "scan", _scan, _scan_cases, run=_run_scan, parameters="const int* x, int* y, int n", given="",
     mistakes=[
         Mistake("every warp beginning anew: the sums of the warps before are missing",
                 _changed(SCAN, ("if (w < t / 32) v += of_warp[w];", ""))),
@@ -416,6 +462,10 @@ scan = KernelTask(
             SCAN, ("y[i] = v;", "y[i] = v - x[i];"))),
         Mistake("lanes that add what is not before them: without `if (lane >= step)` the first"
                 " lanes add themselves", _changed(SCAN, ("if (lane >= step) ", ""))),
+        Mistake("sums in float, which are whole numbers only up to 16,777,216", _changed(
+            SCAN, ("int carried", "float carried"),
+            ("i = first + t, v =", "i = first + t; float v ="), ("int before", "float before"),
+            ("__shared__ int", "__shared__ float"))),
         Mistake("steps of 1 up to 8 only: a warp needs 16 as well", _changed(
             SCAN, ("step < 32", "step < 16"))),
         Mistake("a missing barrier at the end of a tile: the next one overwrites sums that others"
@@ -423,6 +473,7 @@ scan = KernelTask(
                 _changed(SCAN, ("        __syncthreads();\n    }\n}", "    }\n}"))),
         Mistake("no guard where x is loaded: threads beyond the end scan zeros", _changed(
             SCAN, ("v = i < n ? x[i] : 0", "v = x[i]"))),
+        Mistake("no guard where y is written", _changed(SCAN, ("if (i < n) y[i]", "y[i]"))),
         Mistake("the shuffle inside the branch: all lanes of the mask must come to it", _changed(
             SCAN, ("int before = __shfl_up_sync(0xffffffffu, v, step);", ""),
             ("v += before", "v += __shfl_up_sync(0xffffffffu, v, step)"))),
@@ -465,8 +516,22 @@ def _run_compact(kernel: object, x: np.ndarray, mask: np.ndarray, grid: tuple,
     return y.get()
 
 
+def _many_lanes(answer: Callable, cases: Sequence[Case],
+                outcomes: Sequence[Outcome]) -> str | None:
+    n = 1024
+    x, mask = np.arange(n, dtype=np.float32), np.ones(n, bool)
+    ends = np.cumsum(mask, dtype=np.int32)
+    counts = counted(answer.kernel, (4,), (256,), (
+        *map(on_device, (x, mask, ends)), blank(n, np.float32), np.int32(n)))
+    requests, enough = counts["global_load_requests"], 4 * n // 32
+    if requests > enough:
+        return (f"it takes {requests:,} load requests for {n:,} elements, {enough} are enough: let"
+                " every lane of every warp take elements.")
+    return None
+
+
 compact = KernelTask(
-    "compact", _compact, _compact_cases, run=_run_compact,
+    "compact", _compact, _compact_cases, run=_run_compact, given="",
     parameters="const float* x, const bool* mask, const int* ends, float* y, int n",
     mistakes=[
         Mistake("a place too far: `ends` counts the element itself, so the first has 1 and goes to"
@@ -481,5 +546,10 @@ compact = KernelTask(
         Mistake("the places taken for sources: x[ends[i] - 1] reads where one should write",
                 _changed(COMPACT, ("y[ends[i] - 1] = x[i]",
                                    "if (i < ends[n - 1]) y[i] = x[ends[i] - 1]"))),
+        Mistake("`i <= n` in place of `i < n`, or no guard: an element too many", _changed(
+            COMPACT, ("i < n", "i <= n"))),
+        Mistake("elements that are not kept written as well: those before the first have no place",
+                _changed(COMPACT, ("if (mask[i]) ", ""))),
     ],
+    rules=[_many_lanes],
 )

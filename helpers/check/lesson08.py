@@ -75,7 +75,7 @@ def _scores_in_tiles(answer: Callable, cases: Sequence[Case],
 
 
 scores = KernelTask(
-    "scores", _scores, _scores_cases, run=_run_scores,
+    "scores", _scores, _scores_cases, run=_run_scores, given="",
     parameters="const float* a, const float* b, float* c, int m, int n, int k",
     mistakes=[
         Mistake("b read as if it had k rows: here row j of b belongs to column j of c",
@@ -137,7 +137,9 @@ def _softmax_cases() -> list[Case]:
     masked = cases[3].copy()
     masked[rng.random(masked.shape) < 0.6] = -np.inf
     masked[:, 30] = 1
-    return [(x,) for x in (*cases, masked)]
+    early = cases[2].copy()
+    early[:, 5] = 150  # the largest stands before each lane's last element
+    return [(x,) for x in (*cases, masked, early, cases[3] - np.float32(1e6))]
 
 
 def _softmax_launch(x: np.ndarray) -> tuple:
@@ -167,7 +169,7 @@ def _by_warps(answer: Callable, cases: Sequence[Case],
 
 
 softmax = KernelTask(
-    "softmax", _softmax, _softmax_cases, run=_run_softmax,
+    "softmax", _softmax, _softmax_cases, run=_run_softmax, given="",
     parameters="const float* x, float* y, int rows, int columns",
     mistakes=[
         Mistake("the maximum not subtracted: expf overflows from 88.8 on, and falls to zero below"
@@ -184,6 +186,10 @@ softmax = KernelTask(
                 _changed(SOFTMAX, ("int step = 16", "int step = 8"))),
         Mistake("a maximum that begins with 0: a row of large negative numbers underflows",
                 _changed(SOFTMAX, ("top = -3.4e38f", "top = 0"))),
+        Mistake("the last element of each lane in place of its largest", _changed(
+            SOFTMAX, ("top = fmaxf(top, x[j])", "top = x[j]"))),
+        Mistake("a maximum that begins too high: a row may be below it", _changed(
+            SOFTMAX, ("top = -3.4e38f", "top = -1e5f"))),
         Mistake("one element a lane: the loop along the row is missing", _changed(
             SOFTMAX, ("j += 32", "j += columns"))),
     ],
@@ -261,8 +267,10 @@ def _few_loads(answer: Callable, cases: Sequence[Case],
     return None
 
 
+_BEGUN = REGISTER_TILE[:REGISTER_TILE.index("        for (int q")] + "}"
+
 register_tile = KernelTask(
-    "register_tile", _product, _product_cases, run=_run_product,
+    "register_tile", _product, _product_cases, run=_run_product, given=_BEGUN,
     parameters="const float* a, const float* b, float* c, int m, int n, int k",
     mistakes=[
         Mistake("neighbouring rows and columns computed, and stored 16 apart",
@@ -332,13 +340,17 @@ def _sixteen_bytes(answer: Callable, cases: Sequence[Case],
 
 copy4 = KernelTask(
     "copy4", _copy4, _copy4_cases, run=_run_copy4, parameters="const float* x, float* y, int n",
+    given=COPY4[:COPY4.index("    for")] + "}",
     mistakes=[
         Mistake("the last one, two or three elements left out: n / 4 cuts them off",
                 _changed(COPY4, ("    for (int j = n / 4 * 4 + i; j < n; j += step) y[j] = x[j];\n",
                                  ""))),
         Mistake("n / 4 rounded up: the last float4 reaches beyond the arrays",
                 _changed(COPY4, ("j < n / 4;", "j < (n + 3) / 4;"))),
-        Mistake("n float4s in place of n floats", _changed(COPY4, ("j < n / 4;", "j < n;"))),
+        Mistake("float4s beyond the last whole one: there are n / 4, counted from 0",
+                _changed(COPY4, ("j < n / 4;", "j < n;"))),
+        Mistake("float4s beyond the last whole one: there are n / 4, counted from 0",
+                _changed(COPY4, ("j < n / 4;", "j <= n / 4;"))),
         Mistake("one float4 a thread: with fewer threads than float4s, the rest stays as it was",
                 _changed(COPY4, ("j < n / 4; j += step", "j < n / 4; j += n"))),
         Mistake("every fourth float4 only: indices of float4s count float4s, not floats",

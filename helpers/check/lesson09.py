@@ -50,7 +50,7 @@ def build(source: object, name: str, parameters: str) -> object:
         raise Refusal(f"PyCUDA does not find the kernel {name} in the source ({error}).") from None
 
 
-def run(kernel: object, source: str, grid: tuple, block: tuple, args: tuple) -> None:
+def run(kernel: object, name: str, source: str, grid: tuple, block: tuple, args: tuple) -> None:
     """Rehearse the kernel, launch it and wait; what is wrong with it is a Refusal.
 
     In the simulator a launch finds all faults but a loop without end: without a loop there is no
@@ -66,7 +66,7 @@ def run(kernel: object, source: str, grid: tuple, block: tuple, args: tuple) -> 
         kernel(*args, block=block, grid=grid)
         drv.Context.synchronize()
     except Exception as error:
-        raise explained(error, "") from error
+        raise explained(error, name) from error
 
 
 def remembered(run_source: Callable) -> Callable:
@@ -102,9 +102,10 @@ def blank(shape: tuple[int, ...], dtype: object) -> object:
     return on_device(np.full(shape, np.nan if dtype.kind == "f" else np.iinfo(dtype).min, dtype))
 
 
-def no_double(source: str) -> None:
+def no_double(source: object) -> None:
     """Refuse a literal like 0.1 in source for float32: it is a double, and so is what it meets."""
-    if found := DOUBLE.search(COMMENT.sub(" ", source)):
+    found = DOUBLE.search(COMMENT.sub(" ", source)) if isinstance(source, str) else None
+    if found:
         raise Refusal(f"{found[0]} in the source is a double, and arithmetic with it is done in"
                       f" double; {found[0]}f is a float.", kind="double")
 
@@ -124,11 +125,11 @@ def _polynomial(coefficients: list[float]) -> np.ndarray:
 
 @remembered
 def _run_polynomial(source: object, case: Case) -> np.ndarray:
-    kernel = build(source, "polynomial", "const float* x, float* y, int n")
     no_double(source)
+    kernel = build(source, "polynomial", "const float* x, float* y, int n")
     n = POINTS.size
     x, y = on_device(POINTS), blank((n,), np.float32)
-    run(kernel, source, (-(-n // 128),), (128,), (x, y, np.int32(n)))
+    run(kernel, "polynomial", source, (-(-n // 128),), (128,), (x, y, np.int32(n)))
     return y.get()
 
 
@@ -171,7 +172,7 @@ def _as_it_comes(coefficients: list[float]) -> str:
 
 polynomial = Task(
     "polynomial", _polynomial,
-    lambda: [([1 / 3, 0, -1.25, 2.0],), ([2e-7, -1e-7, 3e-8],), ([-2],),
+    lambda: [([1 / 3, 0, -1.25, 2.0],), (np.array([2e-7, -1e-7, 3e-8], np.float32),),
              ([1.0, float("nan"), 2.0],), ([float("inf")],), ([1e300, 0.5],), ([],)],
     read=_run_polynomial,
     mistakes=[
@@ -224,7 +225,7 @@ def _run_axpy(source: object, case: Case) -> np.ndarray:
     if dtype == np.float32:
         no_double(source)
     x, y = map(on_device, _axpy_arrays(dtype))
-    run(kernel, source, (3,), (128,), (x, y, np.int32(x.size)))
+    run(kernel, "axpy", source, (3,), (128,), (x, y, np.int32(x.size)))
     return y.get()
 
 
@@ -242,6 +243,10 @@ def _short_literal(dtype: str, a: float) -> str:
 def _cut(dtype: str, a: float) -> str:
     c_type(dtype)
     return _axpy_source(c_type(dtype), literal(int(a), dtype))
+
+
+def _float_literal(dtype: str, a: float) -> str:
+    return _axpy_source(c_type(dtype), literal(a, "float32"))
 
 
 def _in_float(dtype: str, a: float) -> str:
@@ -264,8 +269,10 @@ axpy = Task(
              ("complex64", 2.0), ("int32", 0.5)],
     read=_run_axpy,
     mistakes=[
-        Mistake("a literal of float32 in all types: 0.1f has seven digits, and float64 wants"
-                " sixteen", _short_literal),
+        Mistake("a literal of float32 in float64: 0.1f has seven digits, float64 wants sixteen",
+                _short_literal),
+        Mistake("a literal of float32 in all types: it depends on dtype, as the type does",
+                _float_literal),
         Mistake("the factor cut to an integer", _cut),
         Mistake("arithmetic in float for all types: float64 and int32 lose digits", _in_float),
         Mistake("y overwritten: a * x is added to what y holds", _no_sum),
@@ -301,10 +308,10 @@ def _stencil_arguments(image: np.ndarray) -> tuple:
 
 @remembered
 def _run_stencil(source: object, case: Case) -> np.ndarray:
-    kernel = build(source, "stencil", STENCIL)
     no_double(source)
+    kernel = build(source, "stencil", STENCIL)
     grid, block, args = _stencil_arguments(_image())
-    run(kernel, source, grid, block, args)
+    run(kernel, "stencil", source, grid, block, args)
     return args[1].get()
 
 
@@ -556,6 +563,7 @@ def _features(inputs: int, n: int = 150) -> np.ndarray:
     return np.random.default_rng(95).standard_normal((inputs, n)).astype(np.float32)
 
 
+FLOAT = re.compile(r"(?<![\w.])(\d+\.?\d*(?:[eE][+-]?\d+)?)f")
 DENSE = "const float* x, float* y, int n"
 
 
@@ -567,10 +575,10 @@ def _dense_arguments(weight: np.ndarray, n: int = 150) -> tuple:
 
 @remembered
 def _run_dense(source: object, case: Case) -> np.ndarray:
-    kernel = build(source, "dense", DENSE)
     no_double(source)
+    kernel = build(source, "dense", DENSE)
     grid, block, args = _dense_arguments(case[0])
-    run(kernel, source, grid, block, args)
+    run(kernel, "dense", source, grid, block, args)
     return args[1].get()
 
 
@@ -580,6 +588,10 @@ def _no_weight_loads(answer: Callable, cases: Sequence[Case],
     counts = counted(build(answer(weight, bias), "dense", DENSE), *_dense_arguments(weight, 128))
     used = int(np.any(weight != 0, axis=1).sum())
     loaded = counts["bytes_loaded"] / 128
+    zeros = sum(float(number) == 0 for number in FLOAT.findall(answer(weight, bias)))
+    if loaded <= 4 * used and zeros > len(bias):
+        return (f"{zeros} of the numbers in its source are zero: a weight that is zero needs no"
+                " line.")
     if loaded > 4 * used:
         return (f"a thread loads {loaded:.0f} bytes; {used} of the {len(weight)} inputs have a"
                 f" weight that is not zero, {4 * used} bytes. Load each of them once, and nothing"

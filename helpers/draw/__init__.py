@@ -12,12 +12,15 @@ from .indexing import indexing
 from .lanes import shuffles
 from .layout import memory
 from .numbers import formats
+from .scores import scores, shares
+from .streams import chunks, timeline
 from .tiles import tiles
 
 __all__ = [
     "attention",
     "bars",
     "broadcast",
+    "chunks",
     "cost",
     "digits",
     "driver",
@@ -31,9 +34,12 @@ __all__ = [
     "memory",
     "occupancy",
     "roof",
+    "scores",
+    "shares",
     "shuffles",
     "threads",
     "tiles",
+    "timeline",
     "warps",
     "waves",
 ]

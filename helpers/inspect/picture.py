@@ -19,7 +19,10 @@ def draw(report, line: int | None, array: str | None, warps: int, time: int) -> 
     """Draw one access of a report; see `Report.draw`."""
     counts = report.counts
     if counts is None or not counts.samples:
-        print(f"{report.source.kernel}: nothing to draw, no access to memory was counted.")
+        if report.fault is not None:
+            print(report)
+        else:
+            print(f"{report.source.kernel}: nothing to draw, no access to memory was counted.")
         return
     access = _choose(counts, line, array, time)
     found: dict[int, object] = {}  # of a structure that moves in pieces, the first

@@ -45,6 +45,7 @@ def inspect(
     unwritten: Sequence[str] = (),
     variables: Mapping[str, object] | None = None,
     time_limit: float = 20.0,
+    counters: bool = True,
 ) -> Report:
     """Run a kernel in the simulator with all checks and counters on, also where there is a GPU.
 
@@ -70,6 +71,8 @@ def inspect(
         NumPy scalars. The others begin as the source says, whatever the kernel's own module holds.
     time_limit : float
         Seconds.
+    counters : bool
+        Without them only a fault is looked for: several times faster, and `Report.counts` is None.
 
     Returns
     -------
@@ -109,7 +112,7 @@ def inspect(
     report = Report(source, _triple(grid), _triple(block), predict or {})
     try:
         values = {name: as_host(value) for name, value in (variables or {}).items()}
-        _run(engine, compiled, arguments, values, report, shared, time_limit)
+        _run(engine, compiled, arguments, values, report, shared, time_limit, counters)
         report.arrays = arguments.results()
     finally:
         arguments.free()
@@ -118,7 +121,7 @@ def inspect(
 
 def _run(
     engine, compiled, arguments: Arguments, variables: dict, report: Report, shared: int,
-    time_limit: float,
+    time_limit: float, counters: bool,
 ) -> None:  # fmt: skip
     def attempt(one_worker: bool = False, **off: bool) -> Exception | None:
         values = arguments.copy_in()
@@ -134,7 +137,7 @@ def _run(
             with engine.checks(True), engine.checks(**off):
                 report.counts = compiled.launch(
                     report.grid, report.block, values, shared, time_limit=time_limit,
-                    counters=True, one_worker=one_worker,
+                    counters=counters, one_worker=one_worker,
                 )  # fmt: skip
         except engine.KernelFault as fault:
             return fault
@@ -143,9 +146,14 @@ def _run(
     first = attempt()
     if first is None:
         return
+    report.fault, report.counts = first, None
+    if isinstance(first, engine.KernelTimeout):
+        return
     # Blocks run side by side. One after another they meet in the same order each time.
     report.fault = attempt(one_worker=True) or first
     report.counts = None
+    if not counters:
+        return
     # After a race, and after a read of what nobody wrote, the kernel can go on: what it asks of
     # memory, and what comes of it, is worth seeing.
     if isinstance(report.fault, (engine.Race, engine.UninitialisedRead)):

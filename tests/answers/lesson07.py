@@ -92,6 +92,17 @@ void compact(const float* x, const bool* mask, const int* ends, float* y, int n)
 """
 
 
+IN_ORDER = r"""
+extern "C" __global__
+void compact(const float* x, const bool* mask, const int* ends, float* y, int n) {
+    int next = 0;
+    if (blockIdx.x + threadIdx.x == 0)
+        for (int i = 0; i < n; i++)
+            if (mask[i]) y[next++] = x[i];
+}
+"""
+
+
 def treated(kind, line, thread, *changes):
     """An answer to a patient: a diagnosis and changes of the source."""
     def answer(source):
@@ -145,6 +156,10 @@ WRONG = {
         (SWIZZLED.replace("z * rows * columns", "z * gridDim.x * gridDim.y * 1024"),
          "values are right, but"),
         (SWIZZLED.replace("int rows, int columns", "int rows"), "your transpose takes"),
+        (SWIZZLED.replace("    }\n    __syncthreads", "    __syncthreads"), "a `}` is missing"),
+        (SWIZZLED[:SWIZZLED.index("    __syncthreads")] + "    // YOUR CODE HERE\n}",
+         "a result that the kernel never writes"),
+        (SWIZZLED.replace("if (i < columns && j < rows) ", ""), "no guard on the way out"),
     ],
     "overlap_add": [
         (lambda source: ("lost update", 5, 0, source), "the kind must be one of"),
@@ -157,13 +172,27 @@ WRONG = {
         (treated("race", 5, 0, ("int hop", "long hop")), "your overlap_add takes"),
         (treated("race", 5, 0, ("+= value", "= 0 * value")), "is at fault"),
         (lambda source: ("race", 5, 0), "got a tuple of 3"),
+        (lambda source: ("race", "5", 0, source), "the line must be a number, not '5'"),
+        (treated("Race", 5, 0, ("y[k * hop + j] += value", "atomicAdd(y[k * hop + j], value)")),
+         "line 5: an address is wanted, not a value"),
+        (treated("race", 5, 0, ("+= value;", "+= value")), 'a ";" is missing'),
     ],
     "barrier_in_a_branch": [(treated("race", 10, 32), "not 'race'")],
     "half_a_tile": [(treated("uninitialised", 10, 8, ("    if (t == 0)", "    if (t == 1)")),
-                     "is at fault")],
-    "one_barrier_too_few": [(treated("barrier", 8, 0), "not 'barrier'")],
+                     "is at fault"),
+                    (treated("uninitialized", 10, 8, (
+                        "    if (i < n) {\n        tile[t] = x[i];\n    }",
+                        "    tile[t] = i < n ? x[i] : -INFINITY;")), "write 3.4e38f")],
+    "one_barrier_too_few": [
+        (treated("barrier", 8, 0), "not 'barrier'"),
+        (treated("race", 7, 0, ("        __syncthreads();", "        __syncthreads();" * 2)),
+         "behind the loop it is too late")],
     "edge_of_the_tile": [(treated("out of bounds", 8, 0), "threadIdx.x = 0 is not at fault")],
-    "absent_lanes": [(treated("barrier", 7, 0), "threadIdx.x = 0 is not at fault")],
+    "absent_lanes": [
+        (treated("barrier", 7, 0), "threadIdx.x = 0 is not at fault"),
+        (treated("barrier", 7, 20, ("    if (lane < n) {\n        float v = x[lane];",
+                                    "    {\n        float v; if (lane < n) v = x[lane];")),
+         "a `v` that nobody has set")],
     "histogram": [
         (r"""
 extern "C" __global__ void histogram(const int* x, int* counts, int n) {
@@ -171,15 +200,21 @@ extern "C" __global__ void histogram(const int* x, int* counts, int n) {
         if (x[i] >= 0 && x[i] < 256) atomicAdd(&counts[x[i]], 1);
 }""", "count in shared memory first"),
         (lesson07.HISTOGRAM.replace("i < n;", "i <= n;"), "an access outside an array"),
+        (lesson07.HISTOGRAM.replace("if (value >= 0 && value < 256) atomicAdd(&mine[value], 1)",
+                                    "atomicAdd(mine + value, 1)"), "values outside 0 to 255"),
     ],
     "scan": [
         (SERIAL, "load requests for 1,024 numbers"),
         (BARRIERS.replace("            __syncthreads();\n            sums", "            sums"),
          "a race"),
         (lesson07.SCAN.replace("        __syncthreads();\n    }", "    }"), "a race"),
+        (BARRIERS.replace("__shared__ int", "__shared__ float"), "values are wrong"),
     ],
     "compact": [
         (JUMPS.replace("i > 0 ? ends[i - 1] : 0", "ends[i - 1]"), "an access outside an array"),
         (JUMPS.replace("ends[i] > before", "true"), "of the kernel compact makes a"),
+        (IN_ORDER, "let every lane of every warp"),
+        (lesson07.COMPACT.replace("y[ends[i] - 1]", "y[i]"), "of the kernel compact makes"),
+        (lesson07.COMPACT.replace("i < n", "i < n + 1"), "`i <= n` in place of `i < n`"),
     ],
 }

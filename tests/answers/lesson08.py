@@ -6,6 +6,8 @@ helpers.start()
 
 import cupy as cp  # noqa: E402
 
+from helpers.check import lesson08  # noqa: E402
+
 # b's slice is stored turned, so that its rows are read; the padding moves to the store.
 SCORES = r"""
 extern "C" __global__ void scores(const float* a, const float* b, float* c, int m, int n, int k) {
@@ -152,6 +154,12 @@ def sectors_by_table(m, n, k, columns):
     return m * n * k // 32 * each[columns]
 
 
+def half_done(m, n, k, columns):
+    if columns > 32:
+        raise NotImplementedError()
+    return sectors_by_table(m, n, k, columns)
+
+
 RIGHT = {
     "scores": [SCORES, cp.RawKernel(SCORES, "scores")],
     "softmax": [ONLINE],
@@ -165,23 +173,30 @@ WRONG = {
         (SCORES.replace("32 * 33", "32 * 32").replace("* 33", "* 32"), "bank conflicts"),
         (SCORES.replace("int k)", "long long k)"), "Nobody converts arguments"),
         (SCORES.replace("row * n + column", "row * m + column"), "of the kernel scores"),
+        (SCORES.replace("__global__ void scores", "/* YOUR CODE HERE */ __global__ void scores")
+         .replace("row * n + column", "row * m + column"), "of the kernel scores"),
     ],
     "softmax": [
         (ONE_THREAD, "32 neighbours at a time"),
         (IN_SHARED, "no barrier and no shared memory"),
         (ONLINE.replace("row < rows", "row <= rows"), "an access outside an array"),
         (ONLINE.replace("0xffffffff, s", "0xffffffff s"), "does not compile"),
+        (lesson08.SOFTMAX.replace("-3.4e38f", "-INFINITY"), "write 3.4e38f"),
     ],
     "register_tile": [
         (NO_REGISTERS, "each warp loads 32 times"),
         (NEIGHBOURS.replace("top + 4 * y + i < m", "i < m"), "an access outside an array"),
+        (_HEAD + "        for (int q = 0; q < 16; q++) sum[0][0] += as[y][q] * bs[q][x];\n}\n",
+         "a `}` is missing"),
     ],
     "copy4": [
         (COPY1, "with 16 bytes a lane"),
         (COPY4.replace("(x + i)", "(x + 1)"), "misaligned"),
+        (lesson08.COPY4.replace("j < n / 4;", "j <= n / 4;"), "beyond the last whole one"),
     ],
     "naive_sectors": [
         (lambda m, n, k, columns: 0, "expected"),
+        (half_done, "it raised NotImplementedError"),
         (lambda m, n, k, columns: m * n * k // 32 * 5, "columns=16"),
     ],
 }

@@ -54,8 +54,8 @@ def axpy(dtype, a):
     kind = c_type(dtype)
     return (f"__global__ void axpy(const {kind} * __restrict__ x, {kind}* y, int n) {{\n"
             f"    const {kind} a = {number};\n"
-            "    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n;"
-            " i += blockDim.x * gridDim.x)\n        y[i] = a * x[i] + y[i];\n}\n")
+            "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+            "    if (i < n) y[i] = a * x[i] + y[i];\n}\n")
 
 
 def axpy_always_float(dtype, a):
@@ -173,6 +173,11 @@ def dense(weight, bias):
             "    if (i < n) {\n" + loads + sums + "    }\n}\n")
 
 
+def dense_with_zeros(weight, bias):
+    source = dense(weight, bias)
+    return source.replace(" = ", " = 0.0f + ").replace("x0;", "x0 + 0.0f * x0 + 0.0f * x1;")
+
+
 def dense_from_memory(weight, bias):
     """The weights in an array of the source, read in a loop."""
     numbers = ", ".join(literals(weight.ravel(), name="weight"))
@@ -234,6 +239,7 @@ WRONG = {
     "dense": [
         (dense_from_memory, "and nothing else"),
         (dense_all_inputs, "a thread loads 24 bytes"),
+        (dense_with_zeros, "a weight that is zero needs no line"),
         (lambda weight, bias: dense(weight, bias).replace("i < n", "true"),
          "an access outside an array"),
     ],

@@ -1,6 +1,8 @@
 """`helpers.traffic`: copies that code asks for, and lines at which the host waits."""
 
+import gc
 import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -24,6 +26,24 @@ def test_copies_and_waits_stand_at_their_lines(cp):
     assert (seen.to_device, seen.to_host, seen.waits) == ([8000], [1, 8, 8000], 3)
     assert np.allclose(seen.result[1:], HOST[1:] + 1)
     assert "1 (8,000 B)" in repr(seen) and "y[0] = float(y[1])" in repr(seen)
+
+
+def test_what_the_function_held_is_gone_after_it(cp):
+    """Not only when Python next looks for cycles: PyCUDA's memory must go in its own thread."""
+    class Held:
+        pass
+
+    def work():
+        held = Held()
+        seen.append(weakref.ref(held))
+
+    seen = []
+    gc.disable()
+    try:
+        helpers.traffic(work)
+        assert [held() for held in seen] == [None, None]
+    finally:
+        gc.enable()
 
 
 def test_masks_wait_and_where_does_not(cp):

@@ -45,7 +45,7 @@ def compute(
         with np.errstate(all="ignore"):
             out._view[...] = function(*[x._view for x in inputs])
 
-    core._enqueue(work, out.nbytes + sum(x.nbytes for x in inputs))
+    core._enqueue(work, out.nbytes + sum(x.nbytes for x in inputs), name=function.__name__)
     return out
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cupy import _host
+from cupy._core import core
 
 MISMATCH = "Axis dimension mismatch"
 LEAST_INNER = 32  # shorter sums of integers are left to NumPy
@@ -45,6 +46,26 @@ def _product_of_integers(x, y, dtype):
     return total.astype(unsigned).view(dtype)
 
 
+def _fits(a, b, shape, out):
+    """Whether NumPy's product has the result's shape as it is."""
+    if min(a.ndim, b.ndim) < 2:
+        return False
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return (*batch, a.shape[-2], b.shape[-1]) == shape == out.shape
+
+
+def _matmul_into(a, b, out):
+    """Queue a product whose result NumPy writes in place."""
+    x, y, target = a._view, b._view, out._view
+
+    def work():
+        with np.errstate(all="ignore"):
+            np.matmul(x, y, out=target)
+
+    core._enqueue(work, a.nbytes + b.nbytes + out.nbytes, name="matmul")
+    return out
+
+
 def _product(a, b, shape, dtype, out=None):
     work = _work_type(dtype)
     inner = a.shape[-1]
@@ -53,10 +74,13 @@ def _product(a, b, shape, dtype, out=None):
             lambda x, y: _product_of_integers(x, y, dtype).reshape(shape),
             [a, b], shape, dtype, out)
 
-    def product(x, y):
+    if out is not None and work == a.dtype == b.dtype == out.dtype and _fits(a, b, shape, out):
+        return _matmul_into(a, b, out)
+
+    def matmul(x, y):
         return np.matmul(x.astype(work, copy=False), y.astype(work, copy=False)).reshape(shape)
 
-    return _host.compute(product, [a, b], shape, dtype, out)
+    return _host.compute(matmul, [a, b], shape, dtype, out)
 
 
 def dot(a, b, out=None):

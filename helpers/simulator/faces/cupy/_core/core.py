@@ -741,11 +741,16 @@ def _address(view: np.ndarray) -> int:
     return view.__array_interface__["data"][0]
 
 
-def _enqueue(work: Callable[[], None], nbytes: int = 0, kernel: object = None) -> None:
-    """Run host code on the current stream: at once where it is small and the stream idle."""
+def _enqueue(
+    work: Callable[[], None], nbytes: int = 0, kernel: object = None, name: str = "work"
+) -> None:
+    """Run host code on the current stream: at once where it is small and the stream idle.
+
+    A timeline shows it by the name, or by that of ``kernel``, a (name, dtype).
+    """
     queue = _stream._local.stream._engine
     _contexts.launch(kernel, queue.handle)
-    queue.run(work, nbytes)
+    queue.run(work, nbytes, kernel[0].removeprefix("cupy_") if kernel else name)
 
 
 def _wait() -> None:
@@ -774,7 +779,8 @@ def _apply(
         with np.errstate(all="ignore"):
             target[...] = function(*views)
 
-    _enqueue(work, max([result.nbytes, *[v.nbytes for v in views if isinstance(v, np.ndarray)]]))
+    nbytes = max([result.nbytes, *[v.nbytes for v in views if isinstance(v, np.ndarray)]])
+    _enqueue(work, nbytes, name=getattr(function, "__name__", "work").replace("<lambda>", "work"))
     return result
 
 

@@ -1,0 +1,202 @@
+"""Attention by the course's tuned kernels: `softmax(Q K^T) V` without storing the scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from . import kernels
+from .timing import _cupy, _is_simulator
+
+Array = Any  # cupy.ndarray
+DTYPES, HEADS = ("float32", "float16"), (32, 64, 128)
+CAPABILITY = {"float16": 75, "tf32": 80}  # from which on tensor cores have what a kernel uses
+LARGEST_GRID = 65535  # in y and z
+
+
+@dataclass(frozen=True)
+class Tile:
+    """How a kernel is cut up: its macros, the queries of a block, bytes of shared memory."""
+
+    macros: tuple[tuple[str, int], ...]
+    threads: int
+    rows: int
+    shared: int
+
+
+def _float32(head: int, warps: int, tall: int, wide: int) -> Tile:
+    rows, keys = 4 * warps * tall, 8 * wide
+    shared = 4 * ((rows + keys) * (head + 4) + keys * head + rows * (keys + 8))
+    macros = ("HEAD", head), ("WARPS", warps), ("TALL", tall), ("WIDE", wide)
+    return Tile(macros, 32 * warps, rows, shared)
+
+
+def _tf32(head: int, warps: int, tall: int, keys: int) -> Tile:
+    rows = 16 * warps * tall
+    shared = 4 * ((rows + keys) * (head + 16) + keys * (head + 4))
+    macros = ("HEAD", head), ("WARPS", warps), ("TALL", tall), ("KEYS", keys)
+    return Tile(macros, 32 * warps, rows, shared)
+
+
+def _float16(head: int, warps: int, tall: int, keys: int) -> Tile:
+    rows = 16 * warps * tall
+    macros = ("HEAD", head), ("WARPS", warps), ("TALL", tall), ("KEYS", keys)
+    return Tile(macros, 32 * warps, rows, 2 * (head + 8) * max(rows, 4 * keys))
+
+
+# Of each kernel and head size: from the fastest on an H200 to one that fits into the shared memory
+# that a block has on any GPU that can run the kernel, 64 KB from 7.5 on and 99 KB from 8.0 on.
+TILES = {
+    "float32": {
+        32: (_float32(32, 4, 8, 8), _float32(32, 4, 4, 8)),
+        64: (_float32(64, 4, 8, 8), _float32(64, 4, 8, 4), _float32(64, 4, 4, 4)),
+        128: (_float32(128, 4, 4, 4), _float32(128, 4, 2, 4)),
+    },
+    "tf32": {
+        32: (_tf32(32, 4, 2, 64),),
+        64: (_tf32(64, 4, 2, 64),),
+        128: (_tf32(128, 4, 1, 64), _tf32(128, 4, 1, 32)),
+    },
+    "float16": {
+        32: (_float16(32, 4, 2, 64),),
+        64: (_float16(64, 4, 2, 64),),
+        128: (_float16(128, 4, 2, 32),),
+    },
+}
+
+
+def attention(q: Array, k: Array, v: Array, causal: bool = False,
+              scale: float | None = None, tensor_cores: bool = True) -> Array:
+    """Softmax of `scale * q @ k.swapaxes(-1, -2)` along the keys, times `v`, for each head.
+
+    Parameters
+    ----------
+    q : cupy.ndarray
+        Queries, shape (batch, heads, m, head size): m any number, the head size 32, 64 or 128;
+        float32 or float16, C-contiguous.
+    k, v : cupy.ndarray
+        Keys and values, shape (batch, heads, n, head size), n at least 1, of the dtype of `q`.
+    causal : bool
+        Let query i see the keys 0 to i only.
+    scale : float, optional
+        Factor of the scores, above 0; 1 / sqrt(head size) unless given.
+    tensor_cores : bool
+        For float32: multiply on tensor cores where they are of compute capability 8.0 or newer,
+        each product as three of TF32, to an error like float32's. With False, on older GPUs and
+        on the simulator products are float32's own. float16 is always multiplied on tensor cores.
+
+    Returns
+    -------
+    cupy.ndarray
+        Shape and dtype of `q`; the only memory that a call takes. The work is queued on the
+        current stream, the call does not wait for it.
+
+    Raises
+    ------
+    TypeError
+        For arrays that are not CuPy's, and for other or mixed dtypes.
+    ValueError
+        For shapes that do not fit, another head size, arrays that are not C-contiguous or do not
+        begin at a multiple of 16 bytes, batch or heads above 65,535, and a scale that is not
+        above 0.
+    NotImplementedError
+        For float16 where there are no tensor cores that the kernel can use: on the simulator and
+        below compute capability 7.5.
+
+    Notes
+    -----
+    Sums and softmax are float32 throughout. The float16 kernel rounds the weights to float16
+    before the second product, and leaves long sums to the tensor cores, which cut off where
+    additions round: on an H200 its results were up to 3e-4 of themselves too small for 65,536
+    keys and 7e-3 for a million, PyTorch's as much. The float32 kernels do not drift so.
+    Sources: online softmax, Milakov and Gimelshein, arXiv 1805.02867; the tiles, Dao et al.,
+    arXiv 2205.14135, and Dao, arXiv 2307.08691; three products of TF32 and what tensor cores cut
+    off, Ootomo and Yokota, arXiv 2203.03341.
+    """
+    cupy = _cupy()
+    _check(cupy, {"q": q, "k": k, "v": v})
+    (batch, heads, m, head), n = q.shape, k.shape[2]
+    factor = 1 / math.sqrt(head) if scale is None else scale
+    if not factor > 0:
+        raise ValueError(f"scale is {scale}: it must be above 0, or the largest score would not"
+                         " have the largest weight.")
+    out = cupy.empty_like(q)
+    if out.size:
+        with q.device:
+            launch, tile = _kernel(q.dtype.name, head, tensor_cores, q.device.id)
+            launch((-(-m // tile.rows), heads, batch), (tile.threads,),
+                   (q, k, v, out, cupy.int32(m), cupy.int32(n), cupy.float32(factor),
+                    cupy.int32(causal)),
+                   shared_mem=tile.shared)
+    return out
+
+
+def _check(cupy: Any, arrays: dict[str, Array]) -> None:
+    for name, array in arrays.items():
+        if not isinstance(array, cupy.ndarray):
+            kind = f"{type(array).__module__}.{type(array).__name__}".removeprefix("builtins.")
+            raise TypeError(f"{name} is a {kind}, attention() takes CuPy arrays:"
+                            f" cp.asarray({name}) puts it on the device.")
+    dtypes = [array.dtype.name for array in arrays.values()]
+    if len(set(dtypes)) > 1 or dtypes[0] not in DTYPES:
+        raise TypeError(f"q, k and v are {_listed(dtypes)}: give all three as float32"
+                        " or all three as float16.")
+    shapes = [array.shape for array in arrays.values()]
+    if (any(len(shape) != 4 for shape in shapes) or shapes[1] != shapes[2]
+            or shapes[0][:2] + shapes[0][3:] != shapes[1][:2] + shapes[1][3:]):
+        raise ValueError(f"q, k and v have the shapes {_listed(shapes)}: they must be"
+                         " (batch, heads, n, head size), equal but for the number of queries.")
+    batch, heads, m, head = shapes[0]
+    if head not in HEADS:
+        raise ValueError(f"the head size, the last length of {shapes[0]}, is {head}: the kernels"
+                         f" are written for {_listed(HEADS)}.")
+    if m and not shapes[1][2]:
+        raise ValueError(f"there are {m} queries and no keys: a mean of no values is not defined.")
+    if max(batch, heads) > LARGEST_GRID:
+        raise ValueError(f"batch {batch} and heads {heads} stand in the grid's y and z, which end"
+                         f" at {LARGEST_GRID}.")
+    for name, array in arrays.items():
+        if not array.flags.c_contiguous:
+            raise ValueError(f"{name}, shape {array.shape}, has strides {array.strides} and is not"
+                             f" C-contiguous: cp.ascontiguousarray({name}) copies it in order.")
+        if array.data.ptr % 16:
+            raise ValueError(f"{name} begins {array.data.ptr % 16} bytes after a multiple of 16,"
+                             f" but is read 16 bytes at a time: {name}.copy() begins at one.")
+    devices = [array.device.id for array in arrays.values()]
+    if len(set(devices)) > 1:
+        raise ValueError(f"q, k and v are on the devices {_listed(devices)}: they must be on one.")
+
+
+def _listed(things: object) -> str:
+    *most, last = map(str, things)
+    return f"{', '.join(most)} and {last}"
+
+
+@cache
+def _kernel(dtype: str, head: int, tensor_cores: bool,
+            device: int) -> tuple[Callable[..., None], Tile]:
+    """The kernel for arrays of this kind, compiled for the current device, and its tile."""
+    cupy = _cupy()
+    this = cupy.cuda.Device(device)
+    simulator, capability = _is_simulator(cupy), int(this.compute_capability)
+    name = dtype
+    if dtype == "float32" and tensor_cores and not simulator and capability >= CAPABILITY["tf32"]:
+        name = "tf32"
+    if dtype == "float16":
+        if simulator:
+            raise NotImplementedError("The float16 kernel runs on tensor cores, which the simulator"
+                                      " does not have: give float32 arrays, or run on a GPU.")
+        if capability < CAPABILITY["float16"]:
+            raise NotImplementedError(
+                "The float16 kernel needs tensor cores of compute capability 7.5 or newer, and"
+                f" this GPU has {capability // 10}.{capability % 10}: give float32 arrays.")
+    most = this.attributes["MaxSharedMemoryPerBlockOptin"]
+    tile = next(tile for tile in TILES[name][head] if tile.shared <= most)
+    options = ("-std=c++17", *(f"-D{macro}={value}" for macro, value in tile.macros))
+    module = cupy.RawModule(code=kernels.source(f"attention_{name}"), options=options)
+    kernel = module.get_function("attention")
+    kernel.max_dynamic_shared_size_bytes = tile.shared
+    return kernel, tile

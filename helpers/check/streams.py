@@ -1,0 +1,192 @@
+"""Tasks about streams: an answer is judged by what runs while a piece of work is held back.
+
+No check here looks at a clock. A kernel that spins until it is let go keeps one stream busy;
+meanwhile the other streams either come to their end or do not.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..timing import _is_simulator
+from ..transfers import stands_still
+from .task import Refusal, Task, Verdict, a, difference, is_stub, wrong_signature
+
+LONGEST = 30_000_000_000  # clock cycles after which a held stream goes on whatever happens
+SOON = 1.0  # seconds within which free work is done, on any machine
+A_WHILE = 0.05  # seconds in which work that nothing holds back would have begun
+
+SOURCE = r"""
+extern "C" __global__ void hold(const volatile int* open, long long cycles) {
+    long long start = clock64();
+    while (*open == 0 && clock64() - start < cycles) { }
+}
+
+extern "C" __global__ void triple(const float* x, float* y, int n) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = 3 * x[i] + 1;
+}
+
+extern "C" __global__ void put(float* x, float value, int n) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) x[i] = value + i;
+}
+
+extern "C" __global__ void stamp(int* order, int* clock, int piece) {
+    order[piece] = atomicAdd(clock, 1) + 1;
+}
+"""
+
+
+@functools.cache
+def _kernels() -> Any:
+    import cupy
+
+    return cupy.RawModule(code=SOURCE)
+
+
+def launch(name: str, *args: object, stream: Any = None) -> None:
+    """One block of a kernel of this module, on the current stream unless another is named."""
+    block = (32,) if name in ("triple", "put") else (1,)
+    _kernels().get_function(name)((1,), block, args, stream=stream)
+
+
+@functools.cache
+def streams(count: int) -> tuple[Any, ...]:
+    """Streams that all experiments share: a GPU has few queues, and a pool for each stream."""
+    import cupy
+
+    return tuple(cupy.cuda.Stream(non_blocking=True) for _ in range(count))
+
+
+class Hold:
+    """Keeps a stream from going on until `release`, or until Python stands still in `watched`."""
+
+    def __init__(self, stream: Any) -> None:
+        import cupy
+        import cupyx
+
+        self.python_stood = False
+        self._simulated = _is_simulator(cupy)
+        if self._simulated:
+            # Neither from a pool that a check looks at, nor part of what is being captured.
+            current = cupy.cuda.get_current_stream()
+            with cupy.cuda.Stream.null, cupy.cuda.using_allocator(None):
+                self._flag = cupy.zeros(1, dtype=cupy.int32)
+            current.use()  # also where an answer chose it by use()
+            argument: object = self._flag
+        else:  # memory of the host, which a GPU can read: no queue is needed to let go
+            self._flag = cupyx.zeros_pinned(1, dtype=np.int32)
+            argument = np.uint64(self._flag.ctypes.data)
+        launch("hold", argument, np.int64(LONGEST), stream=stream)
+
+    def release(self) -> None:
+        """Let the stream go on."""
+        (self._flag._view if self._simulated else self._flag)[0] = 1
+
+
+@contextmanager
+def watched(holds: list[Hold], stuck: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """While an answer runs: once Python stands still, note it and let all held streams go on.
+
+    `stuck` is called before that. Holds may be added to the list meanwhile.
+    """
+    finished, host = threading.Event(), threading.get_ident()
+
+    def watch() -> None:
+        while stands_still(host, finished):
+            if any(not hold.python_stood for hold in holds):
+                stuck()
+            for hold in holds:
+                hold.python_stood = True
+                hold.release()
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        thread.join()
+
+
+@contextmanager
+def experiment(holds: list[Hold]) -> Iterator[None]:
+    """Whatever happens in it, afterwards no stream is held and the device is idle."""
+    import cupy
+
+    cupy.cuda.Device().synchronize()
+    try:
+        yield
+    finally:
+        for hold in holds:
+            hold.release()
+        cupy.cuda.Device().synchronize()
+
+
+def comes_true(condition: Callable[[], bool], seconds: float = SOON) -> bool:
+    """Whether it becomes true in time; what is right need not wait for the whole of it."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.001)
+    return True
+
+
+def an_event(value: object) -> Any:
+    """The event that an answer returned, or a refusal."""
+    import cupy
+
+    if not isinstance(value, cupy.cuda.Event):
+        hint = " Is a `return` missing?" if value is None else ""
+        raise Refusal(f"it must return an event (cupy.cuda.Event); it returned {a(value)}.{hint}")
+    return value
+
+
+@dataclass(frozen=True)
+class StreamTask(Task):
+    """A task whose answer queues work.
+
+    Attributes
+    ----------
+    run : callable
+        `run(answer, *case)` makes an experiment with the answer and returns what came out, or
+        raises `Refusal`. `spec(*case)` says what must come out.
+    signature : callable
+        A function with the parameters that the answer must have.
+    """
+
+    run: Callable[..., object] = None  # given always; a default because Task's fields have one
+    signature: Callable = None
+
+    def _function(self, answer: object) -> Callable | Verdict:
+        if is_stub(answer):
+            return Verdict("todo", "not attempted yet")
+        if not callable(answer):
+            return Verdict("no", f"expected the function {self.name}, got {a(answer)}. Pass the"
+                                 " function itself, without calling it.")
+        if sentence := wrong_signature(answer, self.signature, self.name):
+            return Verdict("no", sentence)
+        failed: list[Exception] = []
+
+        @functools.wraps(self.spec)
+        def function(*case: object) -> object:
+            if failed:  # experiments take time, and one that fails is enough
+                raise failed[0]
+            try:
+                value = self.run(answer, *case)
+            except Exception as error:
+                failed.append(error)
+                raise
+            if difference(self.spec(*case), value, self.rtol):
+                failed.append(Refusal("wrong in an experiment before"))
+            return value
+
+        return function

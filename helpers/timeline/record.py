@@ -1,0 +1,194 @@
+"""Recording: exact spans from the simulator's scheduler, pairs of events on a GPU."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter, perf_counter_ns
+from types import ModuleType
+from typing import Any
+
+from .. import timing
+from .events import Watch
+from .spans import DEFAULT, HOST, IN, KERNEL, OUT, Span, Timeline
+
+SIMULATED = {"HtoD": IN, "DtoH": OUT, "call": HOST}  # all else works on the device
+# Marks and waits of events have no name.
+BOOKKEEPING = ("", "memory given out again", "freeAsync")
+_recording = False
+
+
+@contextmanager
+def timeline(title: str = "", *, key: str | None = None,
+             streams: Mapping[str, Any] | None = None,
+             by_events: bool | None = None) -> Iterator[Timeline]:
+    """Record what runs on which stream while the block's code runs as it is.
+
+    Parameters
+    ----------
+    title : str
+        Heading of table and picture.
+    key : str, optional
+        Name under which the same block was recorded on other machines (`make bench`); they are
+        shown too.
+    streams : mapping of str to stream, optional
+        Names for streams, which are otherwise numbered in the order of their first work.
+    by_events : bool, optional
+        Whether to take events, as on a GPU, or what the simulator's scheduler knows. By default
+        what the backend has.
+
+    Yields
+    ------
+    Timeline
+        Empty until the block ends, which waits for the device.
+
+    Raises
+    ------
+    RuntimeError
+        Inside another timeline, or where there is neither CuPy with a GPU nor the simulator.
+
+    Notes
+    -----
+    On a GPU an event is put into the stream before and behind each piece of work that the block
+    asks for: calls of `RawKernel`, `ElementwiseKernel`, `ReductionKernel`, ufuncs, operators,
+    products and reductions, `ndarray.set`, `get`, `copy` and `fill`, `asarray` and its like,
+    `runtime.memcpyAsync` and `memsetAsync`, `Graph.launch`; with PyCUDA its copies and launches.
+    Nothing waits for an event until the block is over, and each piece costs about five
+    microseconds of the host's time. What a library does on its own beyond these (random numbers,
+    FFT, solvers) is not seen. A graph is one piece, and nothing is recorded during a capture.
+
+    An event tells when the *stream* comes to a piece. Copies of one direction take turns on the
+    bus, so a copy's span begins when the one before it has ended. A kernel that waits for others
+    to make room counts from when it might begin. The simulator's spans are exact.
+    """
+    global _recording
+    if _recording:
+        raise RuntimeError("a timeline is being recorded already: close its block first.")
+    cupy = timing._cupy()
+    simulated = timing._is_simulator(cupy)
+    result = Timeline(title, _machine(cupy, simulated), ())
+    names = {_handle(stream): name for name, stream in (streams or {}).items()}
+    _recording = True
+    try:
+        if simulated if by_events is None else not by_events:
+            yield from _from_scheduler(result, names)
+        else:
+            yield from _from_events(cupy, result, names)
+    finally:
+        _recording = False
+    if key is None:
+        return
+    if (path := os.environ.get("COURSE_RECORD_RUNS")) and not simulated:
+        _store(Path(path), key, result)
+    object.__setattr__(result, "recorded",
+                       recorded_timelines(key, but="" if simulated else timing._machine()))
+
+
+def _machine(cupy: ModuleType, simulated: bool) -> str:
+    if simulated:
+        return "the course's simulator"
+    return cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
+
+
+def _handle(stream: Any) -> int:
+    """The handle of a stream of CuPy or PyCUDA."""
+    return stream.ptr if hasattr(stream, "ptr") else stream.handle
+
+
+def _fill(result: Timeline, spans: list[Span], returned: float) -> None:
+    """Give the Timeline, which the block already holds, its content."""
+    object.__setattr__(result, "spans", tuple(sorted(spans, key=lambda span: span.start)))
+    object.__setattr__(result, "returned", returned)
+
+
+def _label(handles: list[int], names: dict[int, str]) -> dict[int, str]:
+    """A name for each handle, given in the order in which streams are to be numbered."""
+    labels, number = dict(names), 0
+    for handle in handles:
+        if handle not in labels:
+            if handle in (0, 1):
+                labels[handle] = DEFAULT
+            else:
+                number += 1
+                labels[handle] = f"stream {number}"
+    return labels
+
+
+def _from_scheduler(result: Timeline, names: dict[int, str]) -> Iterator[Timeline]:
+    from ..simulator.engine import streams
+
+    with streams.record_spans() as seen:
+        begin = perf_counter_ns()
+        try:
+            yield result
+        finally:
+            returned = (perf_counter_ns() - begin) / 1e9
+    seen = [span for span in seen if span.name not in BOOKKEEPING]
+    labels = _label(sorted({span.stream for span in seen}), names)  # handles count upwards
+    spans = []
+    for span in seen:
+        kind = SIMULATED.get(span.kind, KERNEL)
+        name = kind if kind in (IN, OUT) else span.name
+        spans.append(Span(labels[span.stream], kind, name, (span.start_ns - begin) / 1e9,
+                          (span.end_ns - begin) / 1e9, span.nbytes if kind in (IN, OUT) else 0))
+    _fill(result, spans, returned)
+
+
+def _from_events(cupy: ModuleType, result: Timeline,
+                 names: dict[int, str]) -> Iterator[Timeline]:
+    watch = Watch(cupy)
+    cupy.cuda.Device().synchronize()
+    with watch:
+        begin = perf_counter()
+        try:
+            yield result
+        finally:
+            returned = perf_counter() - begin
+    cupy.cuda.Device().synchronize()
+    marks = watch.times()
+    labels = _label(list(dict.fromkeys(mark.stream for mark in marks)), names)
+    spans, free = [], {IN: 0.0, OUT: 0.0}
+    for mark in sorted(marks, key=lambda mark: mark.end):
+        start = mark.start
+        if mark.kind in free:
+            start = min(mark.end, max(start, free[mark.kind]))
+            free[mark.kind] = mark.end
+        spans.append(Span(labels[mark.stream], mark.kind, mark.name, start, mark.end,
+                          mark.nbytes if mark.kind in free else 0))
+    _fill(result, spans, returned)
+
+
+def _store(path: Path, key: str, run: Timeline) -> None:
+    """Add it to the runs of this machine, in microseconds and with each name once."""
+    content = timing._runs_file(path)
+    streams, names = run.streams, sorted({span.name for span in run.spans})
+    content["runs"][key] = {
+        "title": run.title,
+        "device": "gpu",
+        "rows": [],
+        "returned": round(run.returned * 1e6, 1),
+        "streams": streams,
+        "names": names,
+        "spans": [[streams.index(s.stream), s.kind, names.index(s.name), round(s.start * 1e6, 1),
+                   round(s.end * 1e6, 1), s.nbytes] for s in run.spans],
+    }
+    path.write_text(json.dumps(content, indent=1) + "\n")
+
+
+def recorded_timelines(key: str, but: str = "") -> tuple[Timeline, ...]:
+    """Timelines of the block `key` that other machines recorded, without that of machine `but`."""
+    found = []
+    for path in sorted(timing.RECORDED.glob("*.json")):
+        content = json.loads(path.read_text())
+        run = content["runs"].get(key)
+        if run is None or content["machine"] == but:
+            continue
+        spans = tuple(Span(run["streams"][stream], kind, run["names"][name], start / 1e6,
+                           end / 1e6, nbytes)
+                      for stream, kind, name, start, end, nbytes in run["spans"])
+        machine = f"recorded on {content['gpu']} ({content['date']})"
+        found.append(Timeline(run["title"], machine, spans, run["returned"] / 1e6))
+    return tuple(found)

@@ -1,0 +1,170 @@
+"""Pieces of work with their times, and what can be said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ..timing import with_unit
+
+IN, KERNEL, OUT, HOST = "copy in", "kernel", "copy out", "host function"
+KINDS = (IN, KERNEL, OUT, HOST)
+DEFAULT = "default stream"
+PLURAL = {IN: "copies in", KERNEL: "kernels", OUT: "copies out", HOST: "host functions"}
+LEAST = 1e-6  # seconds: what two clocks' readings may differ by
+
+
+@dataclass(frozen=True)
+class Span:
+    """One piece of work: a copy, a kernel or a call of a host function.
+
+    Attributes
+    ----------
+    stream : str
+        "stream 1", "stream 2", ... or "default stream".
+    kind : str
+        `IN` (host to device), `OUT` (device to host), `KERNEL` (all that works inside the device's
+        memory) or `HOST`.
+    name : str
+        The kernel's name; for copies the kind.
+    start, end : float
+        Seconds since the block began.
+    nbytes : int
+        Bytes copied, 0 for others.
+    """
+
+    stream: str
+    kind: str
+    name: str
+    start: float
+    end: float
+    nbytes: int = 0
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """What ran on each stream. `print` shows a table, `draw.timeline` a picture.
+
+    Attributes
+    ----------
+    title, machine : str
+    spans : tuple of Span
+        By their start.
+    returned : float
+        Seconds until Python had run through the block; the device may have gone on.
+    recorded : tuple of Timeline
+        The same block on other machines.
+    """
+
+    title: str
+    machine: str
+    spans: tuple[Span, ...]
+    returned: float = 0.0
+    recorded: tuple[Timeline, ...] = field(default=(), repr=False)
+
+    @property
+    def streams(self) -> list[str]:
+        """The streams that had work: the default stream, numbered ones, then those with names."""
+        found = dict.fromkeys(span.stream for span in self.spans)
+
+        def rank(name: str) -> tuple[int, int]:
+            number = name.removeprefix("stream ")
+            return (1, int(number)) if number.isdigit() else (0 if name == DEFAULT else 2, 0)
+
+        return sorted(found, key=rank)
+
+    def of(self, *kinds: str) -> list[Span]:
+        """The pieces of these kinds, of all kinds where none is given."""
+        return [span for span in self.spans if not kinds or span.kind in kinds]
+
+    @property
+    def seconds(self) -> float:
+        """From the first piece's start to the last one's end."""
+        if not self.spans:
+            return 0.0
+        return max(s.end for s in self.spans) - min(s.start for s in self.spans)
+
+    def busy(self, *kinds: str) -> float:
+        """Seconds in which at least one piece of these kinds ran."""
+        return _length(self.of(*kinds))
+
+    @property
+    def least(self) -> float:
+        """The ideal: the longest of copies in, kernels and copies out, with the others beside it.
+
+        No order of these pieces on three units that work at the same time takes less.
+        """
+        return max(self.busy(kind) for kind in (IN, KERNEL, OUT))
+
+    def together(self, one: str, other: str) -> float:
+        """Seconds in which pieces of both kinds ran."""
+        return self.busy(one) + self.busy(other) - self.busy(one, other)
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether a copy ever ran beside a kernel."""
+        return max(self.together(IN, KERNEL), self.together(OUT, KERNEL)) > LEAST
+
+    def pieces(self) -> str:
+        """What each stream did, in order and without times: the same on every machine."""
+        lines = []
+        for stream in self.streams:
+            names = [span.name for span in self.spans if span.stream == stream]
+            lines.append(f"{stream}: {_in_short(names)}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return "\n\n".join(run._table() for run in (self, *self.recorded))
+
+    def _table(self) -> str:
+        head = f"{self.title}, {self.machine}" if self.title else self.machine
+        if not self.spans:
+            return f"{head}: nothing ran on a stream"
+        cells = [("", "pieces", "bytes", "busy", "share", "rate")]
+        for kind in KINDS:
+            spans, busy = self.of(kind), self.busy(kind)
+            nbytes = sum(span.nbytes for span in spans)
+            if spans:
+                cells.append((PLURAL[kind], str(len(spans)),
+                              with_unit(nbytes, "B") if nbytes else "-", with_unit(busy, "s"),
+                              f"{busy / self.seconds:.0%}",
+                              with_unit(nbytes / busy, "B/s") if nbytes and busy else "-"))
+        widths = [max(map(len, column)) for column in zip(*cells)]
+        lines = [f"{head}: {with_unit(self.seconds, 's')}; at least {with_unit(self.least, 's')},"
+                 f" {self.least / self.seconds:.0%} of it"]
+        for line in cells:
+            lines.append("  ".join([line[0].ljust(widths[0])] + [
+                cell.rjust(width) for cell, width in zip(line[1:], widths[1:])]))
+        beside = self.busy(KERNEL) + self.busy(IN, OUT) - self.busy(IN, KERNEL, OUT)
+        beside = beside if beside > LEAST else 0
+        lines.append(f"a copy beside a kernel for {with_unit(beside, 's')};"
+                     f" Python was through after {with_unit(self.returned, 's')}")
+        return "\n".join(lines)
+
+
+def _length(spans: Iterable[Span]) -> float:
+    """Seconds covered by at least one of the spans."""
+    total, until = 0.0, float("-inf")
+    for span in sorted(spans, key=lambda span: span.start):
+        total += max(0.0, span.end - max(span.start, until))
+        until = max(until, span.end)
+    return total
+
+
+def _in_short(names: Sequence[str]) -> str:
+    """Names in order, repeated groups written once: `2 x (copy in, poly), copy out`."""
+    parts, at = [], 0
+    while at < len(names):
+        best = 1, 1  # size of the group, how often
+        for size in range(1, min(12, len(names) - at) + 1):
+            group, times = names[at:at + size], 1
+            while names[at + times * size:at + (times + 1) * size] == group:
+                times += 1
+            if times > 1 and size * times > best[0] * best[1]:
+                best = size, times
+        size, times = best
+        text = ", ".join(names[at:at + size])
+        parts.append(text if times == 1 else f"{times} x {text}" if size == 1
+                     else f"{times} x ({text})")
+        at += size * times
+    return ", ".join(parts)

@@ -1,0 +1,217 @@
+"""The tuned attention kernels and the function that launches them."""
+
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import helpers
+
+helpers.start()
+
+import cupy as cp  # noqa: E402
+
+from helpers import inspect, kernels  # noqa: E402
+from helpers.attention import TILES, attention  # noqa: E402
+from helpers.timing import _is_simulator  # noqa: E402
+
+SIMULATOR = _is_simulator(cp)
+CAPABILITY = 0 if SIMULATOR else int(cp.cuda.Device().compute_capability)
+# The kernels by name, how far each may be from float64 here, and whether it can run here.
+TOLERANCE = {"float32": 1e-5, "tf32": 2e-5, "float16": 5e-3}
+RUNS = {"float32": True, "tf32": CAPABILITY >= 80, "float16": CAPABILITY >= 75}
+NVCC = shutil.which("nvcc")
+
+
+def inputs(shape, dtype="float32"):
+    """Queries and keys far from the origin, and no two numbers alike."""
+    rng = np.random.default_rng(12)
+    q, k, v = (rng.standard_normal(shape) for _ in range(3))
+    return [cp.asarray((x + shift).astype(dtype)) for x, shift in ((q, 0.5), (k, -0.5), (v, 3))]
+
+
+def exact(q, k, v, causal, scale=None):
+    """The definition, in float64."""
+    q, k, v = (x.get().astype(np.float64) for x in (q, k, v))
+    scores = np.einsum("bhid,bhjd->bhij", q, k) * (scale or q.shape[-1] ** -0.5)
+    if causal:
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights @ v / weights.sum(axis=-1, keepdims=True)
+
+
+def run(kernel, q, k, v, causal=False, scale=None):
+    return attention(q, k, v, causal, scale, tensor_cores=kernel != "float32")
+
+
+each_kernel = pytest.mark.parametrize("kernel", [
+    pytest.param(name, marks=pytest.mark.skipif(not runs, reason=f"{name} cannot run here"))
+    for name, runs in RUNS.items()])
+
+
+def dtype_of(kernel):
+    return "float16" if kernel == "float16" else "float32"
+
+
+@each_kernel
+@pytest.mark.parametrize("head", [32, 64, 128])
+@pytest.mark.parametrize("n", [1, 33, 100, 300])
+def test_equals_the_definition(kernel, head, n):
+    if SIMULATOR and n > 100:
+        pytest.skip("long on the simulator")
+    q, k, v = inputs((2, 3, n, head), dtype_of(kernel))
+    for causal in (False, True):
+        out = run(kernel, q, k, v, causal)
+        assert out.dtype == q.dtype and out.shape == q.shape
+        assert abs(out.get() - exact(q, k, v, causal)).max() < TOLERANCE[kernel]
+
+
+def options(tile):
+    return "-std=c++17", *(f"-D{name}={value}" for name, value in tile.macros)
+
+
+def launch(module, tile, q, k, v, causal, scale):
+    """The module's kernel, and grid, block and arguments for it."""
+    kernel = module.get_function("attention")
+    kernel.max_dynamic_shared_size_bytes = tile.shared
+    batch, heads, n, _ = q.shape
+    out = cp.full_like(q, cp.nan)
+    arguments = (q, k, v, out, np.int32(n), np.int32(n), np.float32(scale), np.int32(causal))
+    return kernel, ((-(-n // tile.rows), heads, batch), (tile.threads,), arguments)
+
+
+def compiled(tile):
+    return cp.RawModule(code=kernels.source("attention_float32"), options=options(tile))
+
+
+@pytest.mark.parametrize("head", [32, 64, 128])
+def test_the_smallest_tile_has_no_fault(head):
+    tile = TILES["float32"][head][-1]
+    kernel, how = launch(compiled(tile), tile, *inputs((2, 1, tile.rows + 1, head)), True, 0.1)
+    inspect(kernel, *how, shared=tile.shared).raise_fault()
+
+
+@pytest.mark.parametrize("tile", [tile for tiles in TILES["float32"].values() for tile in tiles],
+                         ids=lambda tile: "-".join(str(value) for _, value in tile.macros))
+def test_every_tile_that_fits(tile):
+    if tile.shared > cp.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]:
+        pytest.skip("more shared memory than a block can have here")
+    q, k, v = inputs((1, 2, tile.rows + 1, dict(tile.macros)["HEAD"]))
+    kernel, how = launch(compiled(tile), tile, q, k, v, True, 0.1)
+    kernel(*how, shared_mem=tile.shared)
+    assert abs(how[-1][3].get() - exact(q, k, v, True, 0.1)).max() < 1e-5
+
+
+@each_kernel
+@pytest.mark.parametrize("m, n", [(1, 90), (90, 20), (20, 90)])
+def test_fewer_or_more_queries_than_keys(kernel, m, n):
+    q = inputs((1, 2, m, 32), dtype_of(kernel))[0]
+    k, v = inputs((1, 2, n, 32), dtype_of(kernel))[1:]
+    for causal in (False, True):
+        error = abs(run(kernel, q, k, v, causal).get() - exact(q, k, v, causal)).max()
+        assert error < TOLERANCE[kernel]
+
+
+@pytest.mark.skipif(not RUNS["tf32"], reason="no tensor cores with TF32 here")
+def test_long_sums_on_tensor_cores_do_not_drift():
+    """They cut off where additions round: 4096 values of 3 came out 2e-4 too small."""
+    q, k, v = inputs((1, 2, 4096, 64))
+    assert abs(attention(q, k, v).get() - exact(q, k, v, False)).max() < TOLERANCE["tf32"]
+
+
+def test_large_scores_do_not_overflow():
+    q, k, v = inputs((1, 1, 70, 64))
+    out = run("float32", 60 * q, 60 * k, v)
+    assert abs(out.get() - exact(60 * q, 60 * k, v, False)).max() < 1e-3
+
+
+def test_scale_and_zeros_for_a_smaller_head():
+    """A head of 16 numbers, as the network has, is one of 32 with zeros behind them."""
+    q, k, v = inputs((1, 2, 16, 16))
+    padded = (cp.pad(x, ((0, 0), (0, 0), (0, 0), (0, 16))) for x in (q, k, v))
+    out = attention(*padded, scale=1 / 4).get()
+    assert abs(out[..., :16] - exact(q, k, v, False)).max() < TOLERANCE["tf32"]
+    assert not out[..., 16:].any()
+
+
+def test_takes_no_memory_but_the_result():
+    q, k, v = inputs((1, 1, 300, 64))
+    pool = cp.get_default_memory_pool()
+    attention(q, k, v)
+    before = pool.used_bytes()
+    out = attention(q, k, v)
+    assert pool.used_bytes() - before == -(-out.nbytes // 512) * 512
+
+
+def test_nothing_to_do():
+    q, k, v = inputs((2, 0, 5, 32))
+    assert attention(q, k, v).shape == (2, 0, 5, 32)
+
+
+def arrays(shape=(1, 2, 5, 32), dtype="float32"):
+    return cp.ones(shape, dtype)
+
+
+@pytest.mark.parametrize("given, error, words", [
+    ((np.ones((1, 1, 5, 32), np.float32),) * 3, TypeError,
+     "q is a numpy.ndarray, attention() takes CuPy arrays: cp.asarray(q)"),
+    (([1.0], arrays(), arrays()), TypeError, "q is a list"),
+    ((arrays(), arrays(), arrays(dtype="float64")), TypeError, "float32, float32 and float64"),
+    ((arrays(dtype="int32"),) * 3, TypeError, "all three as float16"),
+    ((arrays(), arrays((1, 2, 6, 32)), arrays()), ValueError,
+     "(1, 2, 5, 32), (1, 2, 6, 32) and (1, 2, 5, 32)"),
+    ((arrays((1, 3, 5, 32)), arrays(), arrays()), ValueError,
+     "equal but for the number of queries"),
+    ((arrays(), arrays((1, 2, 0, 32)), arrays((1, 2, 0, 32))), ValueError, "no keys"),
+    ((arrays((5, 32)),) * 3, ValueError, "(batch, heads, n, head size)"),
+    ((arrays((1, 2, 5, 16)),) * 3, ValueError, "is 16: the kernels are written for 32, 64 and 128"),
+    ((arrays(), arrays((1, 5, 2, 32)).swapaxes(1, 2), arrays()), ValueError,
+     "k, shape (1, 2, 5, 32), has strides (1280, 128, 256, 4) and is not C-contiguous"),
+    ((arrays(), arrays(), cp.ones(321, cp.float32)[1:].reshape(1, 2, 5, 32)), ValueError,
+     "v begins 4 bytes after a multiple of 16"),
+    ((arrays((70000, 1, 1, 32)),) * 3, ValueError, "batch 70000 and heads 1"),
+    ((*(arrays(),) * 3, False, -1), ValueError, "scale is -1: it must be above 0"),
+])
+def test_refuses(given, error, words):
+    with pytest.raises(error, match=re.escape(words)):
+        attention(*given)
+
+
+@pytest.mark.skipif(not SIMULATOR, reason="for the simulator")
+def test_float16_says_what_it_needs():
+    with pytest.raises(NotImplementedError, match="tensor cores, which the simulator does not"):
+        attention(*[arrays(dtype="float16")] * 3)
+
+
+def nvcc(kernel, tile, target, *more):
+    """Compile a kernel; what nvcc said."""
+    done = subprocess.run([NVCC, *options(tile), "-x", "cu", "-", "-o", str(target), *more],
+                          input=kernels.source(f"attention_{kernel}").encode(),
+                          capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stderr.decode()
+
+
+@pytest.mark.skipif(NVCC is None, reason="nvcc is not installed")
+@pytest.mark.parametrize("kernel", list(TILES))
+def test_nvcc_accepts(tmp_path, kernel):
+    """For the oldest and the recorded GPU, each with its tile, without a register spilled."""
+    for arch, tile in (75, TILES[kernel][64][-1]), (90, TILES[kernel][64][0]):
+        said = nvcc(kernel, tile, tmp_path / "kernel.cubin", f"-arch=sm_{arch}", "--cubin",
+                    "-Xptxas", "-v")
+        assert " 0 bytes spill stores, 0 bytes spill loads" in said
+
+
+@pytest.mark.skipif(NVCC is None or not RUNS["float16"], reason="needs nvcc and a GPU")
+@pytest.mark.parametrize("kernel", ["float32", "float16"])
+def test_what_a_t4_would_run_is_right(tmp_path, kernel):
+    """Compute capability 7.5 has no cp.async and half as large products; newer GPUs run its PTX."""
+    tile = TILES[kernel][64][-1]
+    nvcc(kernel, tile, tmp_path / "kernel.ptx", "-arch=compute_75", "--ptx")
+    q, k, v = inputs((1, 2, 200, 64), kernel)
+    module = cp.RawModule(path=str(tmp_path / "kernel.ptx"))
+    function, how = launch(module, tile, q, k, v, True, 0.1)
+    function(*how, shared_mem=tile.shared)
+    assert abs(how[-1][3].get() - exact(q, k, v, True, 0.1)).max() < TOLERANCE[kernel]

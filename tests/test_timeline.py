@@ -1,0 +1,248 @@
+"""Timelines: what is seen, what is left as it was, and what is said about it."""
+
+import collections
+import json
+import time
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import helpers
+from helpers import draw, timing
+from helpers.timeline import IN, KERNEL, OUT, Span, Timeline
+from helpers.timeline.events import IMMUTABLE, set_attribute
+from helpers.timeline.record import recorded_timelines
+
+helpers.start()
+
+import cupy as cp  # noqa: E402
+import cupyx  # noqa: E402
+
+both = pytest.mark.parametrize("by_events", [False, True], ids=["scheduler", "events"])
+SIMULATED = timing._is_simulator(cp)
+SPIN = cp.RawKernel(r"""
+extern "C" __global__ void spin(long long cycles) {
+    long long start = clock64();
+    while (clock64() - start < cycles) { }
+}
+""", "spin")
+
+
+@pytest.fixture(autouse=True)
+def no_windows(monkeypatch):
+    monkeypatch.setattr(plt, "show", lambda: None)
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def by(by_events):
+    if not by_events and not SIMULATED:
+        pytest.skip("a GPU has events only")
+    return by_events
+
+
+def spans(*rows):
+    return tuple(Span(stream, kind, kind, start, end, nbytes)
+                 for stream, kind, start, end, nbytes in rows)
+
+
+TWO = Timeline("two", "toy", spans(
+    ("stream 1", IN, 1.0, 2.0, 100), ("stream 1", KERNEL, 2.0, 4.0, 0),
+    ("stream 2", IN, 2.0, 3.5, 100), ("stream 2", KERNEL, 3.5, 5.0, 0),
+    ("stream 2", OUT, 5.0, 5.5, 50)), returned=6.0)
+
+
+def test_busy_times_and_the_ideal():
+    assert TWO.seconds == 4.5
+    assert (TWO.busy(IN), TWO.busy(KERNEL), TWO.busy(OUT)) == (2.5, 3.0, 0.5)
+    assert TWO.least == 3.0
+    assert TWO.together(IN, KERNEL) == 1.5
+    assert TWO.overlaps
+    assert not Timeline("", "toy", TWO.spans[:1]).overlaps
+
+
+def test_table_has_the_facts_of_the_picture(capsys):
+    draw.timeline(TWO)
+    printed = capsys.readouterr().out
+    assert printed.strip() == repr(TWO)
+    assert printed.splitlines()[0] == "two, toy: 4.50 s; at least 3.00 s, 67% of it"
+    assert [line.split()[:5] for line in printed.splitlines()[2:4]] == [
+        ["copies", "in", "2", "200", "B"], ["kernels", "2", "-", "3.00", "s"]]
+    assert "a copy beside a kernel for 1.50 s" in printed
+    (axes,) = plt.gcf().axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
+        "stream 1", "stream 2", "all copies in", "all kernels", "all copies out"]
+
+
+def test_pictures_refuse_what_they_cannot_draw():
+    with pytest.raises(TypeError, match="helpers.timeline"):
+        draw.timeline([1])
+    with pytest.raises(ValueError, match="nothing ran"):
+        draw.timeline(Timeline("empty", "toy", ()))
+    many = spans(*((f"stream {k}", IN, 0.0, 1.0, 1) for k in range(1, 20)))
+    with pytest.raises(ValueError, match="19 streams"):
+        draw.timeline(Timeline("many", "toy", many))
+
+
+def test_repeated_groups_are_written_once():
+    row = [("stream 1", kind, k, k + 1, 0)
+           for k, kind in enumerate([IN, KERNEL, OUT] * 3 + [KERNEL] * 4 + [OUT])]
+    assert Timeline("", "toy", spans(*row)).pieces() == (
+        "stream 1: 3 x (copy in, kernel, copy out), 4 x kernel, copy out")
+
+
+def mixed(one, other, x, y, host):
+    with one:
+        x.set(host)
+        SPIN((1,), (1,), (np.int64(1000),))
+        cp.matmul(x, x, out=y)
+        y += 1
+    other.wait_event(one.record())
+    y.get(stream=other, out=host, blocking=False)
+    SPIN((1,), (1,), (np.int64(1000),), stream=other)
+    return cp.asnumpy(cp.asarray(np.ones(3)))
+
+
+@both
+def test_both_ways_see_the_same_pieces(by):
+    one, other = (cp.cuda.Stream(non_blocking=True) for _ in range(2))
+    x, y = cp.ones((70, 70), cp.float32), cp.ones((70, 70), cp.float32)
+    host = cupyx.zeros_pinned((70, 70), np.float32)
+    mixed(one, other, x, y, host)
+    with helpers.timeline("mixed", by_events=by, streams={"one": one}) as seen:
+        assert seen.spans == ()
+        mixed(one, other, x, y, host)
+    lines = seen.pieces().splitlines()
+    assert lines[0] == "default stream: copy in, copy out"
+    assert "one: copy in, spin, matmul, add" in lines
+    assert "stream 1: copy out, spin" in lines or "stream 2: copy out, spin" in lines
+    assert sum(span.nbytes for span in seen.of(IN)) == x.nbytes + 24
+    assert all(0 <= span.start <= span.end for span in seen.spans)
+    assert seen.returned > 0
+
+
+@both
+def test_a_copy_beside_a_held_kernel_overlaps_and_one_stream_does_not(by):
+    one, other = (cp.cuda.Stream(non_blocking=True) for _ in range(2))
+    x = cp.zeros(100_000, cp.float32)
+    host = cupyx.zeros_pinned(100_000, np.float32)
+    for second, expected in ((other, True), (one, False)):
+        with helpers.timeline(by_events=by) as seen:
+            SPIN((1,), (1,), (np.int64(200_000_000),), stream=one)
+            for _ in range(5):  # the kernel may begin late on a busy machine
+                x.set(host, stream=second)
+                time.sleep(0.005)
+            second.synchronize()
+        assert seen.overlaps is expected, seen
+
+
+@both
+def test_graphs_and_captures(by):
+    stream, x = cp.cuda.Stream(non_blocking=True), cp.zeros(10, cp.float32)
+    cp.add(x, 1, out=x)
+    cp.cuda.Device().synchronize()
+    with helpers.timeline(by_events=by) as seen, stream:
+        stream.begin_capture()
+        cp.add(x, 1, out=x)
+        graph = stream.end_capture()
+        graph.launch()
+    assert float(x[0]) == 2
+    assert seen.pieces() == f"stream 1: {'graph' if by else 'add'}"
+
+
+@pytest.mark.skipif(SIMULATED, reason="the simulator's scheduler sees PyCUDA's work anyway")
+def test_pycuda_is_seen_on_a_gpu():
+    driver = pytest.importorskip("pycuda.driver")
+    pytest.importorskip("pycuda.autoprimaryctx")
+    from pycuda.compiler import SourceModule
+
+    kernel = SourceModule("__global__ void k(float* x) { x[threadIdx.x] = 1; }").get_function("k")
+    stream, host = driver.Stream(1), driver.pagelocked_zeros(32, np.float32)
+    there = driver.mem_alloc(host.nbytes)
+    with helpers.timeline(streams={"own": stream}) as seen:
+        driver.memcpy_htod_async(there, host, stream)
+        kernel(there, block=(32, 1, 1), stream=stream)
+        driver.memcpy_dtoh_async(host, there, stream)
+        stream.synchronize()
+    assert host.sum() == 32
+    assert seen.pieces() == "own: copy in, kernel, copy out"
+
+
+def test_afterwards_everything_is_as_before():
+    kernels = (cp.RawKernel, cp.ElementwiseKernel, cp.ReductionKernel, cp.ufunc)
+    before = [vars(kernel)["__call__"] for kernel in kernels]
+    names = set(vars(cp.ndarray))
+    with pytest.raises(TypeError), helpers.timeline(by_events=True):
+        SPIN(1, 2, 3)
+    assert [vars(kernel)["__call__"] for kernel in kernels] == before
+    assert set(vars(cp.ndarray)) == names
+    with helpers.timeline(by_events=True) as seen:
+        pass
+    assert seen.spans == ()
+
+
+def test_timelines_are_not_nested():
+    with helpers.timeline(), pytest.raises(RuntimeError, match="already"), helpers.timeline():
+        pass
+
+
+def test_compiled_types_change_and_change_back():
+    own = vars(collections.deque)["append"]
+    assert collections.deque.__flags__ & IMMUTABLE
+    try:
+        set_attribute(collections.deque, "append", lambda queue, x: queue.appendleft(x))
+        queue = collections.deque([1])
+        queue.append(2)
+        assert list(queue) == [2, 1]
+    finally:
+        set_attribute(collections.deque, "append", own)
+    queue.append(3)
+    assert list(queue) == [2, 1, 3]
+    assert collections.deque.__flags__ & IMMUTABLE
+    with pytest.raises(TypeError):
+        collections.deque.append = None
+
+
+def test_recorded_timelines_come_back(monkeypatch, tmp_path):
+    from helpers.timeline import record
+
+    monkeypatch.setattr(timing, "RECORDED", tmp_path)
+    path = tmp_path / "toy.json"
+    record._store(path, "99/two", TWO)
+    content = json.loads(path.read_text())
+    content["gpu"] = "Toy GPU"
+    path.write_text(json.dumps(content))
+    (again,) = recorded_timelines("99/two")
+    assert again.pieces() == TWO.pieces()
+    assert again.least == TWO.least and again.machine.startswith("recorded on Toy GPU")
+    assert recorded_timelines("99/two", but=content["machine"]) == ()
+    assert recorded_timelines("99/none") == ()
+
+
+def test_until_queued_leaves_out_the_device(monkeypatch):
+    stream = cp.cuda.Stream(non_blocking=True)
+
+    def launch():
+        SPIN((1,), (1,), (np.int64(20_000_000),), stream=stream)
+        stream.synchronize() if wait else None
+
+    wait = False
+    queued = helpers.bench(launch, device="gpu", until="queued", seconds=0.01)
+    wait = True
+    done = helpers.bench(launch, device="gpu", until="queued", seconds=0.01)
+    assert queued.median < done.median
+    with pytest.raises(ValueError, match="until"):
+        helpers.bench(launch, until="now")
+
+
+def test_chunks_draws_measured_and_model(capsys):
+    from helpers.timing import Ceiling, Comparison, Timing
+
+    rows = tuple(Timing(str(n), 1e-3 * (1 + 1 / n), 0, 0, 5) for n in (1, 2, 4))
+    run = Comparison("pipeline", "toy machine", Ceiling("toy", 1, 1, 1, 1), rows)
+    draw.chunks(run, {"toy machine": [2e-3, 1.5e-3, 1.0e-3]})
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[-1].split() == ["4", "1.25", "ms", "1.00", "ms", "1.25"]
+    assert len(plt.gca().lines) == 2
