@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -72,3 +73,7 @@ def test_a_recorded_run_of_a_gpu_names_the_gpu_and_its_library(monkeypatch, tmp_
     assert run.machine == f"Recorded on Toy 1 ({date}, cupy-cuda13x 14.2.0)"
     host, = timing.recorded_runs("99/host")
     assert "host of an Toy 1" in host.machine
+
+
+def test_a_ceiling_is_measured_also_where_one_call_takes_longer_than_its_time():
+    assert 0.02 <= timing._fastest(time.sleep, 0.02, seconds=0.01) < 10
