@@ -244,7 +244,7 @@ def _fastest(function: Callable, *args: object, device: str = "cpu",
     clock = _clock(device)
     clock(function, args, 1)
     deadline = perf_counter() + seconds
-    best = clock(function, args, 1)  # one at the least, however busy the machine is
+    best = clock(function, args, 1)
     while perf_counter() < deadline:
         best = min(best, clock(function, args, 1))
     return best
