@@ -3,7 +3,7 @@
 
 SHELL = /bin/sh
 .DEFAULT_GOAL = help
-.PHONY: help lab test new record exercises index publish bench clean
+.PHONY: help lab test new record exercises index tables publish bench clean
 
 # python3 where it is new enough, else the newest python3.X on PATH that is. Asking each one
 # what it is (and not only whether it exists) passes over version managers' placeholders.
@@ -41,6 +41,9 @@ exercises:  ## write exercises/ from solutions/
 
 index:  ## write the lessons' index of functions and their glossary
 	@$(INSTALL) run -m helpers.authoring index $(ARGS)
+
+tables:  ## write the README's tables of faults and speeds from the recorded data
+	@$(INSTALL) run -m helpers.authoring tables $(ARGS)
 
 publish:  ## write the course's address into badges and setup cells (REPO=owner/name)
 	@$(INSTALL) run -m helpers.authoring publish $(REPO) $(ARGS)

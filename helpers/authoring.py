@@ -21,7 +21,7 @@ from pathlib import Path
 
 import nbformat
 
-from . import indexing, skeleton
+from . import frontpage, indexing, skeleton
 
 ROOT = Path(__file__).resolve().parent.parent
 METADATA = {
@@ -376,6 +376,8 @@ def main(arguments: list[str] | None = None) -> int:
     commands.add_parser("bench", help="write this machine's times to helpers/data/recorded")
     sub = commands.add_parser("index", help="write the lessons' index and glossary, and its links")
     sub.add_argument("--check", action="store_true", help="only name what is not up to date")
+    sub = commands.add_parser("tables", help="write the README's tables from the recorded data")
+    sub.add_argument("--check", action="store_true", help="only say whether they are up to date")
     sub = commands.add_parser("publish", help="write owner/name into badges and setup cells")
     sub.add_argument("repository", nargs="?", default="", metavar="owner/name")
     options = parser.parse_args(arguments)
@@ -392,6 +394,10 @@ def main(arguments: list[str] | None = None) -> int:
             changed = indexing.write_pages(ROOT / "notebooks", options.check)
             print("\n".join(changed) or "nothing to change")
             return int(options.check and bool(changed))
+        if options.command == "tables":
+            changed = frontpage.write(ROOT / "README.md", options.check)
+            print("README.md" if changed else "nothing to change")
+            return int(options.check and changed)
         if options.command == "record":
             for path in options.notebook:
                 record(path)

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
+from importlib.metadata import PackageNotFoundError, version
 
 SIGNS = ("COLAB_RELEASE_TAG", "KAGGLE_KERNEL_RUN_TYPE")
 SECONDS_BETWEEN_LINES = 20
+# What every lesson imports: package and module. Colab lacks the last, Kaggle has old ones.
+RUNTIME = {"numpy": "numpy", "matplotlib": "matplotlib", "pyelftools": "elftools"}
 
 
 def is_hosted() -> bool:
@@ -32,9 +36,21 @@ def complete(needs: str | None, on_gpu: bool) -> None:
         has a `pycuda` of its own.
     on_gpu : bool
         Whether kernels run on a GPU.
+
+    Raises
+    ------
+    RuntimeError
+        Where a package was too old and is imported already: the session has to be restarted.
     """
-    if not _is_here("elftools"):
-        _install("pyelftools", "with which the course reads compiled kernels: some seconds")
+    loaded = []
+    for name, module in RUNTIME.items():
+        if not _is_enough(name):
+            before = module in sys.modules
+            if _install(name, "missing or too old here: some seconds") and before:
+                loaded.append(name)
+    if loaded:
+        raise RuntimeError(f"There is a newer {' and '.join(loaded)} now. Restart the session (in"
+                           " the menu Run or Runtime), then run this cell again.")
     if needs == "pycuda" and on_gpu and not _is_here("pycuda"):
         _build_pycuda()
 
@@ -42,6 +58,22 @@ def complete(needs: str | None, on_gpu: bool) -> None:
 def _is_here(module: str) -> bool:
     importlib.invalidate_caches()
     return importlib.util.find_spec(module) is not None
+
+
+def _is_enough(name: str) -> bool:
+    """Whether a package is installed and not older than pyproject.toml asks for."""
+    from . import environment
+
+    least = environment.requirement(name).partition(">=")[2]
+    try:
+        have = version(name)
+    except PackageNotFoundError:
+        return False
+    return _numbers(have) >= _numbers(least)
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(part) for part in re.match(r"[\d.]*", text)[0].strip(".").split(".") if part]
 
 
 def _build_pycuda() -> None:

@@ -117,8 +117,9 @@ def functions_in(code: str) -> Iterator[str]:
 
 def code_of(notebook: nbformat.NotebookNode) -> str:
     """A notebook's Python, without IPython's own lines."""
-    cells = (cell.source for cell in notebook.cells if cell.cell_type == "code")
-    return "\n".join(re.sub(r"^(\s*)[!%].*$", r"\1pass", cell, flags=re.M) for cell in cells)
+    own = re.compile(r"^(\s*)[!%](?:.*\\\n)*.*$", flags=re.M)  # to its end, where it is continued
+    return "\n".join(own.sub(r"\1pass", cell.source) for cell in notebook.cells
+                     if cell.cell_type == "code")
 
 
 def links_in(notebook: nbformat.NotebookNode) -> dict[str, str]:

@@ -10,7 +10,11 @@ LESSON = (
      "\n- do ..."),
     ("code", "setup", ""),
     ("md", "question", "## The question\n\nWhat will the learner want to know?"),
-    ("code", "imports", "import numpy as np\n\nx = np.arange(3)\nprint(x + x)"),
+    ("code", "imports", "import numpy as np\n\nx = np.arange(3)"),
+    ("md", "predict", "**Predict** what the next cell prints."),
+    ("code", "answer", "print(x + x)"),
+    ("md", "why", "Why it does, in two sentences."),
+    ("code", "shown", "print((x + x).nbytes)"),
     ("md", "key", "## Key points\n\n- One sentence for each thing learnt."),
     ("md", "self-test", "## Self-test\n\n" + "\n\n".join(
         f"{k}. Question?\n\n<details><summary>Answer</summary>\n\nAnswer.\n\n</details>"

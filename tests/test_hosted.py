@@ -101,20 +101,21 @@ def test_lessons_run_in_the_stand_in():
 @pytest.fixture
 def machine(monkeypatch, tmp_path):
     """Colab with a GPU and its toolkit, without PyCUDA and pyelftools; pip does as told."""
-    here = {"elftools": False, "pycuda": False}
+    here = {"numpy": True, "matplotlib": True, "pyelftools": False, "pycuda": False}
     asked = []
     state = SimpleNamespace(here=here, asked=asked, code="", nvcc="/usr/local/cuda/bin/nvcc")
     really = subprocess.Popen
 
     def popen(command, **options):
         asked.append(command[-1])
-        here["elftools" if "elftools" in command[-1] else "pycuda"] = not state.code
+        here[command[-1].partition(">=")[0]] = not state.code
         return really([sys.executable, "-c", state.code], **options)
 
     monkeypatch.setenv("COLAB_RELEASE_TAG", "release-colab-external")
     monkeypatch.setenv("PATH", os.environ["PATH"])
     monkeypatch.delenv("COURSE_BACKEND", raising=False)
     monkeypatch.setattr(hosted, "_is_here", lambda module: here[module])
+    monkeypatch.setattr(hosted, "_is_enough", lambda name: here[name])
     monkeypatch.setattr(hosted.subprocess, "Popen", popen)
     monkeypatch.setattr(environment, "find_nvcc", lambda: state.nvcc)
     monkeypatch.setattr(backend, "find_gpu", lambda: T4)
@@ -135,21 +136,21 @@ def test_pycuda_is_built_only_for_those_who_use_it(machine, capsys):
 
 
 def test_pycuda_is_not_built_for_the_simulator(machine):
-    machine.here["elftools"] = True
+    machine.here["pyelftools"] = True
     hosted.complete("pycuda", on_gpu=False)
     assert not machine.asked
 
 
 def test_long_builds_show_that_they_go_on(machine, monkeypatch, capsys):
     monkeypatch.setattr(hosted, "SECONDS_BETWEEN_LINES", 0.2)
-    monkeypatch.setattr(hosted, "_is_here", lambda module: module == "elftools")
+    machine.here["pyelftools"] = True
     machine.code = "import time; time.sleep(0.8)"
     hosted.complete("pycuda", on_gpu=True)
     assert "s: still at it" in capsys.readouterr().out
 
 
 def test_a_failed_build_says_why_and_what_else_to_do(machine, capsys):
-    machine.here["elftools"] = True
+    machine.here["pyelftools"] = True
     machine.code = "print('cc1plus: fatal error: cuda.h: No such file'); raise SystemExit(1)"
     hosted.complete("pycuda", on_gpu=True)
     said = capsys.readouterr().out
@@ -159,6 +160,26 @@ def test_a_failed_build_says_why_and_what_else_to_do(machine, capsys):
     hosted.complete("pycuda", on_gpu=True)
     said = capsys.readouterr().out
     assert "nvcc is not on this machine" in said and "%env COURSE_BACKEND=simulator" in said
+
+
+def test_an_old_numpy_that_is_loaded_takes_a_restart(machine):
+    machine.here.update(numpy=False, pyelftools=True)
+    with pytest.raises(RuntimeError, match="newer numpy now. Restart the session"):
+        backend.start()
+    assert machine.asked == [environment.requirement("numpy")]
+    backend.start()
+
+
+@pytest.mark.parametrize("have, enough", [("2.0.2", False), ("2.1.0", True), ("2.10.1rc1", True),
+                                          ("3.0.dev0", True), (None, False)])
+def test_versions_are_compared_as_numbers(monkeypatch, have, enough):
+    def version(name):
+        if have is None:
+            raise hosted.PackageNotFoundError(name)
+        return have
+
+    monkeypatch.setattr(hosted, "version", version)
+    assert hosted._is_enough("numpy") == enough
 
 
 @pytest.mark.parametrize("sign", [*hosted.SIGNS, None])

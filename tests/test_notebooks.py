@@ -42,6 +42,18 @@ def prose(path):
     return "\n\n".join(cell.source for cell in read(path).cells if cell.cell_type == "markdown")
 
 
+# Words that say nothing of where a link leads when they are read alone.
+VAGUE = {"here", "this", "link", "more", "click", "click here", "read more", "see", "page", "docs",
+         "this page", "source", "documentation", "website", "article"}
+
+
+def links(text):
+    """Words and address of each link in Markdown text, pictures and badges left out."""
+    text = re.sub(r"```.*?```|(?<!`)`[^`\n]*`(?![`\]])", "", text, flags=re.S)
+    text = re.sub(r"\[!\[[^\]]*\]\([^)]*\)\]\([^)]*\)", "", text)
+    return re.findall(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)", text)
+
+
 def not_compared(path):
     return [cell for cell in code_cells(path) if IGNORE_TAG in cell.metadata.get("tags", [])]
 
@@ -66,19 +78,22 @@ def test_setup_cell_is_the_same_everywhere(path):
     assert f"https://github.com/{authoring.repository()}.git" in setup
 
 
+def badges(place):
+    """The addresses that open a file of the course on Colab, Kaggle and Binder."""
+    repository = authoring.repository()
+    page = f"{repository}/blob/main/{place}"
+    return (f"(https://colab.research.google.com/github/{page})",
+            f"(https://kaggle.com/kernels/welcome?src=https://github.com/{page})",
+            f"(https://mybinder.org/v2/gh/{repository}/main?labpath={place.replace('/', '%2F')})")
+
+
 @every
 def test_badges_open_this_notebook(path):
     place = f"{path.parent.name}/{path.name}"
     if path.parent.name == "solutions":
         place = f"exercises/{path.name}"  # solutions are where exercises are authored
     first = read(path).cells[0].source
-    repository = authoring.repository()
-    for url in (
-        f"(https://colab.research.google.com/github/{repository}/blob/main/{place})",
-        "(https://kaggle.com/kernels/welcome?src="
-        f"https://github.com/{repository}/blob/main/{place})",
-        f"(https://mybinder.org/v2/gh/{repository}/main?labpath={place.replace('/', '%2F')})",
-    ):
+    for url in badges(place):
         assert url in first
 
 
@@ -114,6 +129,18 @@ def test_images_have_alternative_text(path):
     assert not re.findall(r"!\[\s*\]\(|<img(?![^>]*\balt=\"[^\"]+\")", prose(path))
 
 
+@every
+def test_links_say_where_they_lead(path):
+    """Read alone, as a screen reader lists them; the same words lead to one place."""
+    places = {}
+    for words, target in links(prose(path)):
+        said = re.sub(r"[`*_]", "", words).strip().lower()
+        assert len(said) > 1 and said not in VAGUE, words
+        assert not said.startswith(("http", "www.")), words
+        places.setdefault(said, set()).add(target)
+    assert not {said: found for said, found in places.items() if len(found) > 1}
+
+
 @recorded
 def test_was_run_from_top_to_bottom(path):
     counts = [cell.execution_count for cell in code_cells(path)]
@@ -142,12 +169,23 @@ def test_ignored_cells_give_a_reason_and_are_few(path):
     assert len(ignored) <= 0.3 * len(cells)
 
 
+def text_beside(cell):
+    """What a cell prints or shows as text, besides Matplotlib's name for a figure."""
+    texts = [output.text if output.output_type == "stream" else
+             "" if "image/png" in output.get("data", {}) else output.data.get("text/plain", "")
+             for output in cell.outputs if output.output_type != "error"]
+    return "\n".join(text for text in texts if not text.startswith("<Figure"))
+
+
 @recorded
 def test_pictures_have_the_same_facts_as_text(path):
+    """A picture's text stands in the same cell: two lines of it, or one that has numbers."""
     for cell in code_cells(path):
-        if any("image/png" in output.get("data", {}) for output in cell.outputs):
-            assert any(output.output_type == "stream" or "text/plain" in output.get("data", {})
-                       and "image/png" not in output.data for output in cell.outputs), cell.id
+        pictures = [output for output in cell.outputs if "data" in output
+                    and any(kind.startswith("image/") for kind in output.data)]
+        if pictures:
+            text = text_beside(cell).strip()
+            assert "\n" in text or re.search(r"\d", text), cell.id
 
 
 @lesson
@@ -203,6 +241,8 @@ def test_readme_lists_every_lesson():
         (row,) = [line for line in text.splitlines()
                   if line.startswith(f"| {path.stem[:2]} | ") and link in line]
         assert f"| {minutes} |" in row
+        for url in badges(f"notebooks/{path.name}"):
+            assert url in row
     for target in re.findall(r"\]\(([^)#]+)\)", text):
         if not target.startswith("http"):
             assert (ROOT / unquote(target)).exists(), target

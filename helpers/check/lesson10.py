@@ -93,6 +93,7 @@ def _run_pipeline(answer: Callable, chunks: int, count: int, held: int | None) -
             free = [k for k in range(chunks) if used[k] != used[held]]
             want = 3 * source[free] + 1
             if not comes_true(lambda: np.array_equal(target[free], want)):
+                _refuse_mixed(target, source)
                 raise Refusal("while one stream is held back, chunks on the others do not come to"
                               " their end. Do they wait for it, or use the default stream?",
                               kind="tied")
@@ -101,8 +102,20 @@ def _run_pipeline(answer: Callable, chunks: int, count: int, held: int | None) -
                               " computed.", kind="early")
             holds[0].release()
         cp.cuda.Device().synchronize()
+        _refuse_mixed(target, source)
         return target.copy()
 
+
+
+def _refuse_mixed(target: np.ndarray, source: np.ndarray) -> None:
+    """Refuse results that came back for another chunk than their own."""
+    results = 3 * source + 1
+    for k in range(len(target)):
+        for other in range(len(target)):
+            if other != k and np.array_equal(target[k], results[other]):
+                raise Refusal(f"target[{k}] is the result of chunk {other}, which came into the"
+                              " arrays too early, or was copied back too late. Do both copies go"
+                              " through the chunk's stream?", kind="mixed")
 
 
 def _pipeline_that_stays(source, target, work, streams, pairs):
@@ -288,6 +301,7 @@ def _run_upload(answer: Callable, chunks: int, count: int, hold_at: int | None) 
     holds: list[Hold] = []
     fills: list[int] = []
     when_stuck: list[int] = []
+    arrived: list[int] = []
 
     def fill(buffer: np.ndarray, k: int) -> None:
         if not any(buffer is own for own in buffers):
@@ -297,8 +311,15 @@ def _run_upload(answer: Callable, chunks: int, count: int, hold_at: int | None) 
         if k == hold_at:
             holds.append(Hold(stream))
 
+    def stuck() -> None:
+        when_stuck.append(len(fills))
+        arrived.extend(arrays_that_arrived())
+
+    def arrays_that_arrived() -> list[int]:
+        return [k for k in range(hold_at, chunks) if _first(arrays[k]) != -1]
+
     with experiment(holds):
-        with watched(holds, lambda: when_stuck.append(len(fills))):
+        with watched(holds, stuck):
             event = an_event(answer(fill, buffers, arrays, stream))
         if fills != list(range(chunks)):
             raise Refusal(f"fill must be called once for each of the chunks 0 to {chunks - 1}, in"
@@ -310,6 +331,11 @@ def _run_upload(answer: Callable, chunks: int, count: int, hold_at: int | None) 
             if reached > allowed:
                 raise Refusal(f"with {count} buffers, the one of chunk {allowed - count} is filled"
                               f" again for chunk {allowed} before it was copied.", kind="early")
+            if not when_stuck:
+                arrived += arrays_that_arrived()
+            if arrived:
+                raise Refusal(f"the copy of chunk {arrived[0]} does not go through `stream`.",
+                              kind="stream")
             if reached < allowed:
                 raise Refusal(f"Python waits before it fills chunk {reached}, although the"
                               " buffer's last copy is done: wait for that copy only, not for all"
@@ -464,7 +490,10 @@ def _run_branches(answer: Callable, held: str | None) -> np.ndarray:
             hold.release()
         graph.launch(main)
         main.synchronize()
-        return np.array([int(clock.get(stream=main)[0]), ran("left"), ran("right")])
+        for name in ("left", "right"):
+            if not ran(name):
+                raise Refusal(f"{name} is not part of the graph that it returned.", kind=name)
+        return clock.get(stream=main)
 
 
 def _stop_capture(stream: Any) -> None:
@@ -477,7 +506,7 @@ def _stop_capture(stream: Any) -> None:
 
 branches = StreamTask(
     name="branches",
-    spec=lambda held: np.array([4, 1, 1]),
+    spec=lambda held: np.array([4], np.int32),
     signature=lambda left, right, main, side: None,
     run=_run_branches,
     cases=lambda: [(None,), ("left",), ("right",)],

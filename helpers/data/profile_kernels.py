@@ -28,6 +28,7 @@ ROOT = Path(__file__).parents[2]
 FILE = ROOT / "helpers/data/recorded/profiles/lesson08.json"
 SIDE, ROWS = 4096, 8192  # of the products; of the softmax, with SIDE columns
 TOKENS = 1024  # images of the network's attention, 16 tokens each
+IMAGES = 4080  # in a batch for Nsight Systems: eight times those that the network is tested on
 METRICS = {
     "ns": "gpu__time_duration.sum",
     "registers": "launch__registers_per_thread",
@@ -165,21 +166,73 @@ def profile() -> dict[str, dict[str, float]]:
     return found
 
 
-def systems() -> str | None:
-    """Nsight Systems' summary of the ranges, or None where it is missing."""
-    nsys = shutil.which("nsys")
+def batches() -> None:
+    """The network on a batch of images six times, in NVTX ranges; the first time is a warm-up."""
+    import cupy as cp
+    from cupyx.profiler import time_range
+
+    from .. import network
+    from . import load_network, load_split
+
+    weights = {name: cp.asarray(array) for name, array in load_network().items()}
+    images = np.repeat(load_split()[2], IMAGES // len(load_split()[2]), axis=0)
+    for step in range(6):
+        with time_range("batch" if step else "warm-up"):
+            with time_range("copy in"):
+                x = cp.asarray(images)
+            with time_range("forward"):
+                y = network.forward(x, weights, xp=cp)
+            with time_range("copy out"):
+                y.get()
+
+
+def rows_of(report: str) -> list[dict[str, str]]:
+    """The rows of one of `nsys stats`' reports in CSV, without what it prints before them."""
+    lines = report.splitlines()
+    start = next((i for i, line in enumerate(lines) if ",Total " in line), len(lines))
+    return [row for row in csv.DictReader(lines[start:]) if any(row.values())]
+
+
+def systems() -> dict[str, object] | None:
+    """What Nsight Systems sees of `batches`, or None where it is missing.
+
+    `nsys` is taken from the PATH, or from the folder of Nsight Compute, which brings a copy.
+    """
+    copies = sorted(Path("/opt/nvidia/nsight-compute").glob("*/host/target-linux-x64/nsys"))
+    nsys = shutil.which("nsys") or (str(copies[-1]) if copies else None)
     if nsys is None:
         return None
     with tempfile.TemporaryDirectory() as folder:
         report = str(Path(folder) / "report")
-        made = subprocess.run([nsys, "profile", "-t", "cuda,nvtx", "-o", report, sys.executable,
-                               "-m", "helpers.data.profile_kernels", "--run"], cwd=ROOT,
+        made = subprocess.run([nsys, "profile", "--sample=none", "--cpuctxsw=none",
+                               "--backtrace=none", "-t", "cuda,nvtx", "-o", report, sys.executable,
+                               "-m", "helpers.data.profile_kernels", "--batches"], cwd=ROOT,
                               capture_output=True, text=True, check=False)
-        stats = subprocess.run([nsys, "stats", "-q", "--report", "nvtx_gpu_proj_sum", "--format",
-                                "csv", report + ".nsys-rep"], capture_output=True, text=True,
-                               check=False)
-        print(made.stdout[-1500:], made.stderr[-1500:], stats.stderr[-1500:], file=sys.stderr)
-        return stats.stdout if stats.returncode == 0 and "ERROR" not in stats.stdout else None
+        if not Path(report + ".nsys-rep").exists():
+            raise SystemExit("nsys could not import its own report. Its importer, QdstrmImporter,"
+                             " needs libdw.so.1 (of elfutils): install it, or ask `ldd` what else"
+                             f" is missing.\n{made.stdout[-1500:]}\n{made.stderr[-1500:]}")
+        reports = {}
+        for name in "nvtx_gpu_proj_sum", "cuda_gpu_kern_sum":
+            stats = subprocess.run([nsys, "stats", "--force-export=true", "--report", name,
+                                    "--format", "csv", report + ".nsys-rep"], capture_output=True,
+                                   text=True, check=True)
+            reports[name] = rows_of(stats.stdout)
+    version = subprocess.run([nsys, "--version"], capture_output=True, text=True, check=True)
+    return {"version": re.search(r"version (\S+)", version.stdout).group(1),
+            "date": date.today().isoformat(), "images": IMAGES, **summary(reports)}
+
+
+def summary(reports: dict[str, list[dict[str, str]]]) -> dict[str, list]:
+    """Of two reports of `nsys stats` what the lesson shows, times in nanoseconds."""
+    ranges = [{"range": row["Range"].lstrip(":"), "times": int(row["Range Instances"]),
+               "host_total": int(row["Total Range Time (ns)"]),
+               "gpu_total": int(row["Total Proj Time (ns)"]),
+               "gpu_median": float(row["Proj Med (ns)"]),
+               "operations": float(row["Avg GPU Ops"])} for row in reports["nvtx_gpu_proj_sum"]]
+    kernels = [[row["Name"][:60], int(row["Instances"]), int(row["Total Time (ns)"])]
+               for row in reports["cuda_gpu_kern_sum"]]
+    return {"ranges": ranges, "kernels": kernels}
 
 
 def formats() -> list[dict[str, object]]:
@@ -253,6 +306,8 @@ def main(arguments: list[str]) -> None:
     helpers.start()
     if "--run" in arguments:
         return run()
+    if "--batches" in arguments:
+        return batches()
     import cupy as cp
 
     path = Path(arguments[0]) if arguments else FILE

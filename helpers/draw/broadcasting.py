@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.patches import Rectangle
 
 from .layout import element_text
-from .style import FAINT, INK, SHADES, style
+from .style import INK, SHADES, style
 
 MAX_OPERANDS, MAX_AXES = 6, 8
 MAX_ROWS, MAX_COLUMNS = 6, 8  # of the elements drawn below the table
@@ -80,7 +80,7 @@ def broadcast(*operands: object, **named: object) -> None:
 
     The table lines their axes up from the right: an axis of size one and a missing axis are
     repeated. Where the result is small and has at most two axes, each operand is also drawn as
-    the operation sees it, with its repeated elements pale and dashed.
+    the operation sees it, with its repeated elements in dashed frames.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def _size(axes: plt.Axes, x: float, y: float, box: float, row: float, size: int 
 
 
 def _elements(axes: plt.Axes, names, shapes, arrays, grid: tuple[int, int], top: float) -> None:
-    """Each operand as the operation sees it: repeated elements pale, in a dashed frame."""
+    """Each operand as the operation sees it: repeated elements in a dashed frame."""
     rows, columns = grid
     for k, (name, shape, array) in enumerate(zip(names, shapes, arrays)):
         left = k * (columns + 1.2)
@@ -211,9 +211,8 @@ def _elements(axes: plt.Axes, names, shapes, arrays, grid: tuple[int, int], top:
             value = (",".join(map(str, np.unravel_index(number, shape))) if array is None
                      else element_text(array.flat[number]))
             place, size = (left + j + 0.04, top + 0.8 * i + 0.04), (0.92, 0.72)
-            axes.add_patch(Rectangle(place, *size, facecolor=shade, edgecolor="none",
-                                     alpha=1 if original else 0.45))
-            axes.add_patch(Rectangle(place, *size, fill=False, edgecolor=INK if original else FAINT,
-                                     linestyle="-" if original else "--", linewidth=1))
+            axes.add_patch(Rectangle(place, *size, facecolor=shade, linewidth=1, edgecolor=INK,
+                                     linestyle="-" if original else "--"))
             axes.text(left + j + 0.5, top + 0.8 * i + 0.4, value, ha="center", va="center",
-                      fontsize=9 if len(value) < 5 else 7, color=INK if original else "#555555")
+                      fontsize=9 if len(value) < 5 else 7,
+                      fontweight="bold" if original and own != grid else "normal")

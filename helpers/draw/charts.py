@@ -12,7 +12,7 @@ from ..timing import Comparison, Timing, with_unit
 from .style import COLOURS, FAINT, INK, style
 
 MARKERS = "osD^vPX*"
-HATCHES = ("", "//", "..", "xx")
+HATCHES = ("", "//", "..", "xx", r"\\", "++")  # one for each colour
 
 
 def _needs_comparison(given: object, function: str) -> None:

@@ -77,7 +77,8 @@ def cost(comparison: Comparison, fit: Fit) -> None:
             launch, bandwidth = map(float, fit(nbytes, seconds))
             colour = COLOURS[k % len(COLOURS)]
             x = np.geomspace(nbytes[0], nbytes[-1], 200)
-            axes.plot(x, launch + x / bandwidth, color=colour, zorder=1)
+            axes.plot(x, launch + x / bandwidth, color=INK, linewidth=1, zorder=1,
+                      linestyle=("-", "--", "-.", ":")[k % 4])
             axes.axhline(launch, color=FAINT, linestyle=":", linewidth=1, zorder=0)
             axes.plot(nbytes, seconds, MARKERS[k % len(MARKERS)], color=colour,
                       markeredgecolor=INK, label=run.machine)

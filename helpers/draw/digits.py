@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from .style import INK, style
+from .style import INK, ink_on, style
 
 MAX_IMAGES = 60
 PER_ROW = 10
@@ -117,11 +117,11 @@ def attention(weights: np.ndarray, image: np.ndarray, query: int) -> None:
         axes[0].set_title(f"position {query} asks", fontsize=9)
         for number, (place, head) in enumerate(zip(axes[1:], heads)):
             percent = 100 * head.reshape(grid)
-            place.imshow(percent, cmap="Blues", vmin=0, vmax=max(percent.max(), 1), extent=extent)
+            colours, most = plt.get_cmap("Blues"), max(percent.max(), 1)
+            place.imshow(percent, cmap=colours, vmin=0, vmax=most, extent=extent)
             for (y, x), value in np.ndenumerate(percent):
-                dark = value > 0.6 * percent.max()
                 place.text(x, y, f"{value:.0f}", ha="center", va="center", fontsize=7,
-                           color="white" if dark else INK)
+                           color=ink_on(colours(value / most)))
             place.set_title(f"head {number}: weights in percent", fontsize=9)
         for place in axes:
             place.set_xticks(range(columns))

@@ -118,7 +118,7 @@ def waves(blocks: int, multiprocessors: int, resident: int = 1) -> None:
         axes = _canvas(7.6, 0.9 + 0.36 * (count + 1), slots + 0.1, 1.3 + count, -2.4 * slots / 16,
                        f"{blocks} blocks on {sms} multiprocessors")
         for m in range(sms):
-            _box(axes, m * resident + 0.04, 0, resident - 0.08, f"SM {m}", "#DDE0E4")
+            _box(axes, m * resident + 0.04, 0, resident - 0.08, f"SM {m}", SHADES[4])
         for wave in range(count):
             axes.text(-0.15, wave + 1.7, f"wave {wave}", ha="right", va="center", fontsize=8)
             for slot in range(slots):

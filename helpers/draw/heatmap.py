@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.patches import Rectangle
 
 from ..timing import with_unit
-from .style import FAINT, INK, style
+from .style import FAINT, INK, ink_on, style
 
 if TYPE_CHECKING:
     from ..tune import Tuning
@@ -166,9 +166,8 @@ def _draw_one(axes: plt.Axes, panel: _Map) -> None:
             axes.add_patch(Rectangle(
                 (c - 0.47, r - 0.44), 0.94, 0.88, facecolor=fill, hatch="" if finite else "///",
                 edgecolor=INK if best else FAINT, linewidth=3 if best else 0.6))
-            dark = finite and shade > 0.45
             axes.text(c, r, panel.texts[r][c], ha="center", va="center", fontsize=8,
-                      color="white" if dark else INK, fontweight="bold" if best else "normal",
+                      color=ink_on(fill), fontweight="bold" if best else "normal",
                       bbox=None if finite else {"facecolor": "white", "edgecolor": "none",
                                                 "pad": 1.5})
 

@@ -56,7 +56,7 @@ def shuffles(values: Sequence[int], kind: str = "sum") -> None:
                     ((lane + 0.06) * unit, top), 0.88 * unit, 0.8, linewidth=0.8,
                     facecolor=SHADES[1] if counts else "white", edgecolor=INK if counts else FAINT))
                 axes.text((lane + 0.5) * unit, top + 0.4, str(value), ha="center", va="center",
-                          fontsize=9, color=INK if counts else "#777777")
+                          fontsize=9, color=INK if counts else "#666666")
                 source = lane + step if step and kind == "sum" else lane - (step or 0)
                 if step and counts and 0 <= source < len(row):
                     axes.annotate("", ((lane + 0.5) * unit, top - 0.02),

@@ -6,13 +6,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.colors import to_rgb
 
 # Paul Tol's "bright" set, ordered so that neighbours differ in lightness too.
 COLOURS = ("#4477AA", "#CCBB44", "#AA3377", "#66CCEE", "#228833", "#EE6677")
-# Light to dark shades for fills with dark text on them.
-SHADES = ("#E4EFFA", "#F0D58C", "#C3E3D3", "#D9A9C6", "#DDE0E4", "#E8B08F")
+# Fills for dark text: each differs from the others and from white in lightness too, so that they
+# are told apart in grey.
+SHADES = ("#DEECF9", "#EFD283", "#72BD97", "#C06FA0", "#BBC1C9", "#DC8653")
 INK = "#222222"
-FAINT = "#9A9A9A"
+FAINT = "#707070"
+
+
+def ink_on(fill: tuple[float, ...] | str) -> str:
+    """Black or white, whichever is read better on this fill (4.5 to 1 at the least)."""
+    parts = np.array(to_rgb(fill))
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return "black" if linear @ [0.2126, 0.7152, 0.0722] > 0.179 else "white"
 
 
 @contextmanager

@@ -61,8 +61,8 @@ def _matrices(axes: Axes, m: int, n: int, k: int, rows: int, columns: int, depth
                                       (left, top, n, m, f"C  {m} x {n}")):
         axes.add_patch(Rectangle((x, y), width, height, facecolor="white", edgecolor=INK))
         axes.text(x, y - gap * 0.12, name, va="bottom", fontsize=9)
-    spans = (((0, top + at[0]), (k, rows), SHADES[0], LEFT), ((left + at[1], 0), (columns, k),
-             SHADES[1], RIGHT), ((left + at[1], top + at[0]), (columns, rows), BOTH, INK),
+    spans = (((0, top + at[0]), (k, rows), SHADES[0], INK), ((left + at[1], 0), (columns, k),
+             SHADES[1], INK), ((left + at[1], top + at[0]), (columns, rows), BOTH, INK),
              ((now, top + at[0]), (depth, rows), LEFT, INK),
              ((left + at[1], now), (columns, depth), RIGHT, INK))
     for corner, (width, height), fill, edge in spans:

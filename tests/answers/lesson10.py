@@ -62,6 +62,19 @@ def pipeline_that_waits(source, target, work, streams, pairs):
     return done
 
 
+def pipeline_with_a_copy_outside(source, target, work, streams, pairs):
+    for k in range(len(source)):
+        x, y = pairs[k % len(streams)]
+        x.set(source[k])
+        cp.cuda.Stream.null.synchronize()
+        with streams[k % len(streams)]:
+            work(x, y)
+            y.get(out=target[k], blocking=False)
+    for stream in streams[1:]:
+        streams[0].wait_event(stream.record())
+    return streams[0].record()
+
+
 def pipeline_in_a_row(source, target, work, streams, pairs):
     """Each chunk waits for the one before, by events: nothing overlaps."""
     event = cp.cuda.Event()
@@ -193,6 +206,18 @@ def upload_without_event(fill, buffers, arrays, stream):
     return cp.cuda.Event()
 
 
+def upload_beside_the_stream(fill, buffers, arrays, stream):
+    """Waits well, but copies on the default stream."""
+    copied = [cp.cuda.Event() for _ in buffers]
+    for k, array in enumerate(arrays):
+        turn = k % len(buffers)
+        copied[turn].synchronize()
+        fill(buffers[turn], k)
+        array.set(buffers[turn])
+        copied[turn].record(stream)
+    return stream.record()
+
+
 def upload_from_copies(fill, buffers, arrays, stream):
     for k, array in enumerate(arrays):
         own = np.empty_like(buffers[0])
@@ -273,6 +298,17 @@ def branches_not_joined(left, right, main, side):
     return main.end_capture()
 
 
+def branches_in_two_graphs(left, right, main, side):
+    with main:
+        main.begin_capture()
+        left()
+    with side:
+        side.begin_capture()
+        right()
+        side.end_capture()
+    return main.end_capture()
+
+
 def branches_not_forked(left, right, main, side):
     main.begin_capture()
     with main:
@@ -322,6 +358,7 @@ WRONG = {
         (pipeline_of(event="current"), "done while a chunk is still being computed"),
         (pipeline_in_a_row, "do not come to their end"),
         (pipeline_of(shifted=1), "the pair of arrays of another stream"),
+        (pipeline_with_a_copy_outside, "is the result of chunk"),
         (pipeline_two_chunks, "called work 2 times for 5 chunks"),
     ],
     "fork_join": [
@@ -342,6 +379,7 @@ WRONG = {
         (upload_of(wait="always"), "although the buffer's last copy is done"),
         (upload_of(first=True), "filled again"),
         (upload_without_event, "done before the last copy"),
+        (upload_beside_the_stream, "does not go through `stream`"),
         (upload_from_copies, "one of the buffers itself"),
     ],
     "lend": [
@@ -356,6 +394,7 @@ WRONG = {
     "branches": [
         (branches_in_a_row, "one row, not two"),
         (branches_not_joined, "unjoined"),
+        (branches_in_two_graphs, "right is not part of the graph"),
         (branches_not_forked, "does not capture"),
         (branches_launched, "has run already"),
         (branches_on_default, "cannot capture on the default"),

@@ -897,7 +897,9 @@ if child == 0:
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
 assert not t.done
-"""
+""",
+        # Python 3.12 and later: a word of advice on forks beside threads.
+        PYTHONWARNINGS="ignore::DeprecationWarning",
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "child\n" * 3, "")
 
