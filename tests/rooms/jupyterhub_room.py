@@ -81,7 +81,10 @@ class Died(Exception):
 
 @dataclass
 class Learner:
-    """One learner's way through the notebook; seconds, and peak memory in MB."""
+    """One learner's way through the notebook; seconds, and peak memory in MB.
+
+    `child_mb` is the largest process that the kernel started, the compiler or a fork of its own.
+    """
 
     name: str
     cells: int = 0
@@ -92,7 +95,7 @@ class Learner:
     finished: float = 0.0
     slowest: tuple[float, str] = (0.0, "")
     kernel_mb: float = 0.0
-    compiler_mb: float = 0.0
+    child_mb: float = 0.0
     died: bool = False
     note: str = ""
 
@@ -101,10 +104,10 @@ class Learner:
         state = "DIED" if self.died else self.note or ", ".join(self.wrong) or "ok"
         return (f"{self.name:12} {self.cells:5} {self.right:6} {self.logged_in:8.1f}"
                 f" {self.started:8.1f} {self.finished:9.1f} {self.slowest[0]:8.1f}"
-                f" {self.kernel_mb:7.0f} {self.compiler_mb:9.0f}   {state}")
+                f" {self.kernel_mb:7.0f} {self.child_mb:9.0f}   {state}")
 
 
-HEAD = ("learner      cells  right  log in s start s  finish s slowest s kernel MB compiler MB")
+HEAD = ("learner      cells  right  log in s start s  finish s slowest s kernel MB  child MB")
 
 
 class Session:
@@ -241,8 +244,8 @@ def attend(learner: Learner, address: str, cells: list, options: argparse.Namesp
             if endless and cell.id == "imports":
                 learner.note = run_endless(session, options.patience)
         printed, _ = session.run(MEMORY, options.patience)
-        kernel, compiler = (int(number) for number in printed.split()[1:])
-        learner.kernel_mb, learner.compiler_mb = kernel / 1024, compiler / 1024
+        kernel, child = (int(number) for number in printed.split()[1:])
+        learner.kernel_mb, learner.child_mb = kernel / 1024, child / 1024
     except Died as death:
         learner.died, learner.note = True, str(death)
         print(f"{learner.name} after {learner.cells} cells: {death}", flush=True)
