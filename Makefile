@@ -3,7 +3,7 @@
 
 SHELL = /bin/sh
 .DEFAULT_GOAL = help
-.PHONY: help lab test record exercises index tables publish bench clean
+.PHONY: help lab test new record exercises index tables publish bench clean
 
 # python3 where it is new enough, else the newest python3.X on PATH that is. Asking each one
 # what it is (and not only whether it exists) passes over version managers' placeholders.
@@ -29,6 +29,9 @@ lab:  ## install what is missing and open JupyterLab on the lesson list
 
 test:  ## install what is missing and run every test (ARGS="-k name" for some of them)
 	@$(INSTALL) test $(ARGS)
+
+new:  ## write the files of a new lesson (LESSON=15_name)
+	@$(INSTALL) run -m helpers.authoring new $(LESSON) $(ARGS)
 
 record:  ## run the named notebooks in place and store their outputs (NOTEBOOKS="a.ipynb ...")
 	@$(INSTALL) run -m helpers.authoring record $(NOTEBOOKS) $(ARGS)

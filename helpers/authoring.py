@@ -1,5 +1,6 @@
 """For authors and CI: exercises from solutions, recordings, notebook form, published address.
 
+    python -m helpers.authoring new 15_name
     python -m helpers.authoring exercises [--check]
     python -m helpers.authoring record NOTEBOOK ...
     python -m helpers.authoring bench
@@ -20,7 +21,7 @@ from pathlib import Path
 
 import nbformat
 
-from . import frontpage, indexing
+from . import frontpage, indexing, skeleton
 
 ROOT = Path(__file__).resolve().parent.parent
 METADATA = {
@@ -249,6 +250,75 @@ def repository() -> str:
     return match[1]
 
 
+def badges(place: str) -> str:
+    """The badges that open the notebook at `place`, in Markdown."""
+    file = f"github.com/{repository()}/blob/main/{place}"
+    return (
+        "[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]"
+        f"(https://colab.research.google.com/{file.replace('.com', '', 1)})"
+        " [![Open in Kaggle](https://kaggle.com/static/images/open-in-kaggle.svg)]"
+        f"(https://kaggle.com/kernels/welcome?src=https://{file})"
+        " [![Launch Binder](https://mybinder.org/badge_logo.svg)]"
+        f"(https://mybinder.org/v2/gh/{repository()}/main?labpath={place.replace('/', '%2F')})")
+
+
+def new_lesson(stem: str) -> list[str]:
+    """Write the files of a new lesson, with one task: a beginning that the tests accept.
+
+    Parameters
+    ----------
+    stem : str
+        The notebooks' name without ending, as "15_sparse_arrays".
+
+    Returns
+    -------
+    list of str
+        The files written.
+
+    Raises
+    ------
+    AuthoringError
+        When the name is not of that form or a lesson has the number.
+    """
+    if not re.fullmatch(r"\d\d_[a-z0-9_]+", stem):
+        raise AuthoringError(f"{stem!r} is not of the form 15_sparse_arrays")
+    number, title = stem[:2], stem[3:].replace("_", " ").capitalize()
+    if taken := list((ROOT / "notebooks").glob(f"{number}_*.ipynb")):
+        raise AuthoringError(f"{taken[0].name} has the number {number}")
+    words = {"number": number, "seed": int(number), "title": title, "file": f"{stem}.ipynb"}
+    first = nbformat.read(notebooks("notebooks")[0], as_version=4)
+    setup = next(cell.source for cell in first.cells if cell.id == "setup")
+    texts = {f"helpers/check/lesson{number}.py": skeleton.CHECK,
+             f"tests/answers/lesson{number}.py": skeleton.ANSWERS,
+             f"tests/checks/test_lesson{number}.py": skeleton.PROOFS}
+    files = {name: text.format(**words) for name, text in texts.items()}
+    for folder, opened, form in (("notebooks", "notebooks", skeleton.LESSON),
+                                 ("solutions", "exercises", skeleton.SOLUTION)):
+        own = {**words, "badges": badges(f"{opened}/{stem}.ipynb")}
+        cells = [_new_cell(kind, name, text.format(**own) or setup, number)
+                 for kind, name, text in form]
+        notebook = nbformat.v4.new_notebook(cells=cells, metadata=nbformat.from_dict(METADATA))
+        notebook.nbformat_minor = 5
+        files[f"{folder}/{stem}.ipynb"] = dumps(notebook)
+    for name, text in files.items():
+        (ROOT / name).write_text(text, encoding="utf-8")
+    return list(files)
+
+
+def _new_cell(kind: str, name: str, text: str, number: str) -> nbformat.NotebookNode:
+    if kind == "md":
+        return nbformat.v4.new_markdown_cell(text, id=name)
+    cell = nbformat.v4.new_code_cell(text, id=name)
+    if name == "setup":
+        cell.metadata.update(tags=[IGNORE_TAG], course={"not_compared": "device"})
+    if kind in ("solution", "check"):
+        mark = {"schema_version": 3, "grade_id": f"{name.replace('-', '_')}_{number}",
+                "solution": kind == "solution", "grade": kind == "check",
+                "locked": kind == "check", "task": False}
+        cell.metadata["nbgrader"] = {**mark, "points": 1} if mark["grade"] else mark
+    return cell
+
+
 def published_files() -> list[Path]:
     """The files that carry the course's address: badges, setup cells, pages, pyproject.toml."""
     return [*sorted(ROOT.glob("*.md")), ROOT / "pyproject.toml", *sorted(ROOT.glob("docs/**/*.md")),
@@ -297,6 +367,8 @@ def main(arguments: list[str] | None = None) -> int:
     """The command line; see the module's text."""
     parser = argparse.ArgumentParser(prog="python -m helpers.authoring")
     commands = parser.add_subparsers(dest="command", required=True)
+    sub = commands.add_parser("new", help="write the files of a new lesson")
+    sub.add_argument("name", help="as 15_sparse_arrays")
     sub = commands.add_parser("exercises", help="write exercises/ from solutions/")
     sub.add_argument("--check", action="store_true", help="only name what is not up to date")
     sub = commands.add_parser("record", help="run notebooks in place and store their outputs")
@@ -310,6 +382,9 @@ def main(arguments: list[str] | None = None) -> int:
     sub.add_argument("repository", nargs="?", default="", metavar="owner/name")
     options = parser.parse_args(arguments)
     try:
+        if options.command == "new":
+            print("\n".join(new_lesson(options.name)))
+            return 0
         if options.command == "exercises":
             changed = write_exercises(options.check)
             for name in changed:

@@ -25,16 +25,35 @@ CUDA_VERSION = 12000  # whose language the headers define
 _T4_MEMORY = 15 * 2**30
 
 
-def host_memory() -> int:
-    """Bytes of memory that this process may use: the machine's, or its control group's if less."""
+def host_memory(groups: str = "/sys/fs/cgroup", mine: str = "/proc/self/cgroup") -> int:
+    """Bytes of memory that this process may use: the machine's, or its control groups' if less.
+
+    Parameters
+    ----------
+    groups : str
+        Where the control groups are mounted, version 1 or 2.
+    mine : str
+        The file that names this process's groups, below which each level may set a limit: in a
+        container it is the root, under systemd (a user of a shared server) it lies deeper.
+    """
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    for name in ("memory.max", "memory/memory.limit_in_bytes"):
-        try:
-            text = Path("/sys/fs/cgroup", name).read_text().strip()
-        except OSError:
-            continue
-        if text.isdigit():
-            total = min(total, int(text))
+    places = {"": Path("/"), "memory": Path("/")}
+    try:
+        for line in Path(mine).read_text().splitlines():
+            _, controllers, place = line.split(":", 2)
+            if controllers in places:
+                places[controllers] = Path(place)
+    except (OSError, ValueError):
+        pass
+    for controllers, place in places.items():
+        name = "memory.limit_in_bytes" if controllers else "memory.max"
+        for level in (place, *place.parents):
+            try:
+                text = (Path(groups, controllers) / level.relative_to("/") / name).read_text()
+            except (OSError, ValueError):
+                continue
+            if text.strip().isdigit():
+                total = min(total, int(text))
     return total
 
 

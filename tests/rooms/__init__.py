@@ -1,0 +1,1 @@
+"""Whole rooms of learners, tried out: not part of `make test`."""
