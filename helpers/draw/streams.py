@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ..timeline.spans import HOST, IN, KERNEL, OUT, PLURAL, Span, Timeline
@@ -68,7 +69,9 @@ def _draw(runs: Sequence[Timeline]) -> None:
         kinds = [kind for kind in LOOKS if any(run.of(kind) for run in runs)]
         patches = [Patch(facecolor=LOOKS[kind][0], hatch=LOOKS[kind][1], edgecolor=INK,
                          label=PLURAL[kind]) for kind in kinds]
-        figure.legend(handles=patches, loc="outside lower center", ncols=4, fontsize=8,
+        lines = [Line2D([], [], color=INK, linestyle=line, linewidth=1.2, label=label)
+                 for line, label in (("--", "at least"), (":", "Python was through"))]
+        figure.legend(handles=patches + lines, loc="outside lower center", ncols=5, fontsize=8,
                       frameon=False)
         plt.show()
 
