@@ -115,6 +115,7 @@ def machine(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", os.environ["PATH"])
     monkeypatch.delenv("COURSE_BACKEND", raising=False)
     monkeypatch.setattr(hosted, "_is_here", lambda module: here[module])
+    monkeypatch.delitem(sys.modules, "elftools", raising=False)  # if another test has used it
     monkeypatch.setattr(hosted, "_is_enough", lambda name: here[name])
     monkeypatch.setattr(hosted.subprocess, "Popen", popen)
     monkeypatch.setattr(environment, "find_nvcc", lambda: state.nvcc)

@@ -247,3 +247,18 @@ def test_readme_lists_every_lesson():
         if not target.startswith("http"):
             assert (ROOT / unquote(target)).exists(), target
     assert f"github.com/{authoring.repository()}" in text
+
+
+PAGES = sorted(path for pattern in ("*.md", "docs/**/*.md", "notebooks/*.md", "helpers/**/*.md")
+               for path in ROOT.glob(pattern))
+
+
+@pytest.mark.parametrize("path", PAGES, ids=[str(path.relative_to(ROOT)) for path in PAGES])
+def test_pages_have_headings_in_order_alternative_texts_and_telling_links(path):
+    text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.S)
+    levels = [len(mark) for mark in re.findall(r"^(#+) ", text, flags=re.M)]
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(later <= earlier + 1 for earlier, later in zip(levels, levels[1:]))
+    assert not re.findall(r"!\[\s*\]\(|<img(?![^>]*\balt=\"[^\"]+\")", text)
+    for words, _ in links(text):
+        assert re.sub(r"[`*_]", "", words).strip().lower() not in VAGUE, words

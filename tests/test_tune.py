@@ -129,7 +129,7 @@ def test_progress_is_for_those_who_watch_and_leaves_nothing(monkeypatch):
 
     def watched(*quiet):
         with monkeypatch.context() as patch:
-            for name in ("PYTEST_VERSION", "PYTEST_CURRENT_TEST"):
+            for name in ("PYTEST_VERSION", "PYTEST_CURRENT_TEST", "COURSE_QUIET"):
                 patch.delenv(name, raising=False)
             for name in quiet:
                 patch.setenv(name, "1")

@@ -7,11 +7,15 @@ meanwhile the other streams either come to their end or do not.
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -23,6 +27,8 @@ from .task import Refusal, Task, Verdict, a, difference, is_stub, wrong_signatur
 LONGEST = 30_000_000_000  # clock cycles after which a held stream goes on whatever happens
 SOON = 1.0  # seconds within which free work is done, on any machine
 A_WHILE = 0.05  # seconds in which work that nothing holds back would have begun
+TURNS = 1000  # so often a line runs without progress only where Python asks again and again
+HELPERS = str(Path(__file__).parents[1])  # where the lines of the course itself are
 
 SOURCE = r"""
 extern "C" __global__ void hold(const volatile int* open, long long cycles) {
@@ -73,6 +79,7 @@ class Hold:
         import cupyx
 
         self.python_stood = False
+        self.reached = stream.record()  # done when nothing but the hold keeps the stream
         self._simulated = _is_simulator(cupy)
         if self._simulated:
             # Neither from a pool that a check looks at, nor part of what is being captured.
@@ -91,27 +98,78 @@ class Hold:
         (self._flag._view if self._simulated else self._flag)[0] = 1
 
 
+class _Turns:
+    """Traces Python's lines, and calls `stands` when one runs `TURNS` times without progress.
+
+    That is how Python waits by asking, as in `while not event.done: pass`: a count, no time.
+    Progress is whatever changes `progress()`.
+    """
+
+    def __init__(self, stands: Callable[[], None], progress: Callable[[], object]) -> None:
+        self._stands, self._progress = stands, progress
+        self._at, self._turns = progress(), Counter()
+
+    def __call__(self, frame: FrameType, what: str, argument: object) -> _Turns | None:
+        if frame.f_code.co_filename.startswith(HELPERS):
+            return None  # the course's own lines, and those of its simulator, are no turns
+        if what == "line":
+            if (at := self._progress()) != self._at:
+                self._at = at
+                self._turns.clear()
+            line = frame.f_code, frame.f_lineno
+            self._turns[line] += 1
+            if self._turns[line] >= TURNS:
+                self._turns.clear()
+                self._stands()
+        return self
+
+
 @contextmanager
-def watched(holds: list[Hold], stuck: Callable[[], None] = lambda: None) -> Iterator[None]:
+def watched(
+    holds: list[Hold],
+    stuck: Callable[[], None] = lambda: None,
+    progress: Callable[[], object] = lambda: None,
+) -> Iterator[None]:
     """While an answer runs: once Python stands still, note it and let all held streams go on.
 
-    `stuck` is called before that. Holds may be added to the list meanwhile.
+    `stuck` is called before that. Holds may be added to the list meanwhile. Python stands still in
+    a call that does not return, or in a loop that asks again and again: where many turns change
+    nothing about what `progress` returns. What comes before a hold may take its time: only then
+    the counting begins.
     """
-    finished, host = threading.Event(), threading.get_ident()
+    finished, host, only_one = threading.Event(), threading.get_ident(), threading.Lock()
+    free: list[Hold] = []  # holds with nothing before them any more
 
-    def watch() -> None:
-        while stands_still(host, finished):
+    def stands() -> None:
+        with only_one:
             if any(not hold.python_stood for hold in holds):
                 stuck()
             for hold in holds:
                 hold.python_stood = True
                 hold.release()
 
+    def turns() -> None:
+        waiting = [hold for hold in holds if hold not in free]
+        for hold in waiting:
+            hold.reached.synchronize()
+        free.extend(waiting)
+        if not waiting:
+            stands()
+
+    def watch() -> None:
+        while stands_still(host, finished):
+            stands()
+
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
+    tracing = sys.gettrace() is None  # a debugger keeps its place
+    if tracing:
+        sys.settrace(_Turns(turns, progress))
     try:
         yield
     finally:
+        if tracing:
+            sys.settrace(None)
         finished.set()
         thread.join()
 

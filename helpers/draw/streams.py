@@ -140,8 +140,8 @@ def chunks(comparison: Comparison, model: Mapping[str, Sequence[float]] | None =
                       markersize=8, markeredgecolor=INK, label=f"measured. {run.machine}")
             predicted = model.get(run.machine)
             if predicted is not None:
-                axes.plot(numbers, [seconds / best for seconds in predicted], color=colour,
-                          linestyle=("-", "--", ":")[k % 3], label="model")
+                axes.plot(numbers, [seconds / best for seconds in predicted], color=INK,
+                          linestyle=("-", "--", ":")[k % 3], linewidth=1, label="model")
             lines += ["", run.machine, "chunks    measured" + "       model  measured / model"
                       * (predicted is not None)]
             for i, row in enumerate(run.rows):

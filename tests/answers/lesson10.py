@@ -1,5 +1,7 @@
 """Other right answers, and wrong ones that are no known mistake, for lesson 10."""
 
+import time
+
 import helpers
 
 helpers.start()
@@ -26,6 +28,36 @@ def pipeline_by_arguments(source, target, work, streams, pairs):
         streams[-1].wait_event(event)
     done.record(streams[-1])
     return done
+
+
+def pipeline_stream_by_stream(source, target, work, streams, pairs):
+    """All chunks of the first stream, then all of the second one, and so on."""
+    for turn, (stream, (x, y)) in enumerate(zip(streams, pairs)):
+        with stream:
+            for k in range(turn, len(source), len(streams)):
+                x.set(source[k])
+                work(x, y)
+                y.get(out=target[k], blocking=False)
+    for stream in streams[1:]:
+        streams[0].wait_event(stream.record())
+    return streams[0].record()
+
+
+def pipeline_stage_by_stage(source, target, work, streams, pairs):
+    """All copies in first, each into an array of its own; the last chunk first."""
+    chunks = [(k, streams[k % len(streams)], cp.empty_like(pairs[0][0]), cp.empty_like(pairs[0][0]))
+              for k in reversed(range(len(source)))]
+    cp.cuda.Device().synchronize()  # the arrays are of the default stream
+    for k, stream, x, _ in chunks:
+        x.set(source[k], stream=stream)
+    for _, stream, x, y in chunks:
+        with stream:
+            work(x, y)
+    for k, stream, _, y in chunks:
+        y.get(out=target[k], stream=stream, blocking=False)
+    for stream in streams[1:]:
+        streams[0].wait_event(stream.record())
+    return streams[0].record()
 
 
 def pipeline_of(wait=False, event="all", one=False, default=False, blocking=False, own=False,
@@ -60,6 +92,26 @@ def pipeline_that_waits(source, target, work, streams, pairs):
     done = pipeline_by_arguments(source, target, work, streams, pairs)
     done.synchronize()
     return done
+
+
+def pipeline_that_asks(source, target, work, streams, pairs):
+    """Waits at its end by asking again and again."""
+    done = pipeline_by_arguments(source, target, work, streams, pairs)
+    while not done.done:
+        pass
+    return done
+
+
+def pipeline_stream_after_stream(source, target, work, streams, pairs):
+    """Stream by stream, and each stream begins when the one before is through."""
+    for turn, (stream, (x, y)) in enumerate(zip(streams, pairs)):
+        with stream:
+            for k in range(turn, len(source), len(streams)):
+                x.set(source[k])
+                work(x, y)
+                y.get(out=target[k], blocking=False)
+        streams[(turn + 1) % len(streams)].wait_event(stream.record())
+    return streams[0].record()
 
 
 def pipeline_with_a_copy_outside(source, target, work, streams, pairs):
@@ -184,6 +236,62 @@ def upload_by_turns(fill, buffers, arrays, stream):
             array.set(buffers[turn])
             copied[turn].record()
     return stream.record()
+
+
+def upload_that_asks(fill, buffers, arrays, stream):
+    """Waits for the right copies, by asking again and again."""
+    copied = [None] * len(buffers)
+    for k, array in enumerate(arrays):
+        turn = k % len(buffers)
+        while copied[turn] is not None and not copied[turn].done:
+            pass
+        fill(buffers[turn], k)
+        array.set(buffers[turn], stream=stream)
+        copied[turn] = stream.record()
+    return stream.record()
+
+
+def upload_that_naps(fill, buffers, arrays, stream):
+    """Asks, and sleeps between."""
+    copied = [cp.cuda.Event() for _ in buffers]
+
+    def wait(event):
+        while not event.done:
+            time.sleep(1e-4)
+
+    for k, array in enumerate(arrays):
+        turn = k % len(buffers)
+        wait(copied[turn])
+        fill(buffers[turn], k)
+        array.set(buffers[turn], stream=stream)
+        copied[turn].record(stream)
+    return copied[(len(arrays) - 1) % len(buffers)]
+
+
+def upload_that_asks_too_much(fill, buffers, arrays, stream):
+    """Asks for all that is queued."""
+    for k, array in enumerate(arrays):
+        while k >= len(buffers) and not stream.done:
+            pass
+        fill(buffers[k % len(buffers)], k)
+        array.set(buffers[k % len(buffers)], stream=stream)
+    return stream.record()
+
+
+def upload_that_ends(wait):
+    """Waits for the right copies, and at its end for the last ones too."""
+
+    def upload(fill, buffers, arrays, stream):
+        done = upload_by_turns(fill, buffers, arrays, stream)
+        wait(stream)
+        return done
+
+    return upload
+
+
+def ask(stream):
+    while not stream.done:
+        pass
 
 
 def upload_of(wait="no", first=False):
@@ -340,10 +448,15 @@ def branches_left_only(left, right, main, side):
 
 
 RIGHT = {
-    "pipeline": [pipeline_by_arguments, pipeline_of(own=True)],
+    "pipeline": [
+        pipeline_by_arguments,
+        pipeline_of(own=True),
+        pipeline_stream_by_stream,
+        pipeline_stage_by_stage,
+    ],
     "fork_join": [fork_join_with_names],
     "makespan": [makespan_by_columns],
-    "upload": [upload_by_turns],
+    "upload": [upload_by_turns, upload_that_asks, upload_that_naps],
     "lend": [lend_by_hand],
     "branches": [branches_with_events],
 }
@@ -352,11 +465,13 @@ WRONG = {
         (pipeline_of(wait=True), "the next chunk is not even queued"),
         (pipeline_of(blocking=True), "the next chunk is not even queued"),
         (pipeline_that_waits, "Python waits at its end"),
+        (pipeline_that_asks, "Python waits at its end"),
         (pipeline_of(one=True), "all chunks are on one stream"),
         (pipeline_of(default=True), "the default stream"),
         (pipeline_of(event="last"), "done while a chunk is still being computed"),
         (pipeline_of(event="current"), "done while a chunk is still being computed"),
         (pipeline_in_a_row, "do not come to their end"),
+        (pipeline_stream_after_stream, "do not come to their end"),
         (pipeline_of(shifted=1), "the pair of arrays of another stream"),
         (pipeline_with_a_copy_outside, "is the result of chunk"),
         (pipeline_two_chunks, "called work 2 times for 5 chunks"),
@@ -378,6 +493,9 @@ WRONG = {
         (upload_of(wait="stream"), "wait for that copy only"),
         (upload_of(wait="always"), "although the buffer's last copy is done"),
         (upload_of(first=True), "filled again"),
+        (upload_that_asks_too_much, "wait for that copy only"),
+        (upload_that_ends(lambda stream: stream.synchronize()), "Python waits at its end"),
+        (upload_that_ends(ask), "Python waits at its end"),
         (upload_without_event, "done before the last copy"),
         (upload_beside_the_stream, "does not go through `stream`"),
         (upload_from_copies, "one of the buffers itself"),

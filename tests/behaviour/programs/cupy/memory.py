@@ -71,6 +71,14 @@ def empty_like_takes_its_memory_once():
             pool.free_all_blocks()
 
 
+def like_with_an_empty_shape():
+    """shape=() and shape=0 count as not given: the other array's shape."""
+    x = cp.ones((3, 2))
+    print(*[like(x, shape=()).shape for like in (cp.empty_like, cp.zeros_like, cp.ones_like)],
+          cp.full_like(x, 2, shape=()).shape, cp.empty_like(x, shape=0).shape,
+          cp.empty_like(x, shape=(0,)).shape)
+
+
 def views_hold_the_memory():
     """A view keeps the whole block alive."""
     pool = cp.cuda.MemoryPool()

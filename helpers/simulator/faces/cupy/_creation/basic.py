@@ -52,6 +52,7 @@ def _filled(shape, dtype, order, value) -> ndarray:
 def _like(a, dtype, order, subok, shape, unwritten=False) -> ndarray:
     if subok is not None:
         raise TypeError("subok is not supported yet")
+    shape = shape or None  # the library's slip: () and 0 count as not given
     if not isinstance(a, ndarray):
         if core._exports(a):
             a = core.from_interface(a)
