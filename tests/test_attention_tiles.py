@@ -26,7 +26,8 @@ def exact(q, k, v, causal):
 
 @pytest.mark.parametrize("d, m, n, causal, half", [
     (64, 64, 128, False, False), (64, 65, 129, True, False), (32, 3, 70, False, False),
-    (128, 33, 31, True, False), (64, 40, 70, True, True), (128, 1, 1, False, True)])
+    (128, 33, 31, True, False), (16, 65, 70, True, False), (64, 40, 70, True, True),
+    (128, 1, 1, False, True)])
 def test_the_lessons_kernel(d, m, n, causal, half):
     rng = np.random.default_rng(d + m)
     dtype = np.float16 if half else np.float32

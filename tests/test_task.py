@@ -86,3 +86,25 @@ def test_an_error_with_a_rules_own_arguments_is_a_sentence():
     verdict = task.judge(only_small)
     assert verdict.state == "no"
     assert "with other arguments it raised ValueError: too large" in verdict.text
+
+
+def test_an_endless_answer_gets_a_verdict():
+    def endless(n):
+        while n > 1:
+            n += 1
+
+    def endless_with_large_numbers(n):
+        while n > 100:
+            n += 1
+        return 2 * n
+
+    def twice(n):
+        return n * 2
+
+    task = Task("double", lambda n: 2 * n, lambda: [(2,), (3,)], patience=0.1)
+    assert "has not ended after 0.1 seconds" in task.judge(endless).text
+    task = Task("double", lambda n: 2 * n, lambda: [(2,), (3,)], patience=0.1,
+                rules=[lambda answer, cases, outcomes: answer(1000) and None])
+    verdict = task.judge(endless_with_large_numbers)
+    assert verdict.text.startswith("the values are right, but it has not ended"), verdict.text
+    assert task.judge(twice).state == "ok"

@@ -2,7 +2,6 @@
 
 import json
 import sys
-import time
 from types import SimpleNamespace
 
 import pytest
@@ -75,5 +74,8 @@ def test_a_recorded_run_of_a_gpu_names_the_gpu_and_its_library(monkeypatch, tmp_
     assert "host of an Toy 1" in host.machine
 
 
-def test_a_ceiling_is_measured_also_where_one_call_takes_longer_than_its_time():
-    assert 0.02 <= timing._fastest(time.sleep, 0.02, seconds=0.01) < 10
+def test_a_ceiling_is_measured_however_long_one_call_takes():
+    # Twenty learners on two cores: the first call alone took longer than the time for all.
+    calls = []
+    assert 0 < timing._fastest(lambda: calls.append(1), seconds=0) < 10
+    assert len(calls) == 2

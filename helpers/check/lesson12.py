@@ -8,7 +8,18 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from .kernel import KernelTask, blank, counted, launch, on_device
-from .task import Case, Mistake, Outcome, Task, no_python_loop, no_warnings, peak_memory
+from .task import (
+    Case,
+    Mistake,
+    Outcome,
+    Task,
+    instructions,
+    no_python_loop,
+    no_warnings,
+    peak_memory,
+)
+
+PATIENCE = 2.0  # seconds for a call that takes milliseconds
 
 # 1. merge
 
@@ -123,6 +134,7 @@ merge = Task(
     ],
     rules=[no_warnings(), no_python_loop(_many(4), _many(400))],
     rtol=2e-6,
+    patience=PATIENCE,
 )
 
 # 2. in tiles
@@ -160,6 +172,31 @@ def _long_strip() -> Case:
     rng = np.random.default_rng(0)
     q, k, v = (rng.standard_normal((n, 16), dtype=np.float32) for n in (200, 6000, 6000))
     return q, k, v, rng.random(6000) < 0.9, 64, 64
+
+
+def _many_queries() -> Case:
+    rng = np.random.default_rng(1)
+    q, k, v = (rng.standard_normal((n, 2), dtype=np.float32) for n in (4096, 256, 256))
+    return q, k, v, np.ones(256, bool), 64, 128
+
+
+def _as_told(answer: Callable, cases: Sequence[Case],
+             outcomes: Sequence[Outcome]) -> str | None:
+    """Smaller tiles are more work for the interpreter, unless the answer has tiles of its own."""
+    rng = np.random.default_rng(2)
+    q, k, v = (rng.standard_normal((32, 4), dtype=np.float32) for _ in range(3))
+    one, *smaller = (instructions(answer, (q, k, v, np.ones(32, bool), rows, keys))
+                     for rows, keys in ((32, 32), (4, 32), (32, 4)))
+    for name, what, many in zip(("rows", "keys"), ("queries", "keys"), smaller):
+        if many < 2 * one:
+            return (f"of 32 {what} it does not make eight times as many tiles with {name}=4 as with"
+                    f" {name}=32: a tile has `rows` queries and `keys` keys, both as given.")
+    return None
+
+
+def _in_float64(q: np.ndarray, k: np.ndarray, v: np.ndarray, counts: np.ndarray, rows: int,
+                keys: int) -> np.ndarray:
+    return _tiled_attention(*(x.astype(np.float64) for x in (q, k, v)), counts, rows, keys)
 
 
 def _online(q, k, v, counts, rows, keys, *, ends=None, fade_out=True, fade_total=True,
@@ -208,10 +245,16 @@ tiled_attention = Task(
                 _as_mistake(mean=True)),
         Mistake("a tile in which no key counts: -inf minus -inf, or 0 / 0, is no number",
                 _as_mistake(finite=False)),
+        Mistake("float32 divided by np.sqrt(d), a float64: that makes float64 of all that follows,"
+                " and math.sqrt(d) does not", _in_float64),
     ],
-    rules=[no_warnings(), peak_memory(_long_strip(), 400_000, "one tile of scores at a time, and"
-                                                              " no copies of k and v.")],
+    rules=[_as_told, no_warnings(),
+           peak_memory(_long_strip(), 400_000, "one tile of scores at a time, and no copies of k"
+                                               " and v."),
+           peak_memory(_many_queries(), 1_000_000, "one tile of scores at a time, of `rows`"
+                                                   " queries only.")],
     rtol=3e-6,
+    patience=PATIENCE,
 )
 
 # 3. the kernel
@@ -355,6 +398,16 @@ def _causal_cases() -> list[Case]:
     return [(block, rows, keys, n) for rows, keys, n in sizes for block in (0, 1, 2, 4, 7)]
 
 
+def _whole(answer: Callable, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
+    for outcome in outcomes:
+        values = outcome.value if isinstance(outcome.value, tuple) else (outcome.value,)
+        for value in values:
+            if not isinstance(value, (int, np.integer)):
+                return (f"it returns the {type(value).__name__} {value}: a count is a whole number,"
+                        " and // divides whole numbers.")
+    return None
+
+
 def _without_end(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
     return (block * rows + 1) // keys, -(-(block + 1) * rows // keys)
 
@@ -397,6 +450,10 @@ causal_tiles = Task(
         Mistake("all tiles needed: those above the diagonal are not", _all_needed),
         Mistake("a block of queries as wide as a tile of keys: rows and keys may differ", _square),
     ],
+    rules=[_whole, no_python_loop((1, 8, 8, 100), (100, 80, 8, 10_000)),
+           *(peak_memory(case, 20_000, "a formula of whole numbers needs no array.")
+             for case in ((3, 8, 64, 100_000), (0, 20_000, 64, 200)))],
+    patience=PATIENCE,
 )
 
 # 5. requested bytes
@@ -444,6 +501,16 @@ def _whole_blocks(m: int, n: int, side: int, causal: bool) -> int:
     return _visited(m // side * side, n, side, causal)
 
 
+def _no_loop_over_tiles(answer: Callable, cases: Sequence[Case],
+                        outcomes: Sequence[Outcome]) -> str | None:
+    for causal in (False, True):
+        few, many = (instructions(answer, (n, n, 32, 64, causal)) for n in (4 * 64, 16 * 64))
+        if many > 7 * few:
+            return ("it loops over the tiles: the interpreter's work grows with the square of the"
+                    " length. A block's keys and values are one product.")
+    return None
+
+
 requested_bytes = Task(
     "requested_bytes", _requested_bytes, _bytes_cases,
     mistakes=[
@@ -458,4 +525,6 @@ requested_bytes = Task(
         Mistake("causal left out of account",
                 _bytes(lambda m, n, side, causal: _visited(m, n, side, False))),
     ],
+    rules=[_whole, _no_loop_over_tiles],
+    patience=PATIENCE,
 )

@@ -7,6 +7,7 @@ A check never lets a traceback of its own out. Whatever it is given, it prints o
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import os
 import re
@@ -16,6 +17,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from time import monotonic
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
@@ -109,6 +111,8 @@ class Task:
         `part(case)` names the part of the task that a case belongs to, for answers with several
         independent parts: a mistake is then recognised by the cases of the failing part alone,
         whatever the state of the others.
+    patience : float, optional
+        Seconds that a call may take, so that an endless answer gets a verdict; see `within`.
     """
 
     name: str
@@ -119,6 +123,7 @@ class Task:
     rules: Sequence[Rule] = ()
     rtol: float = 1e-6
     part: Callable[[Case], object] = lambda case: None
+    patience: float | None = None
 
     repeatable = False  # a class's: whether equal cases may get a remembered outcome of a mistake
 
@@ -142,6 +147,8 @@ class Task:
         function = self._function(answer)
         if isinstance(function, Verdict):
             return function
+        if self.patience:
+            function = within(self.patience, function)
         cases = list(self.cases())
         outcomes: list[Outcome] = []
         for case in cases:
@@ -263,6 +270,35 @@ class Task:
 
 
 _remembered: dict[tuple, dict] = {}
+
+
+def within(seconds: float, function: Callable) -> Callable:
+    """`function`, which raises a `Refusal` once a call has run for `seconds`.
+
+    The clock is read at each line of Python, so a single long call of NumPy is let finish. Where
+    somebody traces already, a debugger or `instructions`, there is no limit.
+    """
+
+    @functools.wraps(function)
+    def limited(*args: object) -> object:
+        if sys.gettrace() is not None:
+            return function(*args)
+        end = monotonic() + seconds
+
+        def trace(frame: object, event: str, argument: object) -> object:
+            if monotonic() > end:
+                raise Refusal(f"it has not ended after {seconds:g} seconds, where a fraction of one"
+                              " suffices. Does each loop count on, in steps of the right size?",
+                              kind="time")
+            return trace
+
+        sys.settrace(trace)
+        try:
+            return function(*args)
+        finally:
+            sys.settrace(None)
+
+    return limited
 
 
 def is_stub(answer: object, given: str | None = None) -> bool:

@@ -86,12 +86,12 @@ def shares(side: int, d: int, thread: tuple[int, int]) -> None:
         for k, (columns, across, title) in enumerate((
                 (keys, side, f"scores: {side} queries, {side} keys"),
                 (numbers, d, f"answers: {side} queries, {d} numbers"))):
-            axes = figure.add_axes((0.03 + 0.38 * k, 0.04, 0.34, 0.84))
+            axes = figure.add_axes((0.05 + 0.38 * k, 0.09, 0.33, 0.78))
             _share(axes, side, across, rows, y, columns)
             axes.set_title(title, fontsize=9)
         handles = [Patch(facecolor=NOW, edgecolor=INK, label=f"thread ({x}, {y})"),
                    Patch(facecolor=FULL, edgecolor=INK, label="its warp")]
-        figure.legend(handles=handles, loc="upper left", bbox_to_anchor=(0.78, 0.93),
+        figure.legend(handles=handles, loc="upper left", bbox_to_anchor=(0.79, 0.93),
                       frameon=False, fontsize=9)
         plt.show()
     print(f"Thread ({x}, {y}): queries {rows * y} to {rows * y + rows - 1}, keys"
@@ -111,7 +111,11 @@ def _share(axes: Axes, side: int, across: int, rows: int, y: int, columns: range
     axes.set_ylim(side + 1, -1)
     axes.set_aspect("equal")
     axes.set_anchor("NW")
-    axes.axis("off")
+    axes.set_xticks([j + 0.5 for j in columns], [str(j) for j in columns])
+    ends = [rows * y, rows * (y + 1) - 1][:1 if 12 * rows < max(across, side) else 2]
+    axes.set_yticks([i + 0.5 for i in ends], [str(i) for i in ends])
+    axes.tick_params(length=3, labelsize=8)
+    axes.spines[:].set_visible(False)
 
 
 def _kind(i: int, j: int, rows: int, columns: int, queries: int, keys: int, causal: bool) -> str:

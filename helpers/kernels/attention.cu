@@ -1,6 +1,6 @@
 // Attention in O(n) memory: o = softmax(scale * q k^T) v, for many heads, sums in float32.
 // q and o are (heads, m, D), k and v (heads, n, D), C-contiguous: float, or half with -DHALF.
-// -DD=32, 64 or 128; m and n are any numbers from 1. With `causal` query i uses keys 0 to i only.
+// -DD=16, 32, ... 128; m and n are any numbers from 1. With `causal` query i uses keys 0 to i only.
 // Launch: grid (ceil(m / SIDE), heads), block (16, 8). SIDE is 64, and 32 for D = 128.
 // A block keeps SIDE queries and walks along the keys in tiles of SIDE. How softmax is carried from
 // tile to tile: Milakov and Gimelshein (arXiv 1805.02867), Dao and others (arXiv 2205.14135).
