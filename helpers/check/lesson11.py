@@ -356,8 +356,8 @@ process = DeviceTask(
     call=lambda chunks, write, read, producer, consumer: None,
     run=_run_process,
     # What must wait cannot be told from what is slow but by holding the other part a while.
-    cases=lambda: [([7, 4], "producer"), ([3, 8, 5], "consumer")],
-    part=lambda case: case[1],
+    cases=lambda: [([7], "producer"), ([3, 8, 5], "consumer"), ([7, 4], "producer")],
+    part=lambda case: (len(case[0]), case[1]),
     mistakes=[
         Mistake("`producer` writing the next chunk before `consumer` has read the last one: the"
                 " buffer is the same", _process_like(back=False)),

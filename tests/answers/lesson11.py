@@ -350,7 +350,7 @@ WRONG = {
         (process_at_the_end, "the host waits"),
         (process_with_a_pycuda_event, "it raised"),
         (process_one_too_many, "calls read() more than"),
-        (lambda chunks, write, read, producer, consumer: [], "a list of 2 CuPy arrays"),
+        (lambda chunks, write, read, producer, consumer: [], "a list of 1 CuPy arrays"),
     ],
     "adopt": [
         (adopt_by_items, "a number of elements where `UnownedMemory` wants bytes"),
