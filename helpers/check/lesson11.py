@@ -17,7 +17,7 @@ import numpy as np
 from .kernel import PATIENCE, explained, is_simulator, on_device
 from .task import Case, Mistake, Refusal, Task, Verdict, a
 
-HELD = 0.3  # seconds for which one stream is held, so that the other could run ahead
+HELD = 0.15  # seconds for which work is held at least, so that other streams could run ahead
 GIVE_UP = 3.0  # seconds after which an answer that does not return is let go
 
 
@@ -144,14 +144,14 @@ def _sizes(pool: object) -> list[int]:
 
 
 def _exchange_like(base: bool = True, strides: bool = True, cupy: str = "asarray",
-                   order: tuple = (0, 1)) -> Callable:
+                   order: tuple = (0, 1), dtype: type | None = None) -> Callable:
     def exchange(g, x):
         both = _both()
         keywords = {"strides": x.strides} if strides else {}
         if base:
             keywords["base"] = x
         views = (getattr(both.cp, cupy)(g),
-                 both.GPUArray(x.shape, x.dtype, gpudata=x.data.ptr, **keywords))
+                 both.GPUArray(x.shape, dtype or x.dtype, gpudata=x.data.ptr, **keywords))
         return views[order[0]], views[order[1]]
 
     return exchange
@@ -162,8 +162,8 @@ def _exchange_cases() -> list[Case]:
     numbers = random.normal(100, 30, (9, 14)).astype(np.float32)
     return [
         (numbers[:3, :4].copy(), numbers[:2, 5:11].copy()),
-        (numbers[:5, 3:9].copy().T, numbers.copy()[2:7, 3:11:2]),
-        (numbers[4].copy(), numbers.copy().T),
+        (numbers[:5, 3:9].copy().T, numbers.astype(np.float64)[2:7, 3:11:2]),
+        (numbers[4].astype(np.int64), numbers.astype(np.int32).T),
     ]
 
 
@@ -178,6 +178,7 @@ exchange = DeviceTask(
                 " `base=` holds it", _exchange_like(base=False)),
         Mistake("strides forgotten: x need not be in C order",
                 _exchange_like(strides=False)),
+        Mistake("float32 written where x's own dtype belongs", _exchange_like(dtype=np.float32)),
         Mistake("cp.array, which copies; cp.asarray does not", _exchange_like(cupy="array")),
     ],
 )
@@ -191,27 +192,62 @@ def _process(chunks: list[int], slow: str) -> np.ndarray:
 
 
 class _Held:
-    """Holds a stream until it is let go; whether the host had to wait for it meanwhile."""
+    """Holds pieces of work until they are let go; whether the host had to wait for one of them.
 
-    def __init__(self, stream: object) -> None:
-        from ..transfers import _Gate
+    While the answer runs, who waits for held work is noticed, and all goes on.
+    """
 
-        self._gate, self._late = _Gate(stream), False
+    def __init__(self) -> None:
+        self._host, self._doors = threading.get_ident(), []
+        self._returned, self.waited_for = threading.Event(), False
         self._timer = threading.Timer(GIVE_UP, self._give_up)
         self._timer.daemon = True
         self._timer.start()
 
     def _give_up(self) -> None:
-        self._late = True
-        self._gate.open()
+        self.waited_for = True
+        self._returned.set()
+        self._open_all()
 
-    @property
-    def waited_for(self) -> bool:
-        return self._late or self._gate.waited_for
+    def _open_all(self) -> None:
+        for door in list(self._doors):
+            door.set()
 
-    def release(self) -> None:
+    def hold(self, stream: object) -> None:
+        """Hold what is queued in a stream behind this."""
+        from ..transfers import stands_still
+
+        door = threading.Event()
+
+        def wait(argument: None) -> None:
+            if not self.waited_for and stands_still(self._host, self._returned):
+                self._give_up()
+            door.wait()
+
+        self._doors.append(door)
+        if self.waited_for:
+            door.set()
+        stream.launch_host_func(wait, None)
+
+    def returned(self) -> None:
+        """The answer is back: from here on, only the check waits."""
         self._timer.cancel()
-        self._gate.open()
+        self._returned.set()
+
+    def release(self, k: int) -> None:
+        """Let one piece go."""
+        self._doors[k].set()
+
+    def end(self) -> None:
+        """Let everything go."""
+        self.returned()
+        self._open_all()
+
+
+def _until(done: Callable[[], bool], seconds: float) -> None:
+    end = perf_counter() + seconds
+    while not done() and perf_counter() < end:
+        sleep(0.002)
 
 
 def _lent(stream: object) -> object:
@@ -225,7 +261,10 @@ def _lent(stream: object) -> object:
 
 
 def _run_process(answer: Callable, chunks: list[int], slow: str) -> np.ndarray:
-    """Hold one of the two streams, call the answer, and see whether the other ran ahead."""
+    """Hold every write, or every read, until all is queued, then let them go one by one.
+
+    Before each one goes, what does not wait for it gets the time to run ahead.
+    """
     both = _both()
     cp, drv = both.cp, both.drv
     producer, consumer = drv.Stream(), cp.cuda.Stream(non_blocking=True)
@@ -233,35 +272,53 @@ def _run_process(answer: Callable, chunks: list[int], slow: str) -> np.ndarray:
     default = ("it works on the default stream, which plain streams wait for, and it for them: then"
                " nothing overlaps. Use the streams that you are given.")
     results = iter(cp.full((len(chunks) + 1, 5), -5, dtype=cp.int32))
+    other, scratch = cp.cuda.Stream(non_blocking=True), cp.zeros_like(buffer)
+    written, was_read = [], []
 
     def write(chunk, stream):
         if stream is None:
             raise Refusal(default)
+        if not isinstance(stream, drv.Stream):
+            raise Refusal(f"write() takes a PyCUDA stream; it got {a(stream)}.")
+        if slow == "producer":
+            held.hold(_lent(stream))
         drv.memset_d32_async(buffer.data.ptr, int(chunk), buffer.size, stream)
+        written.append(drv.Event().record(stream).query)
 
     def read():
-        if cp.cuda.get_current_stream().ptr in (0, 1, 2):
+        stream = cp.cuda.get_current_stream()
+        if stream.ptr in (0, 1, 2):
             raise Refusal(default)
-        return cp.multiply(buffer, 2, out=next(results))
+        if slow == "consumer":
+            held.hold(stream)
+        value = cp.multiply(buffer, 2, out=next(results))
+        event = stream.record()
+        was_read.append(lambda: event.done)
+        return value
 
     with consumer:
-        read()  # the first use of a kernel may wait
+        cp.multiply(buffer, 2, out=next(results))  # the first use of a kernel may wait
     both.context.synchronize()
-    held = _Held(_lent(producer) if slow == "producer" else consumer)
+    held = _Held()
     try:
         value = answer(chunks, write, read, producer, consumer)
-        waited = held.waited_for
-        deadline = perf_counter() + HELD
-        while perf_counter() < deadline and not (
-                consumer.done if slow == "producer" else producer.is_done()):
-            sleep(0.005)
+        held.returned()
+        slow_ones, fast_ones = ((written, was_read) if slow == "producer" else (was_read, written))
+        for k, done in enumerate(slow_ones):
+            with other:  # a busy machine needs longer than HELD for work that nothing holds
+                cp.multiply(scratch, 2, out=scratch)
+            least, probe = perf_counter() + HELD, other.record()
+            _until(lambda least=least, probe=probe: all(one() for one in fast_ones) or (
+                probe.done and perf_counter() > least), GIVE_UP)
+            held.release(k)
+            _until(done, GIVE_UP)
     except StopIteration:
         raise Refusal(f"it calls read() more than {len(chunks)} times for {len(chunks)}"
                       " chunks.") from None
     finally:
-        held.release()
+        held.end()
         both.context.synchronize()
-    if waited:
+    if held.waited_for:
         raise Refusal("the host waits for the device. Let one stream wait for the other, by"
                       " events.", "host")
     if not isinstance(value, list):
@@ -298,9 +355,9 @@ process = DeviceTask(
     spec=_process,
     call=lambda chunks, write, read, producer, consumer: None,
     run=_run_process,
-    # What must wait cannot be told from what is slow but by holding the other stream a while.
-    cases=lambda: [([7], "producer"), ([3, 8, 5], "consumer")],
-    part=lambda case: case[1],
+    # What must wait cannot be told from what is slow but by holding the other part a while.
+    cases=lambda: [([7], "producer"), ([3, 8, 5], "consumer"), ([7, 4], "producer")],
+    part=lambda case: (len(case[0]), case[1]),
     mistakes=[
         Mistake("`producer` writing the next chunk before `consumer` has read the last one: the"
                 " buffer is the same", _process_like(back=False)),
@@ -334,6 +391,9 @@ def _run_adopt(answer: Callable, values: np.ndarray) -> np.ndarray:
     if (x.shape, x.dtype) != (values.shape, values.dtype):
         raise Refusal(f"expected shape {values.shape} and dtype {values.dtype}, got {x.shape} and"
                       f" {x.dtype}.")
+    if x.data.mem.size < values.nbytes:
+        raise Refusal(f"its memory is said to have {x.data.mem.size:,} bytes; the array has"
+                      f" {values.nbytes:,}.", "size")
     del allocation
     others = [pool.allocate(values.nbytes) for _ in range(2)]
     for other in others:
@@ -351,12 +411,12 @@ def _run_adopt(answer: Callable, values: np.ndarray) -> np.ndarray:
     return found
 
 
-def _adopt_like(owner: bool = True, leak: bool = False) -> Callable:
+def _adopt_like(owner: bool = True, leak: bool = False, items: bool = False) -> Callable:
     kept = []
 
     def adopt(allocation, shape, dtype):
         cp = _both().cp
-        nbytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        nbytes = int(np.prod(shape)) * (1 if items else np.dtype(dtype).itemsize)
         if leak:
             kept.append(allocation)
         memory = cp.cuda.UnownedMemory(int(allocation), nbytes, allocation if owner else None)
@@ -387,6 +447,7 @@ adopt = DeviceTask(
                 " else", _adopt_like(owner=False)),
         Mistake("an allocation kept for ever, in a list or a global name",
                 _adopt_like(leak=True)),
+        Mistake("a number of elements where `UnownedMemory` wants bytes", _adopt_like(items=True)),
         Mistake("a copy through the host", _adopt_copy),
     ],
 )
@@ -662,7 +723,8 @@ def _softmax_like(*changes: tuple[str, str], contiguous: bool = True,
 def _softmax_cases() -> list[Case]:
     random = np.random.default_rng(115)
     scores = random.normal(-40, 9, (5, 2, 9, 16)).astype(np.float32)
-    return [(16, scores), (9, scores.swapaxes(2, 3)), (16, scores[0, 0] + 150)]
+    return [(16, scores), (9, scores.swapaxes(2, 3)), (16, scores[0, 0] + 150),
+            (16, scores[1] - 300)]
 
 
 generated_softmax = DeviceTask(
@@ -675,6 +737,8 @@ generated_softmax = DeviceTask(
     mistakes=[
         Mistake("powers without the row's largest score taken off first: they overflow, or vanish",
                 _softmax_like(("expf(v[j] - top)", "expf(v[j])"))),
+        Mistake("a largest score that begins at 0: all of a row's may be below, and their powers"
+                " vanish", _softmax_like(("top = -3.4e38f", "top = 0"))),
         Mistake("a view's strides ignored: the kernel needs its rows one after another",
                 _softmax_like(contiguous=False)),
         Mistake("powers that are not divided by their sum", _softmax_like((" / sum", ""))),

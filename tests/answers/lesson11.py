@@ -37,6 +37,11 @@ def exchange_by_pointer_object(g, x):
     return cp.asarray(g), GPUArray(x.shape, x.dtype, gpudata=x.data, base=x, strides=x.strides)
 
 
+def exchange_as_float32(g, x):
+    return cp.asarray(g), GPUArray(x.shape, np.float32, gpudata=x.data.ptr, base=x,
+                                   strides=x.strides)
+
+
 def exchange_by_the_host(g, x):
     return cp.asarray(g.get()), gpuarray.to_gpu(x.get())
 
@@ -109,6 +114,60 @@ def process_with_a_pycuda_event(chunks, write, read, producer, consumer):
     return [read()]
 
 
+def process_with_an_event_before_the_write(chunks, write, read, producer, consumer):
+    """As the race that passes most runs does: only what was queued before is waited for."""
+    lent, results = cp.cuda.Stream.from_external(Lent(producer)), []
+    for chunk in chunks:
+        event = lent.record()
+        write(chunk, producer)
+        consumer.wait_event(event)
+        with consumer:
+            results.append(read())
+        lent.wait_event(consumer.record())
+    return results
+
+
+def process_with_the_first_wait_only(chunks, write, read, producer, consumer):
+    lent, results = cp.cuda.Stream.from_external(Lent(producer)), []
+    for k, chunk in enumerate(chunks):
+        write(chunk, producer)
+        if k == 0:
+            consumer.wait_event(lent.record())
+        with consumer:
+            results.append(read())
+        lent.wait_event(consumer.record())
+    return results
+
+
+def process_with_a_first_wait_back_only(chunks, write, read, producer, consumer):
+    lent, results = cp.cuda.Stream.from_external(Lent(producer)), []
+    for k, chunk in enumerate(chunks):
+        write(chunk, producer)
+        consumer.wait_event(lent.record())
+        with consumer:
+            results.append(read())
+        if k == 0:
+            lent.wait_event(consumer.record())
+    return results
+
+
+def process_with_a_cupy_event_in_pycuda(chunks, write, read, producer, consumer):
+    """PyCUDA's wait_for_event takes no event but its own."""
+    lent, event, results = cp.cuda.Stream.from_external(Lent(producer)), cp.cuda.Event(), []
+    for chunk in chunks:
+        write(chunk, producer)
+        consumer.wait_event(lent.record())
+        with consumer:
+            results.append(read())
+        consumer.record(event)
+        producer.wait_for_event(event)
+    return results
+
+
+def process_with_the_wrong_stream(chunks, write, read, producer, consumer):
+    write(chunks[0], consumer)
+
+
 def process_at_the_end(chunks, write, read, producer, consumer):
     results = process_with_two_events(chunks, write, read, producer, consumer)
     consumer.synchronize()
@@ -140,6 +199,11 @@ def adopt_by_dictionary(allocation, shape, dtype):
             "data": (int(allocation), False), "strides": None, "stream": None}
 
     return cp.asarray(Holder())
+
+
+def adopt_by_items(allocation, shape, dtype):
+    memory = cp.cuda.UnownedMemory(int(allocation), int(np.prod(shape)), owner=allocation)
+    return cp.ndarray(shape, dtype, cp.cuda.MemoryPointer(memory, 0))
 
 
 def adopt_as_bytes(allocation, shape, dtype):
@@ -249,6 +313,10 @@ def softmax_for_any_length(columns):
     return softmax
 
 
+def softmax_from_zero(columns):
+    return lesson11._softmax_like(("top = -3.4e38f", "top = 0"))(columns)
+
+
 def softmax_without_a_guard(columns):
     return lesson11._softmax_like(("    if (row >= rows) return;\n", ""))(columns)
 
@@ -262,6 +330,7 @@ RIGHT = {
 }
 WRONG = {
     "exchange": [
+        (exchange_as_float32, "x's own dtype"),
         (exchange_by_the_host, "the CuPy array is a copy"),
         (exchange_one_by_the_host, "the GPUArray is a copy"),
         (lambda g, x: (g, x), "must be a CuPy array; it is a float32 GPUArray"),
@@ -271,6 +340,11 @@ WRONG = {
     ],
     "process": [
         (process_back_only, "`consumer` reading before `producer` has written"),
+        (process_with_an_event_before_the_write, "the first at [0, 0]: expected 14, got -2"),
+        (process_with_the_first_wait_only, "the first at [1, 0]: expected 8"),
+        (process_with_a_first_wait_back_only, "the first at [1, 0]: expected 16"),
+        (process_with_a_cupy_event_in_pycuda, "ArgumentError"),
+        (process_with_the_wrong_stream, "write() takes a PyCUDA stream"),
         (process_on_the_default_stream, "works on the default stream"),
         (process_that_looks_again_and_again, "the host waits"),
         (process_at_the_end, "the host waits"),
@@ -279,6 +353,7 @@ WRONG = {
         (lambda chunks, write, read, producer, consumer: [], "a list of 1 CuPy arrays"),
     ],
     "adopt": [
+        (adopt_by_items, "a number of elements where `UnownedMemory` wants bytes"),
         (adopt_as_bytes, "expected shape (40, 25)"),
         (lambda allocation, shape, dtype: GPUArray(shape, dtype, gpudata=allocation),
          "the result must be a CuPy array"),
@@ -294,6 +369,7 @@ WRONG = {
         (softmax_by_the_host, "copies through the host"),
         (softmax_by_cupy, "launches no kernel"),
         (softmax_for_any_length, "has the 16 columns in its source"),
+        (softmax_from_zero, "begins at 0"),
         (softmax_without_a_guard, "an access outside an array"),
     ],
 }

@@ -52,6 +52,12 @@ class Stream(Dependent):
 
     def wait_for_event(self, event: Event) -> None:
         """Let what is queued from now on wait for an event."""
+        if not isinstance(event, Event):
+            raise _contexts.ArgumentError(
+                "Python argument types in\n    Stream.wait_for_event("
+                f"{type(self).__name__}, {type(event).__name__})\ndid not match C++ signature:\n"
+                "    wait_for_event(pycuda::stream {lvalue}, pycuda::event)"
+            )
         self._engine.wait(event._engine)
 
     def __eq__(self, other: object) -> bool:
