@@ -22,7 +22,7 @@ import numpy as np
 
 from ..timing import _is_simulator
 from ..transfers import stands_still
-from .task import Refusal, Task, Verdict, a, difference, is_stub, wrong_signature
+from .task import Refusal, Task, Verdict, a, difference
 
 LONGEST = 30_000_000_000  # clock cycles after which a held stream goes on whatever happens
 SOON = 1.0  # seconds within which free work is done, on any machine
@@ -224,14 +224,13 @@ class StreamTask(Task):
     run: Callable[..., object] = None  # given always; a default because Task's fields have one
     signature: Callable = None
 
+    def _asked(self) -> Callable:
+        return self.signature
+
     def _function(self, answer: object) -> Callable | Verdict:
-        if is_stub(answer):
-            return Verdict("todo", "not attempted yet")
-        if not callable(answer):
-            return Verdict("no", f"expected the function {self.name}, got {a(answer)}. Pass the"
-                                 " function itself, without calling it.")
-        if sentence := wrong_signature(answer, self.signature, self.name):
-            return Verdict("no", sentence)
+        answer = super()._function(answer)
+        if isinstance(answer, Verdict):
+            return answer
         failed: list[Exception] = []
 
         @functools.wraps(self.spec)

@@ -189,9 +189,13 @@ class Task:
         if not callable(answer):
             return Verdict("no", f"expected the function {self.name}, got {a(answer)}. Pass the"
                                  " function itself, without calling it.")
-        if sentence := wrong_signature(answer, self.spec, self.name):
+        if sentence := wrong_signature(answer, self._asked(), self.name):
             return Verdict("no", sentence)
         return answer
+
+    def _asked(self) -> Callable:
+        """A function with the parameters that an answer must have."""
+        return self.spec
 
     def _progress(self, cases: Sequence[Case], outcomes: Sequence[Outcome],
                   answer: Callable) -> str:

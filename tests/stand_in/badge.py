@@ -3,9 +3,9 @@
 The notebook finds no course beside it and clones it, from a local repository in place of GitHub.
 With Colab's versions this stands in for Colab (without a GPU, and without Colab's own window):
 
-    python3.13 -m venv /tmp/colab
-    /tmp/colab/bin/python -m pip install -r tests/stand_in/colab.txt
-    /tmp/colab/bin/python tests/stand_in/badge.py notebooks/00_start_here.ipynb
+    python3.13 -m venv colab-env
+    colab-env/bin/python -m pip install -r tests/stand_in/colab.txt
+    colab-env/bin/python tests/stand_in/badge.py notebooks/00_start_here.ipynb
 
 It imports nothing of the course, which is not there before the first cell has run.
 """
