@@ -1,10 +1,16 @@
 """The small package behind the notebooks of Strides to Streams."""
 
 import importlib
+import importlib.util
+import sys
+from pathlib import Path
+
+if importlib.util.find_spec("nogpu") is None:  # a course that nobody installed, as on Colab
+    sys.path.append(str(Path(__file__).resolve().parent.parent / "simulator" / "src"))
 
 from .backend import describe_machine, size, start
 from .errors import show_error
-from .inspect import inspect
+from .inspection import inspect
 from .printing import device_output
 from .timeline import timeline
 from .timing import bench, ceiling, compare, peak_bytes

@@ -13,6 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TypeVar
 
+import nogpu.finder
+
 from . import hosted
 
 CHOICES = ("auto", "cuda", "simulator")
@@ -21,7 +23,6 @@ INSTALL_CUPY = 'python -m pip install "cupy-cuda12x[ctk]"'
 INSTALL_PYCUDA = "python -m pip install pycuda"
 INSTALL_ELF = "python -m pip install pyelftools"
 INSTALL_COMPILER = "sudo apt install g++, or python -m pip install ziglang"
-FACES = Path(__file__).resolve().parent / "simulator" / "faces"
 
 T = TypeVar("T")
 
@@ -125,18 +126,15 @@ def _cuda_line(gpu: Gpu, needs: str | None) -> str:
 
 
 def _use_simulator() -> None:
-    """Put the simulator's libraries first on the path; RuntimeError where real ones are loaded."""
-    for name in ("cupy", "pycuda"):
-        module = sys.modules.get(name)
-        place = getattr(module, "__file__", None) or ""
-        if module is not None and FACES not in Path(place).resolve().parents:
-            raise RuntimeError(
-                f"The real {name} was imported before helpers.start(), and no GPU answers it. "
-                f"Restart the kernel, and call helpers.start() before `import {name}`."
-            )
-    if str(FACES) not in sys.path:
-        sys.path.insert(0, str(FACES))
-        importlib.invalidate_caches()
+    """Let nogpu stand in for CuPy and PyCUDA; RuntimeError where the real ones are loaded."""
+    try:
+        nogpu.install()
+    except RuntimeError as error:
+        real = nogpu.finder.imported_real_libraries()[0]
+        raise RuntimeError(
+            f"The real {real} was imported before helpers.start(), and no GPU answers it. "
+            f"Restart the kernel, and call helpers.start() before `import {real}`."
+        ) from error
 
 
 def _simulator_line(gpu: Gpu | None) -> str:
@@ -156,7 +154,7 @@ def _simulator_line(gpu: Gpu | None) -> str:
 
 def _compiler() -> str | None:
     """The C++ compiler that the simulator would use, or None."""
-    from .simulator import engine
+    from nogpu import engine
 
     try:
         return engine.find_compiler().identity
@@ -187,7 +185,7 @@ def start(needs: str | None = None) -> Backend:
 
     Notes
     -----
-    The simulator's own `cupy` and `pycuda` come first on `sys.path` from then on. On Colab and
+    `import cupy` and `import pycuda` find nogpu's from then on. On Colab and
     Kaggle what is missing is installed; on other machines the line only says how.
     """
     global _started
@@ -207,7 +205,7 @@ def start(needs: str | None = None) -> Backend:
     else:
         _use_simulator()
         _started = Backend("simulator", gpu, _simulator_line(gpu))
-    from .inspect.sources import record_sources
+    from nogpu.inspect.sources import record_sources
 
     record_sources(needs)
     print(_started.line)

@@ -1,4 +1,4 @@
-"""The clinic of lesson 07: broken kernels, what they should compute, and what GPUs said of them."""
+"""The clinic of lesson 08: broken kernels, what they should compute, and what GPUs said of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from . import backend, kernels
-from .inspect import Report, inspect
+from .inspection import Report, inspect
 
 RECORDED = Path(__file__).parent / "data" / "recorded" / "clinic"
 KINDS = ("out of bounds", "race", "barrier", "uninitialised", "misaligned")
@@ -200,7 +200,7 @@ def launch_on_gpu(name: str, pool: bool, launches: int) -> dict:
 
 
 def _to_gpu(cp: object, patient: Patient, k: int, value: object, name: str) -> object:
-    from .inspect.sources import Source, parameter_names
+    from nogpu.inspect.sources import Source, parameter_names
 
     if not isinstance(value, np.ndarray):
         return value

@@ -57,7 +57,7 @@ def device_output(show: bool = True) -> Iterator[DeviceText]:
 
 @contextlib.contextmanager
 def _from_simulator(found: DeviceText) -> Iterator[None]:
-    from .simulator import engine
+    from nogpu import engine
 
     parts: list[bytes] = []
     engine.streams.synchronize()  # what was launched before prints where it would have

@@ -17,6 +17,7 @@ from time import perf_counter
 from types import ModuleType
 
 import numpy as np
+from nogpu import finder
 
 from . import backend
 
@@ -118,7 +119,7 @@ def _cupy() -> ModuleType:
 
 
 def _is_simulator(cupy: ModuleType) -> bool:
-    return backend.FACES in Path(cupy.__file__).resolve().parents
+    return finder.is_simulated(cupy)
 
 
 def _until_queued(function: Callable, args: tuple, calls: int) -> float:

@@ -369,7 +369,7 @@ def load_claims() -> list[dict]:
     Returns
     -------
     list of dict
-        `id` (the heading and the cell of lesson 13 that shows it), `group`, `topics` (of the
+        `id` (the heading and the cell of lesson 19 that shows it), `group`, `topics` (of the
         articles that say it), `claim`, `verdict`, `versions`, `date`, and `taught`: the lesson
         and the cell that teach it, or None.
     """
@@ -389,7 +389,7 @@ def load_gpus() -> list[dict]:
 
 
 def load_profile(lesson: str) -> dict:
-    """What profilers said of a lesson's kernels, recorded on one GPU: `load_profile("lesson08")`.
+    """What profilers said of a lesson's kernels, recorded on one GPU: `load_profile("fast_kernels")`.
 
     Returns
     -------

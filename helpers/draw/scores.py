@@ -56,7 +56,7 @@ def scores(queries: int, keys: int, tile: tuple[int, int], causal: bool = False,
 
 
 def shares(side: int, d: int, thread: tuple[int, int]) -> None:
-    """Draw what one thread of lesson 12's kernel computes of a tile and of the answers.
+    """Draw what one thread of lesson 16's kernel computes of a tile and of the answers.
 
     Parameters
     ----------

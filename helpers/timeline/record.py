@@ -118,7 +118,7 @@ def _label(handles: list[int], names: dict[int, str]) -> dict[int, str]:
 
 
 def _from_scheduler(result: Timeline, names: dict[int, str]) -> Iterator[Timeline]:
-    from ..simulator.engine import streams
+    from nogpu.engine import streams
 
     with streams.record_spans() as seen:
         begin = perf_counter_ns()

@@ -73,7 +73,7 @@ def _one_line(error: Exception) -> str:
 
 
 def _first_error(error: Exception, library: str) -> str:
-    from ..check.kernel import _compiler_says
+    from checks.machinery.kernel_task import _compiler_says
 
     text = _compiler_says(message(error))
     if library != "pycuda":
@@ -98,8 +98,8 @@ def in_simulator(generated: Generated, library: str, cases: Sequence[Case],
     Refused
         For a fault, a launch that a device would refuse, a wrong result.
     """
-    from ..inspect import inspect
-    from ..simulator import engine
+    from ..inspection import inspect
+    from nogpu import engine
 
     kernel = as_inspected(generated, library)
     for case in cases:
@@ -114,7 +114,7 @@ def in_simulator(generated: Generated, library: str, cases: Sequence[Case],
         if report.fault is not None:
             if isinstance(report.fault, engine.KernelTimeout):
                 raise Refused("endless", f"stopped after {time_limit:g} s")
-            from ..check.kernel import explained
+            from checks.machinery.kernel_task import explained
 
             raise Refused("fault", str(explained(report.fault, generated.name)).rstrip("."))
         places = [place for place, arg in enumerate(case.args) if isinstance(arg, np.ndarray)]

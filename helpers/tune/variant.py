@@ -137,7 +137,7 @@ def compile_ahead(variants: Sequence[Generated], library: str) -> None:
     Nothing is returned and no error raised: the variant's own turn finds both again.
     """
     if _is_simulator(_cupy()):
-        from ..simulator import engine
+        from nogpu import engine
 
         dialect = "nvcc" if library == "pycuda" else "nvrtc"
 
@@ -172,8 +172,8 @@ def versions(library: str) -> list[str]:
     cupy = _cupy()
     found = [f"{cupy.__name__} {cupy.__version__}"]
     if _is_simulator(cupy):
-        from ..simulator import engine
-        from ..simulator.engine import native
+        from nogpu import engine
+        from nogpu.engine import native
 
         return [f"simulator {native.engine_version()}", engine.find_compiler().identity, library]
     device = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)

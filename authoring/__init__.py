@@ -1,0 +1,1 @@
+"""For authors and CI: nothing in here is imported by a notebook."""

@@ -1,0 +1,1 @@
+"""Profiles of the kernels of lessons, recorded on a GPU machine."""

@@ -1,0 +1,102 @@
+"""Measure on this machine's GPU what nvcc's `--use_fast_math` gains and costs, for lesson 12.
+
+    python -m authoring.profiles.fast_math [FILE]
+
+FILE is `helpers/data/recorded/profiles/fast_math.json` unless given. Errors are against NumPy's
+float64 at the same float32 arguments; times are medians of events.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+
+from helpers import backend
+from helpers.generate import render
+
+FILE = Path(__file__).parents[2] / "helpers" / "data" / "recorded" / "profiles" / "fast_math.json"
+NUMBERS, ROUNDS = 2**26, 64
+TEMPLATE = """
+__global__ void apply(const float4* x, float4* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float4 v = x[i];
+    for (int k = 0; k < {{ rounds }}; k++) {
+{% for part in "xyzw" %}
+        { float v_ = v.{{ part }} {% if rounds > 1 %}+ 1e-3f * k{% endif %};
+          v.{{ part }} = {{ expression }}; }
+{% endfor %}
+    }
+    y[i] = v;
+}
+"""
+# C, NumPy, and the range of the arguments.
+FUNCTIONS = {
+    "sinf": ("sinf(v_)", np.sin, (-3.14159, 3.14159)),
+    "sinf, far": ("sinf(v_)", np.sin, (-10_000, 10_000)),
+    "expf": ("expf(v_)", np.exp, (-20, 20)),
+    "logf": ("logf(v_)", np.log, (0.9, 1.1)),
+    "1 / x": ("1 / v_", lambda v: 1 / v, (0.1, 10)),
+    "sqrtf": ("sqrtf(v_)", np.sqrt, (0.1, 10)),
+    "tanhf": ("tanhf(v_)", np.tanh, (-3, 3)),
+}
+
+
+def measure(expression: str, fast: bool, x: object, rounds: int) -> tuple[float, np.ndarray]:
+    """Milliseconds of a launch, and what it computed."""
+    import pycuda.driver as drv
+    import pycuda.gpuarray as gpuarray
+    from pycuda.compiler import SourceModule
+
+    source = render(TEMPLATE, expression=expression, rounds=rounds)
+    module = SourceModule(source, options=["--use_fast_math"] if fast else [])
+    function, y = module.get_function("apply"), gpuarray.empty_like(x)
+    begin, end, times = drv.Event(), drv.Event(), []
+    for _ in range(21):
+        begin.record()
+        function(x, y, np.int32(x.size // 4), block=(256, 1, 1), grid=(-(-x.size // 1024), 1))
+        end.record().synchronize()
+        times.append(end.time_since(begin))
+    return statistics.median(times[1:]), y.get()
+
+
+def main(path: Path = FILE) -> None:
+    """Measure all, and write the file."""
+    import pycuda
+    import pycuda.autoprimaryctx  # noqa: F401
+    import pycuda.compiler
+    import pycuda.driver as drv
+    import pycuda.gpuarray as gpuarray
+
+    nvcc = [line for line in pycuda.compiler.get_nvcc_version("nvcc").splitlines() if "release" in
+            line][0].split("release ")[1]
+    rng, rows = np.random.default_rng(9), []
+    for name, (expression, exact, (low, high)) in FUNCTIONS.items():
+        host = rng.uniform(low, high, NUMBERS).astype(np.float32)
+        x, wanted = gpuarray.to_gpu(host), exact(host.astype(np.float64))
+        row = {"function": name, "from": low, "to": high}
+        for option, fast in (("plain", False), ("fast", True)):
+            once, got = measure(expression, fast, x, 1)
+            often, _ = measure(expression, fast, x, ROUNDS)
+            error = np.abs(got - wanted)
+            row[option] = {
+                "absolute": float(error.max()), "once_ms": once, "often_ms": often,
+                "relative": float((error / np.maximum(np.abs(wanted), 1e-30)).max()),
+            }
+        rows.append(row)
+        print(row, flush=True)
+    result = {
+        "gpu": backend.find_gpu().name, "date": date.today().isoformat(),
+        "pycuda": pycuda.VERSION_TEXT, "nvcc": nvcc, "device": drv.Context.get_device().name(),
+        "numbers": NUMBERS, "rounds": ROUNDS, "rows": rows,
+    }
+    path.write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:]))

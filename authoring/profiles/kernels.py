@@ -1,0 +1,337 @@
+"""Profile the kernels of lesson 11 on this machine's GPU and write what the lesson shows.
+
+    python -m authoring.profiles.kernels [FILE]
+
+runs itself under Nsight Compute (`ncu` on the PATH), and under Nsight Systems where there is one,
+and measures cuBLAS's products of other number formats. FILE is
+`helpers/data/recorded/profiles/fast_kernels.json` unless given; `$OUT/fast_kernels.json` where OUT is set.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "helpers/data/recorded/profiles/fast_kernels.json"
+SIDE, ROWS = 4096, 8192  # of the products; of the softmax, with SIDE columns
+TOKENS = 1024  # images of the network's attention, 16 tokens each
+IMAGES = 4080  # in a batch for Nsight Systems: eight times those that the network is tested on
+METRICS = {
+    "ns": "gpu__time_duration.sum",
+    "registers": "launch__registers_per_thread",
+    "load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "store_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "l2_read_sectors": "lts__t_sectors_srcunit_tex_op_read.sum",
+    "l2_write_sectors": "lts__t_sectors_srcunit_tex_op_write.sum",
+    "dram_read": "dram__bytes_read.sum",
+    "dram_written": "dram__bytes_write.sum",
+    "shared_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "dram_percent": "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+    "l1_percent": "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed",
+    "fma_percent": "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active",
+    "warps_percent": "sm__warps_active.avg.pct_of_peak_sustained_active",
+}
+
+
+def source_in_lesson(cell: str) -> str:
+    """The CUDA source in a cell of lesson 11."""
+    notebook = json.loads((ROOT / "notebooks/11_fast_kernels.ipynb").read_text())
+    found = next(c for c in notebook["cells"] if c["id"] == cell)
+    return re.search(r'r"""(.*?)"""', "".join(found["source"]), re.DOTALL).group(1)
+
+
+def launches() -> dict[str, tuple[Callable[[], object], Callable[[], bool]]]:
+    """By name: what launches a kernel once, and what says whether its result is right."""
+    import cupy as cp
+
+    from .. import kernels, network
+
+    rng = cp.random.default_rng(8)
+    a, b = (rng.standard_normal((SIDE, SIDE), dtype=cp.float32) for _ in range(2))
+    c, right = cp.empty_like(a), a @ b
+    x = rng.standard_normal((ROWS, SIDE), dtype=cp.float32)
+    y = cp.empty_like(x)
+    sizes = (np.int32(SIDE),) * 3
+
+    def product(source: str, name: str, grid: tuple, block: tuple) -> tuple:
+        kernel = cp.RawKernel(source, name)
+
+        def check() -> bool:
+            c.fill(cp.nan)
+            kernel(grid, block, (a, b, c, *sizes))
+            return bool(cp.allclose(c, right, rtol=0, atol=1e-2))
+
+        return lambda: kernel(grid, block, (a, b, c, *sizes)), check
+
+    def rows(source: str, name: str) -> tuple:
+        kernel = cp.RawKernel(source, name)
+
+        def check() -> bool:
+            y.fill(cp.nan)
+            kernel((ROWS,), (256,), (x, y, np.int32(SIDE)))
+            return bool(cp.allclose(y, network.softmax(x, cp), rtol=1e-4, atol=1e-9))
+
+        return lambda: kernel((ROWS,), (256,), (x, y, np.int32(SIDE))), check
+
+    tiles = SIDE // 32, SIDE // 32
+    return {
+        "naive": product(source_in_lesson("naive"), "naive", (SIDE // 32, SIDE // 8), (32, 8)),
+        "tiled": product(source_in_lesson("tiled"), "tiled", tiles, (32, 32)),
+        "strip": product(kernels.source("matmul_strip"), "strip", (SIDE // 64, SIDE // 64),
+                         (512,)),
+        "register tile": product(kernels.source("matmul_register"), "product",
+                                 (SIDE // 128, SIDE // 128), (256,)),
+        "cuBLAS": (lambda: cp.matmul(a, b, out=c), lambda: True),
+        "softmax, three passes": rows(source_in_lesson("passes"), "softmax"),
+        "softmax, registers": rows(kernels.source("softmax"), "softmax"),
+    }
+
+
+def run() -> None:
+    """Launch each kernel twice, the second time in an NVTX range with its name."""
+    import cupy as cp
+    from cupyx.profiler import time_range
+
+    for name, (launch, check) in launches().items():
+        if not check():
+            raise SystemExit(f"{name}: wrong result")
+        cp.cuda.Device().synchronize()
+        with time_range(name):
+            launch()
+            cp.cuda.Device().synchronize()
+    from .. import network
+    from . import load_network
+
+    weights = {name: cp.asarray(array) for name, array in load_network().items()}
+    tokens = cp.ones((TOKENS, 16, 32), dtype=cp.float32)
+    network.attention(tokens, weights, cp)
+    with time_range("attention"):
+        network.attention(tokens, weights, cp)
+        cp.cuda.Device().synchronize()
+
+
+def under_ncu(ranges: list[str], metrics: list[str]) -> list[dict[str, str]]:
+    """A row for each kernel that `run` launches in these NVTX ranges."""
+    command = ["ncu", "--nvtx", "--clock-control", "none", "--csv", "--page", "raw",
+               "--print-units", "base", "--metrics", ",".join(metrics)]
+    for name in ranges:
+        command += ["--nvtx-include", f"{name}/".replace(",", "\\,")]
+    command += [sys.executable, "-m", "authoring.profiles.kernels", "--run"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    lines = done.stdout.splitlines()
+    start = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
+    if done.returncode or start is None:
+        raise SystemExit(f"ncu ended with {done.returncode}\n{done.stdout[-3000:]}"
+                         f"\n{done.stderr[-3000:]}")
+    return [row for row in csv.DictReader(io.StringIO("\n".join(lines[start:]))) if row["ID"]]
+
+
+def attention() -> list[list]:
+    """The kernels of the network's attention in their order, each with its nanoseconds."""
+    rows = under_ncu(["attention"], [METRICS["ns"]])
+    return [[row["Kernel Name"].split("(")[0][:60], int(float(row[METRICS["ns"]].replace(",", "")))]
+            for row in rows]
+
+
+def profile() -> dict[str, dict[str, float]]:
+    """What Nsight Compute counts for each kernel, by the names of METRICS."""
+    names = list(launches())
+    rows = under_ncu(names, list(METRICS.values()))
+    if len(rows) != len(names):
+        raise SystemExit(f"{len(rows)} kernels: {[row['Kernel Name'][:60] for row in rows]}")
+    found: dict[str, dict[str, float]] = {}
+    for name, row in zip(names, rows):
+        found[name] = {"kernel": row["Kernel Name"].split("(")[0][:60]}
+        for short, metric in METRICS.items():
+            text = row.get(metric, "").replace(",", "")
+            try:
+                value = float(text)
+            except ValueError:
+                continue
+            found[name][short] = int(value) if value == int(value) else round(value, 2)
+    return found
+
+
+def batches() -> None:
+    """The network on a batch of images six times, in NVTX ranges; the first time is a warm-up."""
+    import cupy as cp
+    from cupyx.profiler import time_range
+
+    from .. import network
+    from . import load_network, load_split
+
+    weights = {name: cp.asarray(array) for name, array in load_network().items()}
+    images = np.repeat(load_split()[2], IMAGES // len(load_split()[2]), axis=0)
+    for step in range(6):
+        with time_range("batch" if step else "warm-up"):
+            with time_range("copy in"):
+                x = cp.asarray(images)
+            with time_range("forward"):
+                y = network.forward(x, weights, xp=cp)
+            with time_range("copy out"):
+                y.get()
+
+
+def rows_of(report: str) -> list[dict[str, str]]:
+    """The rows of one of `nsys stats`' reports in CSV, without what it prints before them."""
+    lines = report.splitlines()
+    start = next((i for i, line in enumerate(lines) if ",Total " in line), len(lines))
+    return [row for row in csv.DictReader(lines[start:]) if any(row.values())]
+
+
+def systems() -> dict[str, object] | None:
+    """What Nsight Systems sees of `batches`, or None where it is missing.
+
+    `nsys` is taken from the PATH, or from the folder of Nsight Compute, which brings a copy.
+    """
+    copies = sorted(Path("/opt/nvidia/nsight-compute").glob("*/host/target-linux-x64/nsys"))
+    nsys = shutil.which("nsys") or (str(copies[-1]) if copies else None)
+    if nsys is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        report = str(Path(folder) / "report")
+        made = subprocess.run([nsys, "profile", "--sample=none", "--cpuctxsw=none",
+                               "--backtrace=none", "-t", "cuda,nvtx", "-o", report, sys.executable,
+                               "-m", "authoring.profiles.kernels", "--batches"], cwd=ROOT,
+                              capture_output=True, text=True, check=False)
+        if not Path(report + ".nsys-rep").exists():
+            raise SystemExit("nsys could not import its own report. Its importer, QdstrmImporter,"
+                             " needs libdw.so.1 (of elfutils): install it, or ask `ldd` what else"
+                             f" is missing.\n{made.stdout[-1500:]}\n{made.stderr[-1500:]}")
+        reports = {}
+        for name in "nvtx_gpu_proj_sum", "cuda_gpu_kern_sum":
+            stats = subprocess.run([nsys, "stats", "--force-export=true", "--report", name,
+                                    "--format", "csv", report + ".nsys-rep"], capture_output=True,
+                                   text=True, check=True)
+            reports[name] = rows_of(stats.stdout)
+    version = subprocess.run([nsys, "--version"], capture_output=True, text=True, check=True)
+    return {"version": re.search(r"version (\S+)", version.stdout).group(1),
+            "date": date.today().isoformat(), "images": IMAGES, **summary(reports)}
+
+
+def summary(reports: dict[str, list[dict[str, str]]]) -> dict[str, list]:
+    """Of two reports of `nsys stats` what the lesson shows, times in nanoseconds."""
+    ranges = [{"range": row["Range"].lstrip(":"), "times": int(row["Range Instances"]),
+               "host_total": int(row["Total Range Time (ns)"]),
+               "gpu_total": int(row["Total Proj Time (ns)"]),
+               "gpu_median": float(row["Proj Med (ns)"]),
+               "operations": float(row["Avg GPU Ops"])} for row in reports["nvtx_gpu_proj_sum"]]
+    kernels = [[row["Name"][:60], int(row["Instances"]), int(row["Total Time (ns)"])]
+               for row in reports["cuda_gpu_kern_sum"]]
+    return {"ranges": ranges, "kernels": kernels}
+
+
+def formats() -> list[dict[str, object]]:
+    """cuBLAS's products of SIDE x SIDE numbers in other formats, with their errors."""
+    import cupy as cp
+    from cupy.cuda import device
+    from cupy_backends.cuda.libs import cublas
+
+    from .. import bench, kernels
+
+    rng = cp.random.default_rng(8)
+    a, b = (rng.standard_normal((SIDE, SIDE), dtype=cp.float32) for _ in range(2))
+    exact = a.astype(cp.float64) @ b.astype(cp.float64)
+    size = float(cp.sqrt((exact * exact).mean()))
+    single = [np.array(v, np.float32) for v in (1, 0)]
+    whole = [np.array(v, np.int32) for v in (1, 0)]
+    double = [np.array(v, np.float64) for v in (1, 0)]
+    bf16 = [((x.view(cp.uint32) + 0x8000) >> 16).astype(cp.uint16) for x in (a, b)]
+    step = 4 / 127  # of int8: what is beyond 4 standard deviations is clipped
+    int8 = [cp.clip(cp.rint(x / step), -127, 127).astype(cp.int8) for x in (a, b)]
+    # name, inputs, their cuBLAS type, output dtype and type, cublasComputeType_t, scalars, scale
+    table = [
+        ("float64", [a.astype(cp.float64), b.astype(cp.float64)], 1, "float64", 1, 70, double, 1),
+        ("float32", [a, b], 0, "float32", 0, 68, single, 1),
+        ("TF32", [a, b], 0, "float32", 0, 77, single, 1),
+        ("bfloat16", bf16, 14, "float32", 0, 68, single, 1),
+        ("float16", [a.astype(cp.float16), b.astype(cp.float16)], 2, "float32", 0, 68, single, 1),
+        ("int8", int8, 3, "int32", 10, 72, whole, step * step),
+    ]
+    handle, found = device.get_cublas_handle(), []
+
+    def add(name: str, function: Callable, out: object, scale: float) -> None:
+        function()
+        error = abs(out.astype(cp.float64) * scale - exact)
+        timing = bench(function, device="gpu", name=name)
+        found.append({"format": name, "ms": timing.median * 1e3,
+                      "tera_a_second": 2 * SIDE**3 / timing.median / 1e12,
+                      "error": float(cp.sqrt((error * error).mean())) / size})
+        print(found[-1])
+
+    for name, (x, y), kind, out_dtype, out_kind, compute, (one, zero), scale in table:
+        out = cp.empty((SIDE, SIDE), out_dtype)
+        # cuBLAS counts columns first: out.T = y.T @ x.T. int8 wants both along the summed axis.
+        turn = name == "int8"
+        y = cp.ascontiguousarray(y.T) if turn else y
+
+        def function(x=x, y=y, out=out, kind=kind, out_kind=out_kind, compute=compute, one=one,
+                     zero=zero, turn=turn):
+            cublas.gemmEx(handle, int(turn), 0, SIDE, SIDE, SIDE, one.ctypes.data, y.data.ptr,
+                          kind, SIDE, x.data.ptr, kind, SIDE, zero.ctypes.data, out.data.ptr,
+                          out_kind, SIDE, compute, -1)
+
+        add(name, function, out, scale)
+    try:
+        kernel = cp.RawKernel(kernels.source("tensor_cores"), "tensor",
+                              options=("-I/usr/local/cuda/include",))
+        out, half = cp.empty_like(a), [a.astype(cp.float16), b.astype(cp.float16)]
+        args = (*half, out, *(np.int32(SIDE),) * 3)
+        add("float16, tensor_cores.cu",
+            lambda: kernel((SIDE // 16, SIDE // 16), (32,), args), out, 1)
+    except Exception as error:  # no mma.h
+        print(error, file=sys.stderr)
+    return found
+
+
+def main(arguments: list[str]) -> None:
+    """See the module's docstring."""
+    os.environ.setdefault("COURSE_BACKEND", "cuda")
+    import helpers
+
+    helpers.start()
+    if "--run" in arguments:
+        return run()
+    if "--batches" in arguments:
+        return batches()
+    import cupy as cp
+
+    path = Path(arguments[0]) if arguments else FILE
+    if not arguments and os.environ.get("OUT"):
+        path = Path(os.environ["OUT"]) / FILE.name
+    version = subprocess.run(["ncu", "--version"], capture_output=True, text=True, check=False)
+    content = {
+        "gpu": cp.cuda.runtime.getDeviceProperties(0)["name"].decode(),
+        "date": date.today().isoformat(),
+        "cupy": cp.__version__,
+        "ncu": re.search(r"Version (\S+)", version.stdout).group(1),
+        "side": SIDE,
+        "rows": ROWS,
+        "copy_bandwidth": helpers.ceiling("gpu").bandwidth,
+        "tokens": TOKENS,
+        "kernels": profile(),
+        "attention": attention(),
+        "nsys": systems(),
+        "formats": formats(),
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, indent=1) + "\n")
+    print(json.dumps(content, indent=1))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

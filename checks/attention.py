@@ -1,0 +1,530 @@
+"""Checks of the exercises to lesson 16, Attention in O(n) memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from .machinery.kernel_task import KernelTask, blank, counted, launch, on_device
+from .machinery.task import (
+    Case,
+    Mistake,
+    Outcome,
+    Task,
+    instructions,
+    no_python_loop,
+    no_warnings,
+    peak_memory,
+)
+
+PATIENCE = 2.0  # seconds for a call that takes milliseconds
+
+# 1. merge
+
+
+def _merge(top1: np.ndarray, total1: np.ndarray, out1: np.ndarray, top2: np.ndarray,
+           total2: np.ndarray, out2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    top = np.maximum(top1, top2)
+    finite = np.where(np.isinf(top), 0, top).astype(top.dtype)
+    f1, f2 = np.exp(top1 - finite), np.exp(top2 - finite)
+    return top, total1 * f1 + total2 * f2, out1 * f1[..., None] + out2 * f2[..., None]
+
+
+def _part(rng: np.random.Generator, shape: tuple[int, ...], d: int, keys: int, far: float,
+          dtype: str) -> list[np.ndarray]:
+    """A real part: of `keys` scores around `far` and as many values, for each query."""
+    s = far + 3 * rng.standard_normal((*shape, keys))
+    v = rng.standard_normal((keys, d)) + 2
+    top = s.max(axis=-1)
+    powers = np.exp(s - top[..., None])
+    return [x.astype(dtype) for x in (top, powers.sum(axis=-1), powers @ v)]
+
+
+def _merge_cases() -> list[Case]:
+    rng = np.random.default_rng(121)
+    cases = []
+    for shape, d, far1, far2, dtype in (((5,), 3, 0, 0, "float32"), ((2, 4), 7, 1, -1, "float64"),
+                                        ((6,), 6, 400, 403, "float32"),
+                                        ((3, 2), 1, -300, 5, "float32"),
+                                        ((4,), 5, 900, -900, "float64")):
+        cases.append((*_part(rng, shape, d, 4, far1, dtype), *_part(rng, shape, d, 9, far2, dtype)))
+    for left, right in (([1, 3], []), ([], [0, 4]), ([0, 2], [0, 3])):  # rows with nothing in them
+        parts = _part(rng, (6,), 3, 4, 1, "float32"), _part(rng, (6,), 3, 4, 2, "float32")
+        for rows, (top, total, out) in zip((left, right), parts):
+            top[rows], total[rows], out[rows] = -np.inf, 0, 0
+        cases.append((*parts[0], *parts[1]))
+    return cases
+
+
+def _many(n: int) -> Case:
+    rng = np.random.default_rng(n)
+    return *_part(rng, (n,), 3, 4, 0, "float32"), *_part(rng, (n,), 3, 4, 0, "float32")
+
+
+def _with_factors(factors: Callable) -> Callable:
+    """A merge that rescales total and out by what `factors(top1, top2)` returns behind top."""
+
+    def merge(top1, total1, out1, top2, total2, out2):
+        with np.errstate(all="ignore"):
+            top, f1, f2 = factors(top1, top2)
+            return top, total1 * f1 + total2 * f2, out1 * f1[..., None] + out2 * f2[..., None]
+
+    return merge
+
+
+def _turned_round(top1: np.ndarray, top2: np.ndarray) -> tuple:
+    top = np.maximum(top1, top2)
+    return top, np.exp(top - top1), np.exp(top - top2)
+
+
+def _infinite(top1: np.ndarray, top2: np.ndarray) -> tuple:
+    top = np.maximum(top1, top2)
+    return top, np.exp(top1 - top), np.exp(top2 - top)
+
+
+def _to_the_right(top1: np.ndarray, top2: np.ndarray) -> tuple:
+    return top2, np.exp(top1 - top2), np.ones_like(top2)
+
+
+def _to_zero(top1: np.ndarray, top2: np.ndarray) -> tuple:
+    return np.maximum(top1, top2), np.exp(top1), np.exp(top2)
+
+
+def _only_added(top1: np.ndarray, top2: np.ndarray) -> tuple:
+    return np.maximum(top1, top2), np.ones_like(top1), np.ones_like(top2)
+
+
+def _o_as_it_was(top1, total1, out1, top2, total2, out2):
+    top, total, _ = _merge(top1, total1, out1, top2, total2, out2)
+    return top, total, out1 + out2
+
+
+def _divided(top1, total1, out1, top2, total2, out2):
+    top, total, out = _merge(top1, total1, out1, top2, total2, out2)
+    with np.errstate(all="ignore"):
+        return top, total, out / total[..., None]
+
+
+def _along_columns(top1, total1, out1, top2, total2, out2):
+    top = np.maximum(top1, top2)
+    with np.errstate(all="ignore"):
+        f1, f2 = np.exp(top1 - top), np.exp(top2 - top)
+        return top, total1 * f1 + total2 * f2, out1 * f1 + out2 * f2
+
+
+merge = Task(
+    "merge", _merge, _merge_cases,
+    mistakes=[
+        Mistake("sums added without rescaling: their powers are relative to different tops",
+                _with_factors(_only_added)),
+        Mistake("total rescaled and out not: both are sums of the same powers", _o_as_it_was),
+        Mistake("factors turned round: exp(top - top1) makes the smaller part larger still",
+                _with_factors(_turned_round)),
+        Mistake("-inf minus -inf where both parts have nothing in them: that is no number",
+                _with_factors(_infinite)),
+        Mistake("everything made relative to top2: where top1 is larger, its powers overflow",
+                _with_factors(_to_the_right)),
+        Mistake("powers made relative to 0, exp(top1) and exp(top2): those overflow",
+                _with_factors(_to_zero)),
+        Mistake("out divided by total already: a later merge needs the sum itself", _divided),
+        Mistake("a query's factor along the wrong axis of out: it needs [..., None]",
+                _along_columns),
+    ],
+    rules=[no_warnings(), no_python_loop(_many(4), _many(400))],
+    rtol=2e-6,
+    patience=PATIENCE,
+)
+
+# 2. in tiles
+
+
+def _tiled_attention(q: np.ndarray, k: np.ndarray, v: np.ndarray, counts: np.ndarray, rows: int,
+                     keys: int) -> np.ndarray:
+    if not counts.any():
+        return np.zeros((len(q), v.shape[1]), q.dtype)
+    q64, k64, v64 = (x.astype(np.float64) for x in (q, k, v))
+    s = np.where(counts, q64 @ k64.T / math.sqrt(q.shape[1]), -np.inf)
+    powers = np.exp(s - s.max(axis=1, keepdims=True))
+    return (powers / powers.sum(axis=1, keepdims=True) @ v64).astype(q.dtype)
+
+
+def _tiled_cases() -> list[Case]:
+    rng = np.random.default_rng(122)
+    cases = []
+    for m, n, d, e, rows, keys, strength in ((8, 12, 4, 4, 4, 4, 1), (10, 13, 6, 3, 4, 5, 3),
+                                             (7, 30, 16, 5, 3, 8, 4), (1, 50, 8, 8, 1, 7, 40),
+                                             (20, 3, 5, 2, 16, 64, 2)):
+        q, k = (rng.standard_normal((length, d), dtype=np.float32) for length in (m, n))
+        v = rng.standard_normal((n, e), dtype=np.float32) + np.float32(5)
+        cases.append([np.float32(strength) * q, k, v, np.ones(n, bool), rows, keys])
+    q, k, v, _, rows, keys = cases[2]
+    some = rng.random(30) < 0.6
+    later = np.arange(30) >= 17  # the first two tiles have nothing in them
+    gap = (np.arange(30) < 8) | (np.arange(30) >= 24)
+    for counts in (some, later, gap, np.zeros(30, bool)):
+        cases.append([q, k, v, counts, rows, keys])
+    return [tuple(case) for case in cases]
+
+
+def _long_strip() -> Case:
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.standard_normal((n, 16), dtype=np.float32) for n in (200, 6000, 6000))
+    return q, k, v, rng.random(6000) < 0.9, 64, 64
+
+
+def _many_queries() -> Case:
+    rng = np.random.default_rng(1)
+    q, k, v = (rng.standard_normal((n, 2), dtype=np.float32) for n in (4096, 256, 256))
+    return q, k, v, np.ones(256, bool), 64, 128
+
+
+def _as_told(answer: Callable, cases: Sequence[Case],
+             outcomes: Sequence[Outcome]) -> str | None:
+    """Smaller tiles are more work for the interpreter, unless the answer has tiles of its own."""
+    rng = np.random.default_rng(2)
+    q, k, v = (rng.standard_normal((32, 4), dtype=np.float32) for _ in range(3))
+    one, *smaller = (instructions(answer, (q, k, v, np.ones(32, bool), rows, keys))
+                     for rows, keys in ((32, 32), (4, 32), (32, 4)))
+    for name, what, many in zip(("rows", "keys"), ("queries", "keys"), smaller):
+        if many < 2 * one:
+            return (f"of 32 {what} it does not make eight times as many tiles with {name}=4 as with"
+                    f" {name}=32: a tile has `rows` queries and `keys` keys, both as given.")
+    return None
+
+
+def _in_float64(q: np.ndarray, k: np.ndarray, v: np.ndarray, counts: np.ndarray, rows: int,
+                keys: int) -> np.ndarray:
+    return _tiled_attention(*(x.astype(np.float64) for x in (q, k, v)), counts, rows, keys)
+
+
+def _online(q, k, v, counts, rows, keys, *, ends=None, fade_out=True, fade_total=True,
+            masked=-np.inf, scale=True, mean=False, finite=True):
+    """The right answer, or one with a mistake that a keyword names."""
+    out = np.zeros((len(q), v.shape[1]), q.dtype)
+    root = np.float32(math.sqrt(q.shape[1]) if scale else 1)
+    with np.errstate(all="ignore"):
+        for i in range(0, len(q), rows):
+            b = q[i:i + rows] / root
+            top, total, o = np.full((len(b), 1), -np.inf, q.dtype), 0, 0
+            for j in range(0, ends(len(k), keys) if ends else len(k), keys):
+                c = counts[j:j + keys]
+                if finite and not c.any() and masked == -np.inf:
+                    continue
+                s = np.where(c, b @ k[j:j + keys].T, np.float32(masked))
+                most = np.maximum(top, s.max(axis=1, keepdims=True))
+                fade, p = np.exp(top - most), np.exp(s - most)
+                if mean:
+                    p, fade = p / p.sum(axis=1, keepdims=True), 1
+                total = total * (fade if fade_total else 1) + p.sum(axis=1, keepdims=True)
+                o = o * (fade if fade_out else 1) + p @ v[j:j + keys]
+                top = most
+            out[i:i + rows] = o / (np.where(total == 0, 1, total) if finite else total)
+    return out
+
+
+def _as_mistake(**keywords: object) -> Callable:
+    def tiled_attention(q, k, v, counts, rows, keys):
+        return _online(q, k, v, counts, rows, keys, **keywords)
+
+    return tiled_attention
+
+
+tiled_attention = Task(
+    "tiled_attention", _tiled_attention, _tiled_cases,
+    mistakes=[
+        Mistake("the last, smaller tile of keys left out", _as_mistake(
+            ends=lambda n, keys: n // keys * keys)),
+        Mistake("out not rescaled when a larger score comes", _as_mistake(fade_out=False)),
+        Mistake("total not rescaled when a larger score comes", _as_mistake(fade_total=False)),
+        Mistake("keys that do not count given the score 0, whose power is not 0",
+                _as_mistake(masked=0)),
+        Mistake("scores not divided by the root of d", _as_mistake(scale=False)),
+        Mistake("the plain mean of each tile's own answers: tiles with large powers weigh more",
+                _as_mistake(mean=True)),
+        Mistake("a tile in which no key counts: -inf minus -inf, or 0 / 0, is no number",
+                _as_mistake(finite=False)),
+        Mistake("float32 divided by np.sqrt(d), a float64: that makes float64 of all that follows,"
+                " and math.sqrt(d) does not", _in_float64),
+    ],
+    rules=[_as_told, no_warnings(),
+           peak_memory(_long_strip(), 400_000, "one tile of scores at a time, and no copies of k"
+                                               " and v."),
+           peak_memory(_many_queries(), 1_000_000, "one tile of scores at a time, of `rows`"
+                                                   " queries only.")],
+    rtol=3e-6,
+    patience=PATIENCE,
+)
+
+# 3. the kernel
+
+ATTEND = r"""
+extern "C" __global__ void attend(const float* q, const float* k, const float* v, float* o,
+                                  int m, int n, float scale) {
+    __shared__ float qs[8][64], ks[32][65], vs[32][64];
+    int lane = threadIdx.x, y = threadIdx.y, query = blockIdx.x * 8 + y;
+    for (int c = lane; c < 64; c += 32) qs[y][c] = query < m ? q[query * 64 + c] : 0;
+    float top = -3.4e38f, total = 0, out0 = 0, out1 = 0;
+    for (int key = 0; key < n; key += 32) {
+        for (int row = y; row < 32; row += 8) {
+            for (int c = lane; c < 64; c += 32) {
+                ks[row][c] = key + row < n ? k[(key + row) * 64 + c] : 0;
+                vs[row][c] = key + row < n ? v[(key + row) * 64 + c] : 0;
+            }
+        }
+        __syncthreads();
+        float s = 0;
+        for (int c = 0; c < 64; c++) s += qs[y][c] * ks[lane][c];
+        s = key + lane < n ? s * scale : -3.4e38f;
+        float most = fmaxf(top, s);
+        for (int step = 16; step > 0; step /= 2)
+            most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, step));
+        float fade = expf(top - most), power = expf(s - most);
+        top = most;
+        total = total * fade + power;
+        out0 *= fade;
+        out1 *= fade;
+        for (int j = 0; j < 32; j++) {
+            float p = __shfl_sync(0xffffffff, power, j);
+            out0 += p * vs[j][lane];
+            out1 += p * vs[j][lane + 32];
+        }
+        __syncthreads();
+    }
+    for (int step = 16; step > 0; step /= 2) total += __shfl_xor_sync(0xffffffff, total, step);
+    if (query < m) {
+        o[query * 64 + lane] = out0 / total;
+        o[query * 64 + lane + 32] = out1 / total;
+    }
+}
+"""
+
+
+def _changed(*changes: tuple[str, str]) -> str:
+    source = ATTEND
+    for old, new in changes:
+        assert old in source, old
+        source = source.replace(old, new)
+    return source
+
+
+def _attend(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float) -> np.ndarray:
+    return _tiled_attention(np.float32(8 * scale) * q, k, v, np.ones(len(k), bool), 0, 0)
+
+
+def _attend_cases() -> list[Case]:
+    rng = np.random.default_rng(123)
+    cases = []
+    for m, n, scale, strength in ((8, 64, 0.125, 1), (11, 75, 0.25, 2), (3, 20, 0.125, 3),
+                                  (1, 100, 0.5, 3), (17, 1, 0.125, 1)):
+        q, k, v = (rng.standard_normal((length, 64), dtype=np.float32) for length in (m, n, n))
+        cases.append((np.float32(strength) * q, k, v + np.float32(1), scale))
+    q, k, v, scale = cases[1]
+    k = k.copy()
+    k[40:60] *= np.float32(4)  # the largest scores stand in the middle
+    q1, k1, v1, _ = cases[0]
+    far = np.float32(2.5)  # all scores stand near 100, where expf overflows
+    return [*cases, (q, k, v, scale), (q1 + far, k1 + far, v1, scale)]
+
+
+def _attend_launch(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float) -> tuple:
+    m, n = len(q), len(k)
+    args = (on_device(q), on_device(k), on_device(v), blank(q.shape, np.float32), np.int32(m),
+            np.int32(n), np.float32(scale))
+    return (-(-m // 8),), (32, 8), args
+
+
+def _run_attend(kernel: object, q: np.ndarray, k: np.ndarray, v: np.ndarray,
+                scale: float) -> np.ndarray:
+    grid, block, args = _attend_launch(q, k, v, scale)
+    launch(kernel, grid, block, args)
+    return args[3].get()
+
+
+def _from_shared(answer: Callable, cases: Sequence[Case],
+                 outcomes: Sequence[Outcome]) -> str | None:
+    q, k, v, scale = cases[0]
+    counts = counted(answer.kernel, *_attend_launch(q, k, v, scale))
+    least = q.nbytes + k.nbytes + v.nbytes
+    if counts["bytes_loaded"] > least:
+        return (f"it loads {counts['bytes_loaded']:,} bytes from global memory for 8 queries and 64"
+                f" keys, where {least:,} suffice: use what is in qs, ks and vs.")
+    return None
+
+
+attend = KernelTask(
+    "attend", _attend, _attend_cases, run=_run_attend,
+    parameters="const float* q, const float* k, const float* v, float* o, int m, int n,"
+               " float scale",
+    mistakes=[
+        Mistake("the answers not rescaled when a larger score comes: fade belongs to them too",
+                _changed(("        out0 *= fade;\n        out1 *= fade;\n", ""))),
+        Mistake("the sum of powers not rescaled when a larger score comes",
+                _changed(("total * fade + power", "total + power"))),
+        Mistake("keys beyond n counted: their score is 0, and its power is not",
+                _changed(("key + lane < n ? s * scale : -3.4e38f", "s * scale"))),
+        Mistake("each lane with a largest score of its own: the lanes must agree before the powers"
+                " are added", _changed(("most = fmaxf(most, __shfl_xor_sync(0xffffffff, most,"
+                                        " step))", "__shfl_xor_sync(0xffffffff, most, step)"))),
+        Mistake("the scale left out", _changed(("s * scale", "s"))),
+        Mistake("powers without the largest score subtracted: they overflow", _changed(
+            ("expf(top - most)", "1"), ("expf(s - most)", "expf(s)"))),
+        Mistake("division by the lane's own sum: the lanes' sums must be added",
+                _changed(("total += __shfl_xor_sync", "total += 0 * __shfl_xor_sync"))),
+        Mistake("each lane with its own power for all keys: key j's power is in lane j",
+                _changed(("__shfl_sync(0xffffffff, power, j)", "power"))),
+        Mistake("no division by the sum at the end",
+                _changed(("out0 / total", "out0"), ("out1 / total", "out1"))),
+        Mistake("no barrier before the tile is replaced: slower warps still read it",
+                _changed(("        __syncthreads();\n    }\n    for", "    }\n    for"))),
+    ],
+    rules=[_from_shared],
+    rtol=5e-5,
+)
+
+# 4. causal tiles
+
+
+def _causal_tiles(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
+    i = block * rows + np.arange(rows)[:, None]
+    j = np.arange(-(-n // keys) * keys)
+    may = ((j <= i) & (j < n)).reshape(rows, -1, keys)
+    return int(may.all(axis=(0, 2)).sum()), int(may.any(axis=(0, 2)).sum())
+
+
+def _causal_cases() -> list[Case]:
+    sizes = (64, 64, 384), (64, 32, 300), (32, 64, 300), (8, 8, 50), (5, 3, 23), (1, 4, 9)
+    return [(block, rows, keys, n) for rows, keys, n in sizes for block in (0, 1, 2, 4, 7)]
+
+
+def _whole(answer: Callable, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
+    for outcome in outcomes:
+        values = outcome.value if isinstance(outcome.value, tuple) else (outcome.value,)
+        for value in values:
+            if not isinstance(value, (int, np.integer)):
+                return (f"it returns the {type(value).__name__} {value}: a count is a whole number,"
+                        " and // divides whole numbers.")
+    return None
+
+
+def _without_end(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
+    return (block * rows + 1) // keys, -(-(block + 1) * rows // keys)
+
+
+def _one_key_less(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
+    return min(block * rows, n) // keys, _causal_tiles(block, rows, keys, n)[1]
+
+
+def _rounded_down(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
+    return _causal_tiles(block, rows, keys, n)[0], min((block + 1) * rows, n) // keys
+
+
+def _by_the_last(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
+    return min((block + 1) * rows, n) // keys, _causal_tiles(block, rows, keys, n)[1]
+
+
+def _by_the_first(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
+    return _causal_tiles(block, rows, keys, n)[0], -(-min(block * rows + 1, n) // keys)
+
+
+def _all_needed(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
+    return _causal_tiles(block, rows, keys, n)[0], -(-n // keys)
+
+
+def _square(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
+    return block, block + 1
+
+
+causal_tiles = Task(
+    "causal_tiles", _causal_tiles, _causal_cases,
+    mistakes=[
+        Mistake("the end at n forgotten", _without_end),
+        Mistake("the first query's own key forgotten: query i sees i + 1 keys", _one_key_less),
+        Mistake("the needed tiles rounded down: a tile of which one key is needed is needed",
+                _rounded_down),
+        Mistake("the free tiles taken from the last query of the block: the first sees fewest keys",
+                _by_the_last),
+        Mistake("the needed tiles taken from the first query of the block: the last sees most keys",
+                _by_the_first),
+        Mistake("all tiles needed: those above the diagonal are not", _all_needed),
+        Mistake("a block of queries as wide as a tile of keys: rows and keys may differ", _square),
+    ],
+    rules=[_whole, no_python_loop((1, 8, 8, 100), (100, 80, 8, 10_000)),
+           *(peak_memory(case, 20_000, "a formula of whole numbers needs no array.")
+             for case in ((3, 8, 64, 100_000), (0, 20_000, 64, 200)))],
+    patience=PATIENCE,
+)
+
+# 5. requested bytes
+
+
+def _requested_bytes(m: int, n: int, d: int, side: int, causal: bool) -> int:
+    loaded = 0
+    for first in range(0, m, side):
+        end = min(n, first + side) if causal else n
+        loaded += min(side, m - first) + 2 * min(n, -(-end // side) * side)
+    return 4 * d * (loaded + m)
+
+
+def _bytes_cases() -> list[Case]:
+    return [(m, n, d, side, causal) for causal in (False, True)
+            for m, n, d, side in ((256, 256, 64, 64), (100, 150, 64, 64), (150, 100, 32, 64),
+                                  (1, 1000, 128, 32), (4096, 4096, 64, 128), (33, 65, 32, 16))]
+
+
+def _bytes(visited: Callable, answers: int = 1, size: int = 4) -> Callable:
+    """A formula with another count of keys visited."""
+
+    def requested_bytes(m: int, n: int, d: int, side: int, causal: bool) -> int:
+        return size * d * (m + 2 * visited(m, n, side, causal) + answers * m)
+
+    return requested_bytes
+
+
+def _visited(m: int, n: int, side: int, causal: bool) -> int:
+    blocks = np.arange(-(-m // side)) + 1
+    return int(np.minimum(blocks * side, n).sum()) if causal else len(blocks) * n
+
+
+def _half(m: int, n: int, side: int, causal: bool) -> int:
+    return -(-m // side) * n // (2 if causal else 1)
+
+
+def _whole_tiles(m: int, n: int, side: int, causal: bool) -> int:
+    blocks = np.arange(-(-m // side)) + 1
+    tiles = np.minimum(blocks, -(-n // side)) if causal else np.full(len(blocks), -(-n // side))
+    return int(tiles.sum()) * side
+
+
+def _whole_blocks(m: int, n: int, side: int, causal: bool) -> int:
+    return _visited(m // side * side, n, side, causal)
+
+
+def _no_loop_over_tiles(answer: Callable, cases: Sequence[Case],
+                        outcomes: Sequence[Outcome]) -> str | None:
+    for causal in (False, True):
+        few, many = (instructions(answer, (n, n, 32, 64, causal)) for n in (4 * 64, 16 * 64))
+        if many > 7 * few:
+            return ("it loops over the tiles: the interpreter's work grows with the square of the"
+                    " length. A block's keys and values are one product.")
+    return None
+
+
+requested_bytes = Task(
+    "requested_bytes", _requested_bytes, _bytes_cases,
+    mistakes=[
+        Mistake("floats counted, not bytes", _bytes(_visited, size=1)),
+        Mistake("the answers left out: they are stored once", _bytes(_visited, answers=0)),
+        Mistake("keys and values read once in all: each block reads them again",
+                _bytes(lambda m, n, side, causal: n)),
+        Mistake("half of everything for causal: the tiles on the diagonal are loaded whole",
+                _bytes(_half)),
+        Mistake("zeros beyond n loaded: they come from nowhere", _bytes(_whole_tiles)),
+        Mistake("the last, smaller block of queries left out", _bytes(_whole_blocks)),
+        Mistake("causal left out of account",
+                _bytes(lambda m, n, side, causal: _visited(m, n, side, False))),
+    ],
+    rules=[_whole, _no_loop_over_tiles],
+    patience=PATIENCE,
+)

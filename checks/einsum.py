@@ -1,0 +1,471 @@
+"""The tasks of lesson 03: einsums from their letters, what they sum, and in which order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from helpers.draw.contraction import Contraction
+from .machinery.task import Case, Mistake, Outcome, Refusal, Rule, Task, a, no_python_loop
+
+
+def _random(shape: tuple, dtype: type = np.float64, seed: int = 1) -> np.ndarray:
+    values = np.random.default_rng(seed).standard_normal(shape) * 3 + 8
+    return values.astype(dtype)
+
+
+# What an answer did with its arrays
+
+
+class Counted(np.ndarray):
+    """An array that writes down each operation done with it, and passes that on to the results.
+
+    `watch` makes one. Its `log` is a list of (name of the function, operations): for a product a
+    multiplication and an addition for each combination of row, column and inner index.
+    """
+
+    def __array_finalize__(self, parent: object) -> None:
+        self.log = getattr(parent, "log", None)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object,
+                        out: tuple = (), **kwargs: object) -> object:
+        if out:
+            kwargs["out"] = tuple(map(_plain, out))
+        result = getattr(ufunc, method)(*map(_plain, inputs), **kwargs)
+        if ufunc.signature is not None:  # matmul and its kind: the inner axis is the last
+            work = 2 * np.size(result) * np.shape(inputs[0])[-1]
+        else:
+            work = max(map(np.size, (*inputs, result)))
+        self.log.append((ufunc.__name__, work))
+        return _watched(result, self.log)
+
+    def __array_function__(self, function: Callable, types: object, args: tuple,
+                           kwargs: dict) -> object:
+        if function is np.einsum:
+            work = _einsum_operations(*map(_plain, args), optimize=kwargs.get("optimize", False))
+        elif function in (np.dot, np.inner, np.vdot, np.tensordot):
+            work = None
+        else:
+            return super().__array_function__(function, types, args, kwargs)
+        result = function(*map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()})
+        if work is None:  # rows x inner, inner x columns, rows x columns: each extent twice
+            sizes = np.size(args[0]), np.size(args[1]), np.size(result)
+            work = 2 * math.isqrt(math.prod(sizes))
+        self.log.append((function.__name__, work))
+        return _watched(result, self.log)
+
+
+def _plain(x: object) -> object:
+    return x.view(np.ndarray) if isinstance(x, Counted) else x
+
+
+def _watched(x: object, log: list) -> object:
+    if not isinstance(x, np.ndarray):
+        return x
+    counted = x.view(Counted)
+    counted.log = log
+    return counted
+
+
+def _einsum_operations(subscripts: object, *operands: object, optimize: object) -> int:
+    """Operations of one call of np.einsum, along the path that it takes."""
+    if not isinstance(subscripts, str):
+        raise Refusal("its operations could not be counted: give np.einsum its letters as a"
+                      " string.")
+    whole = Contraction.read(subscripts, *operands)
+    if len(operands) < 3 or not optimize:
+        return whole.operations
+    terms, total = list(whole.terms), 0
+    for step in np.einsum_path(subscripts, *operands, optimize=optimize)[0][1:]:
+        joined = [terms.pop(k) for k in sorted(step, reverse=True)]
+        letters = set().union(*joined)
+        kept = letters & set(whole.output).union(*terms)
+        combinations = math.prod(whole.sizes[c] for c in letters)
+        total += combinations * (len(joined) - 1 + (letters != kept))
+        terms.append(tuple(kept))
+    return total
+
+
+def watch(answer: Callable, case: Case) -> list[tuple[str, int]]:
+    """The operations that `answer(*case)` does with the arrays of `case`, as (name, count)."""
+    log: list[tuple[str, int]] = []
+    answer(*(_watched(x.copy(), log) if isinstance(x, np.ndarray) else x for x in case))
+    return log
+
+
+def fewest_operations(*cases: Case, subscripts: str) -> Rule:
+    """In each of `cases`, no more operations than the cheapest order of pairs needs."""
+
+    def rule(answer: Callable, _: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
+        for case in cases:
+            needed = Contraction.read(subscripts, *case).in_pairs()[0]
+            done = sum(count for _, count in watch(answer, case))
+            shapes = ", ".join(str(x.shape) for x in case)
+            if done < needed:
+                return (f"for shapes {shapes} only {done:,} of its operations could be counted;"
+                        " work with the arrays that are handed in, by np.einsum or @.")
+            if done > 1.05 * needed:
+                return (f"for shapes {shapes} it does {done:,} operations, where {needed:,}"
+                        " suffice. Which two arrays, contracted first, leave something small?")
+        return None
+
+    return rule
+
+
+def _builds_it_itself(case: Case) -> Rule:
+    def rule(answer: Callable, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
+        if any(name == "einsum" for name, _ in watch(answer, case)):
+            return "it calls np.einsum, which is what you build here."
+        return None
+
+    return rule
+
+
+# letters: ten contractions
+
+LETTERS = {  # name: operands, and the result without einsum
+    "column_sums": (((4, 3),), lambda x: x.sum(axis=0)),
+    "traces": (((5, 3, 3),), lambda x: np.trace(x, axis1=1, axis2=2)),
+    "row_dots": (((4, 3), (4, 3)), lambda x, y: (x * y).sum(axis=1)),
+    "outer": (((3,), (4,)), lambda x, y: x[:, None] * y),
+    "gram": (((4, 3), (5, 3)), lambda x, y: x @ y.T),
+    "scaled": (((2, 3, 4, 5), (3,)), lambda x, s: x * s[:, None, None]),
+    "pooled": (((2, 5), (2, 5, 4)), lambda w, x: (w[:, :, None] * x).sum(axis=1)),
+    "quadratic": (((4, 3), (3, 5), (4, 5)), lambda x, m, y: ((x @ m) * y).sum(axis=1)),
+    "heads": (((2, 5, 6), (3, 6, 4)), lambda x, w: x[:, None] @ w),
+    "mixed": (((2, 3, 4, 5), (2, 5, 3, 6)),
+              lambda p, v: (p @ v.swapaxes(1, 2)).swapaxes(1, 2)),
+}
+_RIGHT_LETTERS = {
+    "column_sums": "ij->j",
+    "traces": "bii->b",
+    "row_dots": "ij,ij->i",
+    "outer": "i,j->ij",
+    "gram": "ij,kj->ik",
+    "scaled": "nchw,c->nchw",
+    "pooled": "bt,btd->bd",
+    "quadratic": "bi,ij,bj->b",
+    "heads": "btm,hmd->bhtd",
+    "mixed": "bhtk,bkhd->bthd",
+}
+
+
+def _letters_operands(name: str) -> list[np.ndarray]:
+    generator = np.random.default_rng(len(name))
+    return [generator.integers(1, 10, shape) for shape in LETTERS[name][0]]
+
+
+def _letters(name: str) -> np.ndarray:
+    return LETTERS[name][1](*_letters_operands(name))
+
+
+def _read_letters(value: object, case: Case) -> np.ndarray:
+    if not isinstance(value, str):
+        raise Refusal(f'expected letters such as "ij->ji", got {a(value)}.'
+                      + (" Is a `return` missing?" if value is None else ""))
+    operands = _letters_operands(*case)
+    try:
+        Contraction.read(value, *operands)
+    except ValueError as error:
+        raise Refusal(f'"{value}": {error}') from None
+    return np.asarray(np.einsum(value, *operands))
+
+
+def _wrong_letters(part: str, letters: str, looks_like: str) -> Mistake:
+    return Mistake(looks_like, lambda name: (_RIGHT_LETTERS | {part: letters})[name])
+
+
+letters = Task(
+    name="letters",
+    spec=_letters,
+    cases=lambda: [(name,) for name in LETTERS],
+    read=_read_letters,
+    part=lambda case: case[0],
+    mistakes=[
+        _wrong_letters("column_sums", "ij->i",
+                       "sums of the rows: the letter right of the arrow is the axis that *stays*"),
+        _wrong_letters("column_sums", "ij->", "the sum of everything: no letter was kept"),
+        _wrong_letters("traces", "bii->", "all traces added up: keep b"),
+        _wrong_letters("traces", "bii->bi", "the diagonals, not yet summed"),
+        _wrong_letters("row_dots", "ij,ij->", "the sum over all rows: keep i"),
+        _wrong_letters("row_dots", "ij,ij->ij", "the products, not yet summed"),
+        _wrong_letters("row_dots", "ij,kj->ik",
+                       "each row of x with each row of y: the rows need the same letter"),
+        _wrong_letters("outer", "i,j->ji", "the transposed outer product"),
+        _wrong_letters("gram", "ij,kj->ki", "the transposed result: rows of x come first"),
+        _wrong_letters("gram", "ij,kl->ik", "two letters, j and l, for the one axis along which"
+                       " x and y meet: each is then summed alone"),
+        _wrong_letters("scaled", "nchw,c->nhw", "a sum over the channels: c must stay"),
+        _wrong_letters("scaled", "nchw,c", "the form without an arrow: it sums c, which appears"
+                       " twice, and puts the rest into alphabetical order"),
+        _wrong_letters("pooled", "bt,btd->btd", "weighted, not yet summed over t"),
+        _wrong_letters("pooled", "bt,bsd->bd", "two letters, t and s, for one axis: each is"
+                       " summed alone, so the weights no longer meet what they weigh"),
+        _wrong_letters("quadratic", "bi,ij,cj->bc",
+                       "each x with each y: x and y need the same first letter"),
+        _wrong_letters("quadratic", "bi,ij,bj->", "the sum over the batch: keep b"),
+        _wrong_letters("heads", "btm,hmd->bthd",
+                       "axes in the order b, t, h, d: the result wants the heads before t"),
+        _wrong_letters("heads", "btm,hnd->bhtd", "two letters, m and n, for one axis: each is"
+                       " summed alone"),
+        _wrong_letters("mixed", "bhtk,bkhd->bhtd",
+                       "axes in the order b, h, t, d: the result wants t before the heads"),
+        _wrong_letters("mixed", "bhtk,bkhd", "the form without an arrow: every letter that"
+                       " appears twice is summed, b and h too"),
+    ],
+)
+
+
+# my_einsum: einsum from broadcasting
+
+
+def _my_einsum(subscripts, *operands):
+    found = Contraction.read(subscripts, *operands)
+    for term, shape in zip(found.terms, found.shapes):
+        for letter, size in zip(term, shape):
+            if size != found.sizes[letter]:
+                raise ValueError(f"letter {letter} is {found.sizes[letter]} and {size}")
+    return np.asarray(np.einsum(subscripts, *operands))
+
+
+def _einsum_cases() -> list[Case]:
+    table = _random((6, 8))
+    return [
+        ("ij,jk->ik", _random((3, 4)), _random((4, 5))),
+        ("ij,jk->ki", _random((4, 3), np.float32).T, _random((8, 5), np.float32)[::2]),
+        ("ij,jk", _random((3, 4)), _random((4, 5))),
+        ("ba", _random((3, 4))),
+        ("ij,jh", _random((3, 4)), _random((4, 5))),
+        ("ii", _random((4, 4))),
+        ("ii->i", _random((4, 4), np.int64)),
+        ("bii->b", _random((5, 9, 3))[:, ::3]),
+        ("iij,jkk->ki", _random((3, 3, 4)), _random((4, 2, 2))),
+        ("ij->", _random((3, 5), np.int32)),
+        ("ij,k->ik", _random((3, 4)), _random((5,))),
+        ("nchw,oihw->no", _random((2, 3, 4, 5)), _random((3, 2, 4, 5))),
+        ("i,j,k->kji", _random((2,)), _random((3,)), _random((4,))),
+        ("i,i,i->i", _random((4,)), table[0, ::2], _random((4,))),
+        ("bhtd,bhkd->bhtk", _random((2, 3, 4, 5), np.float32),
+         _random((2, 3, 6, 5), np.float32)),
+        ("ij,jk->ik", _random((3, 4)), _random((5, 2))),  # j is 4 and 5
+        ("ij,jk->ik", _random((3, 1)), _random((5, 2))),  # 1 is not stretched
+        ("ii->i", _random((3, 4))),
+        ("ij->i", _random((3, 4, 2))),  # more axes than letters
+    ]
+
+
+def _einsum_like(implicit: Callable | None = None, output: Callable = lambda c, order: c,
+                 summed: Callable = lambda letters, count: letters, widen: bool = False,
+                 stretch: bool = False, diagonal: bool = True) -> Callable:
+    """A my_einsum that is right but for what the arguments replace."""
+
+    def function(subscripts, *operands):
+        inputs, arrow, kept = subscripts.partition("->")
+        found = "".join(inputs.split(","))
+        if not arrow:
+            once = (c for c in sorted(set(found)) if found.count(c) == 1)
+            kept = implicit(found) if implicit else "".join(once)
+        if stretch:
+            result = Contraction.read(f"{inputs}->{kept}", *operands)
+        else:
+            _my_einsum(f"{inputs}->{kept}", *operands)
+            result = Contraction.read(f"{inputs}->{kept}", *operands)
+        order = "".join(result.sizes)
+        kept = output(kept, order)
+        if not diagonal:  # repeated letters: sum over all rows and columns
+            for k, term in enumerate(inputs.split(",")):
+                for c in set(term):
+                    if term.count(c) > 1 and c not in kept:
+                        operands = [*operands]
+                        axis = term.rindex(c)
+                        operands[k] = operands[k].sum(axis=axis, dtype=operands[k].dtype)
+                        term = term[:axis] + term[axis + 1:]
+                inputs = ",".join([*inputs.split(",")[:k], term, *inputs.split(",")[k + 1:]])
+        counts = {c: sum(c in term for term in inputs.split(",")) for c in order}
+        lost = [c for c in order if c not in kept]
+        keep = [c for c in lost if c not in summed(lost, counts)]
+        product = np.asarray(np.einsum(f"{inputs}->{kept}{''.join(keep)}", *operands))
+        return product.astype(np.int64) if widen and product.dtype == np.int32 else product
+
+    return function
+
+
+my_einsum = Task(
+    name="my_einsum",
+    spec=_my_einsum,
+    cases=_einsum_cases,
+    read=lambda value, case: np.asarray(value) if isinstance(
+        value, (int, float, np.number)) and not isinstance(value, bool) else value,
+    mistakes=[
+        Mistake("an implicit output in the order of first appearance; it is alphabetical",
+                _einsum_like(implicit=lambda found: "".join(
+                    c for c in dict.fromkeys(found) if found.count(c) == 1))),
+        Mistake("an implicit output that keeps every letter; those that appear twice are summed",
+                _einsum_like(implicit=lambda found: "".join(sorted(set(found))))),
+        Mistake("a result whose axes stand in the order of first appearance; the letters right of"
+                " the arrow give the order", _einsum_like(
+                    output=lambda kept, order: "".join(c for c in order if c in kept))),
+        Mistake("only the letters that appear in two operands were summed; those that stand in"
+                " one alone and not right of the arrow are summed as well",
+                _einsum_like(summed=lambda lost, count: [c for c in lost if count[c] > 1])),
+        Mistake("a repeated letter taken for two: it selects the diagonal, where both indices are"
+                " equal", _einsum_like(diagonal=False)),
+        Mistake("a size of 1 that was stretched by broadcasting: here a letter has one size, and"
+                " anything else is a ValueError", _einsum_like(stretch=True)),
+        Mistake("a sum that widened int32 to int64: tell `sum` the dtype of the product",
+                _einsum_like(widen=True)),
+    ],
+    rules=[
+        _builds_it_itself(("ij,jk->ik", _random((3, 4)), _random((4, 5)))),
+        no_python_loop(("ij,jk->ik", _random((2, 3)), _random((3, 4))),
+                       ("ij,jk->ik", _random((20, 30)), _random((30, 40)))),
+    ],
+    rtol=1e-5,
+)
+
+
+# convolution: windows plus einsum
+
+
+def _convolution(x, filters):
+    height, width = filters.shape[2:]
+    rows, columns = x.shape[2] - height + 1, x.shape[3] - width + 1
+    result = np.zeros((x.shape[0], filters.shape[0], rows, columns), x.dtype)
+    for n, o, r, s in np.ndindex(result.shape):
+        patch = x[n, :, r:r + height, s:s + width]  # all channels
+        result[n, o, r, s] = (patch * filters[o]).sum()
+    return result
+
+
+def _windowed(subscripts: str, change: Callable = lambda x, filters: (x, filters)) -> Callable:
+    def function(x, filters):
+        if x.shape[1] != filters.shape[1]:
+            raise ValueError
+        x, filters = change(x, filters)
+        return np.einsum(subscripts, sliding_window_view(x, filters.shape[2:], axis=(2, 3)),
+                         filters)
+
+    return function
+
+
+def _convolution_cases() -> list[Case]:
+    return [
+        (_random((2, 3, 6, 7)), _random((4, 3, 3, 2), seed=2)),
+        (_random((3, 2, 5, 8), np.float32), _random((5, 2, 1, 3), np.float32, seed=3)),
+        (_random((1, 4, 9, 6), np.float32)[..., ::-1],
+         _random((2, 4, 5, 4), np.float32, seed=4)),
+        (_random((2, 1, 4, 5), np.int64), _random((3, 1, 4, 5), np.int64, seed=5)),
+        (_random((4, 2, 8, 6)).swapaxes(0, 1), _random((3, 4, 2, 2), seed=6)),
+    ]
+
+
+convolution = Task(
+    name="convolution",
+    spec=_convolution,
+    cases=_convolution_cases,
+    mistakes=[
+        Mistake("two letters for the channels: the channels of image and filter must meet, so"
+                " they share one", _windowed("nchwij,oqij->nohw")),
+        Mistake("filters that were turned round; here filter element [0, 0] meets the window's"
+                " element [0, 0]",
+                _windowed("nchwij,ocij->nohw", lambda x, f: (x, f[:, :, ::-1, ::-1]))),
+        Mistake("axes in the order n, rows, columns, filters",
+                _windowed("nchwij,ocij->nhwo")),
+        Mistake("axes in the order filters, images, rows, columns",
+                _windowed("nchwij,ocij->onhw")),
+        Mistake("channels that were kept apart: c must be summed",
+                _windowed("nchwij,ocij->nochw")),
+        Mistake("only the window at the upper left: the window's place and the place in the"
+                " window need letters of their own",
+                lambda x, f: np.einsum("ncij,ocij->no", x[:, :, :f.shape[2], :f.shape[3]], f)),
+    ],
+    rules=[no_python_loop((_random((1, 2, 5, 6)), _random((3, 2, 3, 3))),
+                          (_random((2, 2, 30, 40)), _random((3, 2, 3, 3))))],
+)
+
+
+# low_rank_scores: contraction order by hand
+
+
+def _low_rank_scores(x, u, v, y):
+    return x @ u @ v.T @ y.T
+
+
+def _scores_like(subscripts: str) -> Callable:
+    return lambda x, u, v, y: np.einsum(subscripts, x, u, v, y)
+
+
+def _rank_case(t: int, k: int, d: int, e: int, r: int, dtype: type = np.float64) -> Case:
+    shapes = ((t, d), (d, r), (e, r), (k, e))
+    return tuple(_random(shape, dtype, seed) for seed, shape in enumerate(shapes))
+
+
+low_rank_scores = Task(
+    name="low_rank_scores",
+    spec=_low_rank_scores,
+    cases=lambda: [
+        _rank_case(7, 9, 6, 5, 2),
+        _rank_case(5, 4, 8, 9, 3, np.float32),
+        (*_rank_case(6, 8, 7, 9, 2)[:3], _random((9, 8)).T),
+    ],
+    mistakes=[
+        Mistake("the transposed scores: rows of x come first", _scores_like("td,dr,er,ke->kt")),
+        Mistake("two letters for the rank: the columns of u and of v must meet",
+                _scores_like("td,dr,es,ke->tk")),
+        Mistake("two letters for the features of y and of v: they must meet",
+                _scores_like("td,dr,er,kf->tk")),
+        Mistake("two letters for the features of x and of u: they must meet",
+                _scores_like("tf,dr,er,ke->tk")),
+    ],
+    rules=[fewest_operations(_rank_case(60, 80, 32, 24, 3), _rank_case(90, 50, 40, 64, 4),
+                             subscripts="td,dr,er,ke->tk")],
+)
+
+
+# fixed: a wrong einsum repaired
+
+
+def _fixed(q, k, v):
+    scores = q.transpose(0, 2, 1, 3) @ k.transpose(0, 2, 3, 1)  # (b, h, t, s)
+    mixed = scores @ v.transpose(0, 2, 1, 3)  # (b, h, t, e)
+    return np.ascontiguousarray(mixed.transpose(0, 2, 1, 3))
+
+
+def _two(first: str, second: str) -> Callable:
+    return lambda q, k, v: np.einsum(second, np.einsum(first, q, k), v)
+
+
+def _attention_case(b: int, t: int, s: int, h: int, d: int, e: int,
+                    dtype: type = np.float64) -> Case:
+    shapes = ((b, t, h, d), (b, s, h, d), (b, s, h, e))
+    return tuple(_random(shape, dtype, seed) for seed, shape in enumerate(shapes))
+
+
+fixed = Task(
+    name="fixed",
+    spec=_fixed,
+    cases=lambda: [
+        _attention_case(2, 4, 4, 3, 5, 5),  # where the broken one runs
+        _attention_case(2, 4, 6, 3, 5, 7),
+        _attention_case(3, 5, 2, 4, 6, 3, np.float32),
+        tuple(x[:, ::-1, ::2] for x in _attention_case(2, 3, 5, 4, 2, 6)),
+    ],
+    mistakes=[
+        Mistake("the function as it was: neither line is repaired",
+                _two("bthd,bshe->bhts", "bhtt,bthe->bthe")),
+        Mistake("the first line as it was: d and e are two letters for one axis, and each is"
+                " summed alone", _two("bthd,bshe->bhts", "bhts,bshe->bthe")),
+        Mistake("the second line as it was: tt picks the diagonal of the scores, so each query"
+                " sees only the key at its own place",
+                _two("bthd,bshd->bhts", "bhtt,bthe->bthe")),
+        Mistake("axes in the order b, h, t, e: the result wants t before the heads",
+                _two("bthd,bshd->bhts", "bhts,bshe->bhte")),
+        Mistake("scores summed over the queries: the values must meet the *keys*, whose letter is"
+                " s", _two("bthd,bshd->bhts", "bhts,bshe->bshe")),
+        Mistake("heads that were mixed: q and k need the same letter for them",
+                _two("bthd,bsgd->bhts", "bhts,bshe->bthe")),
+    ],
+)

@@ -1,0 +1,425 @@
+"""Checks of the exercises to lesson 11, Fast kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from .machinery.kernel_task import KernelTask, blank, counted, launch, on_device, wasteful
+from .machinery.task import Case, Mistake, Outcome, Task
+
+
+def _changed(source: str, *changes: tuple[str, str]) -> str:
+    for old, new in changes:
+        assert old in source, old
+        source = source.replace(old, new)
+    return source
+
+
+def _product_arguments(a: np.ndarray, b: np.ndarray, m: int, n: int, k: int) -> tuple:
+    return on_device(a), on_device(b), blank((m, n), np.float32), *map(np.int32, (m, n, k))
+
+
+# 1. a @ b.T in tiles
+
+SCORES = r"""
+extern "C" __global__ void scores(const float* a, const float* b, float* c, int m, int n, int k) {
+    __shared__ float as[32][32], bs[32][33];
+    int y = threadIdx.y, x = threadIdx.x;
+    int i = blockIdx.y * 32 + y, j = blockIdx.x * 32 + x, r = blockIdx.x * 32 + y;
+    float sum = 0;
+    for (int p = 0; p < k; p += 32) {
+        as[y][x] = i < m && p + x < k ? a[i * k + p + x] : 0;
+        bs[y][x] = r < n && p + x < k ? b[r * k + p + x] : 0;
+        __syncthreads();
+        for (int q = 0; q < 32; q++) sum += as[y][q] * bs[x][q];
+        __syncthreads();
+    }
+    if (i < m && j < n) c[i * n + j] = sum;
+}
+"""
+
+
+def _scores(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return (a.astype(np.float64) @ b.T.astype(np.float64)).astype(np.float32)
+
+
+def _scores_cases() -> list[Case]:
+    rng = np.random.default_rng(81)
+    return [(rng.standard_normal((m, k), np.float32), rng.standard_normal((n, k), np.float32))
+            for m, n, k in ((64, 64, 64), (32, 64, 96), (40, 70, 50), (33, 5, 20), (1, 37, 65))]
+
+
+def _scores_launch(a: np.ndarray, b: np.ndarray) -> tuple:
+    (m, k), n = a.shape, len(b)
+    return (-(-n // 32), -(-m // 32)), (32, 32), _product_arguments(a, b, m, n, k)
+
+
+def _run_scores(kernel: object, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    grid, block, args = _scores_launch(a, b)
+    launch(kernel, grid, block, args)
+    return args[2].get()
+
+
+def _scores_in_tiles(answer: Callable, cases: Sequence[Case],
+                     outcomes: Sequence[Outcome]) -> str | None:
+    a, b = cases[0]
+    counts = counted(answer.kernel, *_scores_launch(a, b))
+    (m, k), n = a.shape, len(b)
+    most = (m * n // 32) * (k // 32) * 8
+    if counts["global_load_sectors"] > most:
+        return (f"the loads touch {counts['global_load_sectors']:,} sectors for {m} x {n} x {k};"
+                f" with tiles in shared memory {most:,} suffice.")
+    return wasteful(counts)
+
+
+scores = KernelTask(
+    "scores", _scores, _scores_cases, run=_run_scores, given="",
+    parameters="const float* a, const float* b, float* c, int m, int n, int k",
+    mistakes=[
+        Mistake("b read as if it had k rows: here row j of b belongs to column j of c",
+                _changed(SCORES, ("r < n && p + x < k ? b[r * k + p + x]",
+                                  "p + y < k && j < n && (p + y) * n + j < n * k"
+                                  " ? b[(p + y) * n + j]"), ("bs[x][q]", "bs[q][x]"))),
+        Mistake("the slice of b brought by rows and read by columns: as[y][q] * bs[x][q]",
+                _changed(SCORES, ("bs[x][q]", "bs[q][x]"))),
+        Mistake("no zeros where the slices end beyond k: what lies there belongs to another row",
+                _changed(SCORES, ("i < m && p + x < k", "i < m && i * k + p + x < m * k"),
+                         ("r < n && p + x < k", "r < n && r * k + p + x < n * k"))),
+        Mistake("the row of b taken from blockIdx.y: a block needs rows of a by blockIdx.y, and"
+                " rows of b by blockIdx.x",
+                _changed(SCORES, ("r = blockIdx.x", "r = blockIdx.y"))),
+        Mistake("the rest of k left out: the number of slices is rounded up",
+                _changed(SCORES, ("p < k;", "p + 32 <= k;"))),
+        Mistake("the sum of the last slice only", _changed(
+            SCORES, ("for (int q", "sum = 0; for (int q"))),
+        Mistake("no barrier before the slices are used: some warps read what is not there yet",
+                _changed(SCORES, ("        __syncthreads();\n        for", "        for"))),
+        Mistake("no barrier before the slices are replaced: slower warps still read them",
+                _changed(SCORES, ("bs[x][q];\n        __syncthreads();", "bs[x][q];"))),
+    ],
+    rules=[_scores_in_tiles],
+    rtol=1e-5,
+)
+
+# 2. softmax, a warp for each row
+
+SOFTMAX = r"""
+extern "C" __global__ void softmax(const float* x, float* y, int rows, int columns) {
+    int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
+    if (row >= rows) return;
+    x += (long long)row * columns;
+    y += (long long)row * columns;
+    float top = -3.4e38f, sum = 0;
+    for (int j = lane; j < columns; j += 32) top = fmaxf(top, x[j]);
+    for (int step = 16; step > 0; step /= 2)
+        top = fmaxf(top, __shfl_xor_sync(0xffffffff, top, step));
+    for (int j = lane; j < columns; j += 32) sum += expf(x[j] - top);
+    for (int step = 16; step > 0; step /= 2)
+        sum += __shfl_xor_sync(0xffffffff, sum, step);
+    for (int j = lane; j < columns; j += 32) y[j] = expf(x[j] - top) / sum;
+}
+"""
+
+
+def _softmax(x: np.ndarray) -> np.ndarray:
+    x = x.astype(np.float64)
+    powers = np.exp(x - x.max(axis=1, keepdims=True))
+    return (powers / powers.sum(axis=1, keepdims=True)).astype(np.float32)
+
+
+def _softmax_cases() -> list[Case]:
+    rng = np.random.default_rng(82)
+    cases = [3 * rng.standard_normal(shape, np.float32)
+             for shape in ((8, 16), (4, 64), (5, 100), (7, 33), (1, 1), (6, 250))]
+    cases += [cases[1] + np.float32(200), cases[2] - np.float32(300)]
+    masked = cases[3].copy()
+    masked[rng.random(masked.shape) < 0.6] = -np.inf
+    masked[:, 30] = 1
+    early = cases[2].copy()
+    early[:, 5] = 150  # the largest stands before each lane's last element
+    return [(x,) for x in (*cases, masked, early, cases[3] - np.float32(1e6))]
+
+
+def _softmax_launch(x: np.ndarray) -> tuple:
+    rows, columns = x.shape
+    args = on_device(x), blank(x.shape, np.float32), np.int32(rows), np.int32(columns)
+    return (-(-rows // 4),), (128,), args
+
+
+def _run_softmax(kernel: object, x: np.ndarray) -> np.ndarray:
+    grid, block, args = _softmax_launch(x)
+    launch(kernel, grid, block, args)
+    return args[1].get()
+
+
+def _by_warps(answer: Callable, cases: Sequence[Case],
+              outcomes: Sequence[Outcome]) -> str | None:
+    x = cases[5][0]
+    counts = counted(answer.kernel, *_softmax_launch(x))
+    most = 3 * x.shape[0] * -(-x.shape[1] // 32)
+    if counts["barriers"] or counts["shared_load_requests"]:
+        return "the lanes of a warp agree by shuffles: no barrier and no shared memory are needed."
+    if counts["global_load_requests"] > most:
+        return (f"its warps load {counts['global_load_requests']:,} times from global memory for"
+                f" {x.shape[0]} rows of {x.shape[1]}; three walks along each row, 32 neighbours at"
+                f" a time, are {most}.")
+    return None
+
+
+softmax = KernelTask(
+    "softmax", _softmax, _softmax_cases, run=_run_softmax, given="",
+    parameters="const float* x, float* y, int rows, int columns",
+    mistakes=[
+        Mistake("the maximum not subtracted: expf overflows from 88.8 on, and falls to zero below"
+                " -104", _changed(SOFTMAX, ("x[j] - top", "x[j]"))),
+        Mistake("each lane dividing by the sum of its own elements: the lanes must agree",
+                _changed(SOFTMAX, ("sum += __shfl", "sum += 0 * __shfl"))),
+        Mistake("each lane subtracting the maximum of its own elements",
+                _changed(SOFTMAX, ("top = fmaxf(top, __shfl_xor_sync(0xffffffff, top, step))",
+                                   "__shfl_xor_sync(0xffffffff, top, step)"))),
+        Mistake("__shfl_down_sync, after which only lane 0 has the whole sum: with"
+                " __shfl_xor_sync all lanes have it",
+                _changed(SOFTMAX, ("sum += __shfl_xor_sync", "sum += __shfl_down_sync"))),
+        Mistake("shuffles that begin with step 8: the two halves of the warp never meet",
+                _changed(SOFTMAX, ("int step = 16", "int step = 8"))),
+        Mistake("a maximum that begins with 0: a row of large negative numbers underflows",
+                _changed(SOFTMAX, ("top = -3.4e38f", "top = 0"))),
+        Mistake("the last element of each lane in place of its largest", _changed(
+            SOFTMAX, ("top = fmaxf(top, x[j])", "top = x[j]"))),
+        Mistake("a maximum that begins too high: a row may be below it", _changed(
+            SOFTMAX, ("top = -3.4e38f", "top = -1e5f"))),
+        Mistake("one element a lane: the loop along the row is missing", _changed(
+            SOFTMAX, ("j += 32", "j += columns"))),
+    ],
+    rules=[_by_warps],
+    rtol=3e-6,
+)
+
+# 3. 4 x 4 sums in a thread
+
+REGISTER_TILE = r"""
+extern "C" __global__ void register_tile(const float* a, const float* b, float* c,
+                                         int m, int n, int k) {
+    __shared__ float as[64][16], bs[16][64];
+    int x = threadIdx.x, y = threadIdx.y, t = 16 * y + x;
+    int top = blockIdx.y * 64, left = blockIdx.x * 64;
+    float sum[4][4] = {};
+    for (int p = 0; p < k; p += 16) {
+        for (int e = t; e < 64 * 16; e += 256) {
+            int i = top + e / 16, j = p + e % 16;
+            as[e / 16][e % 16] = i < m && j < k ? a[i * k + j] : 0;
+            i = p + e / 64, j = left + e % 64;
+            bs[e / 64][e % 64] = i < k && j < n ? b[i * n + j] : 0;
+        }
+        __syncthreads();
+        for (int q = 0; q < 16; q++) {
+            float l[4], r[4];
+            for (int i = 0; i < 4; i++) {
+                l[i] = as[y + 16 * i][q];
+                r[i] = bs[q][x + 16 * i];
+            }
+            for (int i = 0; i < 4; i++)
+                for (int j = 0; j < 4; j++) sum[i][j] += l[i] * r[j];
+        }
+        __syncthreads();
+    }
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++) {
+            int row = top + y + 16 * i, column = left + x + 16 * j;
+            if (row < m && column < n) c[row * n + column] = sum[i][j];
+        }
+}
+"""
+
+
+def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return (a.astype(np.float64) @ b.astype(np.float64)).astype(np.float32)
+
+
+def _product_cases() -> list[Case]:
+    rng = np.random.default_rng(83)
+    return [(rng.standard_normal((m, k), np.float32), rng.standard_normal((k, n), np.float32))
+            for m, n, k in ((64, 64, 32), (64, 128, 16), (50, 90, 37), (130, 3, 20))]
+
+
+def _product_launch(a: np.ndarray, b: np.ndarray) -> tuple:
+    (m, k), n = a.shape, b.shape[1]
+    return (-(-n // 64), -(-m // 64)), (16, 16), _product_arguments(a, b, m, n, k)
+
+
+def _run_product(kernel: object, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    grid, block, args = _product_launch(a, b)
+    launch(kernel, grid, block, args)
+    return args[2].get()
+
+
+def _few_loads(answer: Callable, cases: Sequence[Case],
+               outcomes: Sequence[Outcome]) -> str | None:
+    a, b = cases[0]
+    counts = counted(answer.kernel, *_product_launch(a, b))
+    warps, steps = 8, a.shape[1]
+    loads = counts["shared_load_requests"] / warps / steps
+    if loads > 8.001:
+        return (f"each warp loads {loads:.3g} times from shared memory in a step; 4 numbers of as"
+                " and 4 of bs, kept in registers, are 8.")
+    return None
+
+
+_BEGUN = REGISTER_TILE[:REGISTER_TILE.index("        for (int q")] + "}"
+
+register_tile = KernelTask(
+    "register_tile", _product, _product_cases, run=_run_product, given=_BEGUN,
+    parameters="const float* a, const float* b, float* c, int m, int n, int k",
+    mistakes=[
+        Mistake("neighbouring rows and columns computed, and stored 16 apart",
+                _changed(REGISTER_TILE, ("as[y + 16 * i][q]", "as[4 * y + i][q]"),
+                         ("bs[q][x + 16 * i]", "bs[q][4 * x + i]"))),
+        Mistake("x and y exchanged: y counts rows, x columns",
+                _changed(REGISTER_TILE, ("as[y + 16 * i][q]", "as[x + 16 * i][q]"),
+                         ("bs[q][x + 16 * i]", "bs[q][y + 16 * i]"))),
+        Mistake("only the diagonal of the 4 x 4 sums computed: each number of one side meets each"
+                " of the other", _changed(REGISTER_TILE, (
+                    "sum[i][j] += l[i] * r[j]", "sum[i][j] += (i == j) * l[i] * r[j]"))),
+        Mistake("the sums stored turned over: sum[i][j] belongs to row i and column j",
+                _changed(REGISTER_TILE, ("= sum[i][j]", "= sum[j][i]"))),
+        Mistake("no barrier at the end of a round: slower warps still read the slices",
+                _changed(REGISTER_TILE, ("        }\n        __syncthreads();\n    }",
+                                         "        }\n    }"))),
+        Mistake("half of the slice used: it is 16 deep", _changed(
+            REGISTER_TILE, ("q < 16", "q < 8"))),
+    ],
+    rules=[_few_loads],
+    rtol=1e-5,
+)
+
+# 4. a copy, 16 bytes at a time
+
+COPY4 = r"""
+extern "C" __global__ void copy4(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, step = gridDim.x * blockDim.x;
+    for (int j = i; j < n / 4; j += step) ((float4*)y)[j] = ((const float4*)x)[j];
+    for (int j = n / 4 * 4 + i; j < n; j += step) y[j] = x[j];
+}
+"""
+
+
+def _copy4(x: np.ndarray, grid: tuple, block: tuple) -> np.ndarray:
+    return x
+
+
+def _copy4_cases() -> list[Case]:
+    rng = np.random.default_rng(84)
+    shapes = [(1024, (2,), (128,)), (1024, (9,), (33,)), (1003, (1,), (64,)), (514, (4,), (256,)),
+              (3, (1,), (32,)), (4097, (3,), (32,)), (5, (2,), (1,))]
+    return [(rng.standard_normal(n, np.float32), grid, block) for n, grid, block in shapes]
+
+
+def _copy4_arguments(x: np.ndarray) -> tuple:
+    return on_device(x), blank(x.shape, np.float32), np.int32(x.size)
+
+
+def _run_copy4(kernel: object, x: np.ndarray, grid: tuple, block: tuple) -> np.ndarray:
+    args = _copy4_arguments(x)
+    launch(kernel, grid, block, args)
+    return args[1].get()
+
+
+def _sixteen_bytes(answer: Callable, cases: Sequence[Case],
+                   outcomes: Sequence[Outcome]) -> str | None:
+    x, grid, block = cases[0]
+    counts = counted(answer.kernel, grid, block, _copy4_arguments(x))
+    loads, stores = counts["global_load_requests"], counts["global_store_requests"]
+    least = x.size // 128
+    if max(loads, stores) > least:
+        return (f"its warps load {loads} times and store {stores} times for {x.size} floats; with"
+                f" 16 bytes a lane {least} of each do.")
+    return None
+
+
+copy4 = KernelTask(
+    "copy4", _copy4, _copy4_cases, run=_run_copy4, parameters="const float* x, float* y, int n",
+    given=COPY4[:COPY4.index("    for")] + "}",
+    mistakes=[
+        Mistake("the last one, two or three elements left out: n / 4 cuts them off",
+                _changed(COPY4, ("    for (int j = n / 4 * 4 + i; j < n; j += step) y[j] = x[j];\n",
+                                 ""))),
+        Mistake("n / 4 rounded up: the last float4 reaches beyond the arrays",
+                _changed(COPY4, ("j < n / 4;", "j < (n + 3) / 4;"))),
+        Mistake("float4s beyond the last whole one: there are n / 4, counted from 0",
+                _changed(COPY4, ("j < n / 4;", "j < n;"))),
+        Mistake("float4s beyond the last whole one: there are n / 4, counted from 0",
+                _changed(COPY4, ("j < n / 4;", "j <= n / 4;"))),
+        Mistake("one float4 a thread: with fewer threads than float4s, the rest stays as it was",
+                _changed(COPY4, ("j < n / 4; j += step", "j < n / 4; j += n"))),
+        Mistake("every fourth float4 only: indices of float4s count float4s, not floats",
+                _changed(COPY4, ("((float4*)y)[j] = ((const float4*)x)[j]",
+                                 "if (4 * j < n / 4) ((float4*)y)[4 * j] ="
+                                 " ((const float4*)x)[4 * j]"))),
+    ],
+    rules=[_sixteen_bytes],
+)
+
+# 5. sectors of the naive product
+
+
+def _naive_sectors(m: int, n: int, k: int, columns: int) -> int:
+    """Counted: one warp of each kind stands for all, since m, n and k are multiples of 256."""
+    t = np.arange(32)
+    i, j = t // columns, t % columns
+    of_a = sum(len(np.unique((i * k + p) * 4 // 32)) for p in range(8))
+    of_b = sum(len(np.unique((p * n + j) * 4 // 32)) for p in range(8))
+    return m * n // 32 * (k // 8) * (of_a + of_b)
+
+
+def _sectors(of_a: Callable, of_b: Callable) -> Callable:
+    def naive_sectors(m: int, n: int, k: int, columns: int) -> int:
+        across = min(columns, 32)
+        return m * n // 32 * k * (of_a(across) + of_b(across))
+
+    return naive_sectors
+
+
+def _a(across: int) -> int:
+    return 32 // across
+
+
+def _b(across: int) -> int:
+    return max(1, across // 8)
+
+
+def _unlimited(m: int, n: int, k: int, columns: int) -> int:
+    return m * n // 32 * k * (max(1, 32 // columns) + max(1, columns // 8))
+
+
+def _not_by_warps(m: int, n: int, k: int, columns: int) -> int:
+    return m * n * k * 2
+
+
+def _in_floats(m: int, n: int, k: int, columns: int) -> int:
+    across = min(columns, 32)
+    return m * n // 32 * k * (32 // across + across)
+
+
+def _at_least_four_bytes(m: int, n: int, k: int, columns: int) -> float:
+    across = min(columns, 32)
+    return m * n // 32 * k * (32 // across + across / 8)
+
+
+naive_sectors = Task(
+    "naive_sectors", _naive_sectors,
+    lambda: [(m, n, k, columns) for columns in (32, 16, 8, 64, 4, 2, 1)
+             for m, n, k in ((256, 512, 768), (512, 256, 256))] + [(4096, 4096, 4096, 32)],
+    mistakes=[
+        Mistake("a warp of more than 32 columns: with 64 columns a warp has half a row",
+                _unlimited),
+        Mistake("a load of each thread counted by itself: a warp's loads share sectors",
+                _not_by_warps),
+        Mistake("numbers of B counted, not sectors: a sector holds 8 floats", _in_floats),
+        Mistake("parts of a sector: even one float touches a whole one", _at_least_four_bytes),
+        Mistake("one sector of A for all columns: a warp that covers several rows of C wants"
+                " several", _sectors(lambda across: 1, _b)),
+        Mistake("four sectors of B for all columns", _sectors(_a, lambda across: 4)),
+    ],
+)

@@ -1,0 +1,382 @@
+"""Tasks whose answer is a kernel: CUDA source in a string, or one of CuPy's kernel objects.
+
+The kernel runs in every case, on arrays and in launch shapes that the case names. What a compiler
+or the simulator says against it becomes the verdict's sentence.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+
+from helpers.draw.layout import owner_of
+from helpers.errors import message
+from helpers.timing import _is_simulator as is_simulator
+from .task import (
+    COMMENT,
+    Case,
+    Mistake,
+    Outcome,
+    Refusal,
+    Task,
+    Verdict,
+    a,
+    is_stub,
+    sources,
+)
+
+KINDS = {
+    "raw": "the CUDA source in a string, or a RawKernel",
+    "elementwise": "an ElementwiseKernel",
+    "reduction": "a ReductionKernel",
+}
+FAULTS = {
+    "GlobalOutOfBounds": "an access outside an array",
+    "SharedOutOfBounds": "an access outside a shared array",
+    "LocalOutOfBounds": "an access outside a local array",
+    "NullPointer": "a null pointer",
+    "UseAfterFree": "a use of freed memory",
+    "MisalignedAccess": "a misaligned access",
+    "UninitialisedRead": "a read of memory that nobody has written",
+    "Race": "a race",
+    "BarrierFault": "a barrier that some threads never reach",
+    "StackOverflow": "a stack overflow",
+    "IntegerDivisionByZero": "an integer division by zero",
+    "AssertionFault": "a failed assertion",
+    "NotDeviceMemory": "an access outside all arrays",
+    "KernelTimeout": "no end within the time limit",
+    "KernelSignal": "a trap",
+}
+OUTSIDE = ("GlobalOutOfBounds", "SharedOutOfBounds", "NotDeviceMemory", "UseAfterFree")
+PATIENCE = 2.0  # seconds for a kernel in the simulator
+_rehearsed: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # kernel: endless or not
+STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+# What compilers say of the commonest errors, host compilers and NVRTC, and what a learner needs.
+PLAINLY = [(re.compile(pattern), plain) for pattern, plain in (
+    (r"[‘']([^’']+)[’'] was not declared in this scope.*", r'identifier "\1" is undefined'),
+    (r'.*"INFINITY" is undefined.*|.*undeclared identifier .INFINITY.*',
+     "INFINITY is not defined without a header; write 3.4e38f"),
+    (r"use of undeclared identifier '([^']+)'.*", r'identifier "\1" is undefined'),
+    (r"expected (?:[‘'],[’'] or )?[‘'];[’'].*|expected a \";\"",
+     'a ";" is missing, here or at the end of the line before'),
+    (r"return-statement with a value, in function returning 'void'.*"
+     r"|return value type does not match the function type|.*should not return a value.*",
+     "`return` with a value: nobody takes it. What the kernel computes goes into its output"),
+    (r"invalid operands (?:of types .*)?to binary .*operator\^.*|.*invalid operands.*\^.*"
+     r"|expression must have integral or unscoped enum type",
+     "`^`, `%`, `&` and `|` are for integers only; a power is written z * z * z"),
+    (r"no matching function for call to [‘']?(atomic\w+).*"
+     r"|no instance of overloaded function \"(atomic\w+)\" .*"
+     r"|invalid conversion from 'int' to 'int\*'.*|argument of type \"int\" is incompatible with"
+     r" parameter of type \"int \*\"",
+     "an address is wanted, not a value: atomicAdd(&y[i], value)"),
+    (r"(.*) \[-f\w+\]", r"\1"),
+)]
+
+
+class Recipe(NamedTuple):
+    """A kernel object that is made when it is needed, so that importing a lesson's checks (and
+    their mistakes) needs no CuPy: `Recipe("ElementwiseKernel", "T x", "T y", "y = x")`."""
+
+    kind: str
+    arguments: tuple
+    keywords: dict
+
+    @classmethod
+    def of(cls, kind: str, *arguments: object, **keywords: object) -> Recipe:
+        return cls(kind, arguments, keywords)
+
+    def make(self) -> object:
+        import cupy
+
+        return getattr(cupy, self.kind)(*self.arguments, **self.keywords)
+
+
+@dataclass(frozen=True)
+class KernelTask(Task):
+    """A task whose answer is a kernel.
+
+    Attributes
+    ----------
+    run : callable
+        `run(kernel, *case)` puts the case's arrays on the device (`on_device`), launches the kernel
+        (`launch`) and returns the result as a NumPy array.
+    kind : {"raw", "elementwise", "reduction"}
+        What the learner hands in. Source in a string becomes a RawKernel called `name`.
+    parameters : str
+        Of a raw kernel, as C declares them: nobody else compares them with what is passed.
+    given : str, optional
+        What the exercise's source holds apart from its comment YOUR CODE HERE, "" for an empty
+        body: a source with more in it is judged even where the comment was left in.
+    """
+
+    run: Callable[..., np.ndarray] = None  # given always; a default because Task's fields have one
+    kind: str = "raw"
+    parameters: str = ""
+    given: str | None = None
+
+    repeatable = True
+
+    def _function(self, answer: object) -> Callable | Verdict:
+        if isinstance(answer, Recipe):
+            answer = answer.make()
+        if is_stub(answer, self.given):
+            return Verdict("todo", "not attempted yet")
+        if sentence := self._unsuitable(answer):
+            return Verdict("no", sentence)
+        kernel = answer
+        if isinstance(answer, str):
+            import cupy
+
+            kernel = cupy.RawKernel(answer, self.name)
+
+        @functools.wraps(self.spec)
+        def function(*case: object) -> object:
+            if hopeless:
+                raise hopeless[0]
+            try:
+                return self.run(kernel, *case)
+            except Refusal:
+                raise
+            except Exception as error:
+                found = explained(error, self.name)
+                if getattr(found, "kind", "") == "compile":  # so it would be in every case
+                    hopeless.append(found)
+                raise found from error
+
+        hopeless: list[Exception] = []
+
+        function.kernel = kernel  # for rules that count what it asks of memory
+        return function
+
+    def _recognise(self, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> Mistake | None:
+        known = super()._recognise(cases, outcomes)
+        if known is None and all(_is_blank(outcome.value) for outcome in outcomes):
+            return Mistake("a result that the kernel never writes", None)
+        return known
+
+    def _unsuitable(self, answer: object) -> str | None:
+        import cupy
+
+        types = {"raw": (str, cupy.RawKernel), "elementwise": cupy.ElementwiseKernel,
+                 "reduction": cupy.ReductionKernel}
+        if not isinstance(answer, types[self.kind]):
+            return f"expected {KINDS[self.kind]}, got {a(answer)}."
+        for text in sources(answer):
+            if sentence := unbalanced(text):
+                return f"it does not compile: {sentence}"
+        if self.kind != "raw":
+            return None
+        code, name = (answer, self.name) if isinstance(answer, str) else (answer.code, answer.name)
+        return wrong_declaration(code, name, self.parameters)
+
+
+def wrong_declaration(code: str, name: str, parameters: str,
+                      extern_c: bool = True) -> str | None:
+    """A sentence when `code` has no kernel `name` that takes these parameters.
+
+    `extern_c` False where PyCUDA compiles it, which writes `extern "C"` itself.
+    """
+    plain = COMMENT.sub(" ", code)
+    found = re.findall(r"__global__\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?void\s+"
+                       r"(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\(([^)]*)\)", plain)
+    kernels = dict(found)
+    if name not in kernels:
+        there = f"there is {' and '.join(kernels)}" if kernels else "there is none"
+        return f"the source needs a kernel `__global__ void {name}({parameters})`; {there}."
+    if extern_c and not re.search(r'extern\s*"C"', plain):
+        return (f'the kernel {name} needs `extern "C"` before `__global__`; without it C++ gives it'
+                " another name, and CuPy does not find it.")
+    if _types(kernels[name]) != _types(parameters):
+        return (f"the check passes ({parameters}); your {name} takes"
+                f" ({' '.join(kernels[name].split())}). Nobody converts arguments of a kernel.")
+    return None
+
+
+def unbalanced(code: str) -> str | None:
+    """A sentence when brackets do not pair; compilers name a line far from the one that matters."""
+    plain = STRING.sub(" ", COMMENT.sub(" ", code))
+    for opening, closing in ("{}", "()", "[]"):
+        opened, closed = plain.count(opening), plain.count(closing)
+        if opened != closed:
+            missing, there = (closing, opening) if opened > closed else (opening, closing)
+            return (f"a `{missing}` is missing, or one `{there}` is too many: the source has"
+                    f" {opened} `{opening}` and {closed} `{closing}`.")
+    return None
+
+
+def _types(parameters: str) -> list[str]:
+    """Types of a parameter list, without names and without what does not change the call."""
+    types = []
+    for parameter in parameters.split(","):
+        words = re.sub(r"\b(const|__restrict__|volatile)\b|__restrict__", " ", parameter)
+        words = words.replace("*", " * ").split()
+        types.append(" ".join(words[:-1] if words and words[-1] != "*" else words))
+    return types
+
+
+def explained(error: Exception, name: str) -> Refusal | Exception:
+    """What a compiler, a launch or the simulator said against a kernel, as a sentence."""
+    types = [base.__name__ for base in type(error).__mro__]
+    if "KernelTimeout" in types:
+        return Refusal(f"the kernel {name} does not come to an end: it was stopped after"
+                       f" {PATIENCE:.0f} seconds. Does each loop count on?", kind="time")
+    if "KernelFault" in types:
+        fault = FAULTS.get(types[0], types[0])
+        text = str(error).split("\n")[0]
+        text = re.sub(r"^kernel '[^']*'(, [^:]*:\d+)?:? ", "", text)
+        text = re.sub(r": address 0x[0-9a-f]+ is", ": its address is", text)
+        text = re.sub(r"address 0x[0-9a-f]+", "an address", text)
+        text = re.sub(r" at 0x[0-9a-f]+", "", text)
+        text = text.replace(", 0 bytes past its end", ", right behind its end")
+        text = text.replace("an address, which is no device memory (a host pointer?)",
+                            "an address where no array is: an index far outside, or a pointer of"
+                            " the host")
+        line = getattr(error, "line", None)
+        where = f"line {line} of " if line else ""
+        # What lies outside an array may be another array or freed memory: the same mistake. A
+        # read and a write, before an array and behind it, are different ones.
+        kind = types[0]
+        if kind in OUTSIDE:
+            access = re.search(r"\) (reads|writes|updates)", text)
+            side = "before" if "before its start" in text else "behind"
+            kind = f"outside, {side}, {access.group(1) if access else 'shared'}"
+        return Refusal(f"{where}the kernel {getattr(error, 'kernel', '') or name} makes {fault}:"
+                       f" {text}.", kind=kind)
+    if "CompileException" in types or "CompileError" in types:
+        log = getattr(error, "log", "") or message(error)
+        return Refusal(f"it does not compile: {_compiler_says(log)}.", kind="compile")
+    if "InvalidLaunch" in types:
+        return Refusal(f"it cannot be launched: {error}.", kind="launch")
+    if "IllegalAddress" in str(error):
+        return Refusal("the GPU reports an illegal address, and from now on refuses all work:"
+                       " restart the notebook's kernel. COURSE_BACKEND=simulator names the line.",
+                       kind="illegal address")
+    return error
+
+
+def _compiler_says(log: str) -> str:
+    """The first error of a compiler's log, with the line in what the learner wrote."""
+    found = re.search(r"(\S*)\((\d+)\): (?:error|catastrophic error): ([^\n]*)", log) or re.search(
+        r"(\S*?):(\d+):(?:\d+:)? (?:fatal )?error: ([^\n]*)", log)
+    if found is None:
+        return log.split("\n")[0].rstrip(".")
+    file, line, text = found.groups()
+    for pattern, plain in PLAINLY:
+        text = pattern.sub(plain, text)
+    # CuPy's compiler counts the lines of the source that it made around an operation.
+    generated = file.endswith(".cubin.cu") and int(line) > 12 and "CIndexer" in log
+    return text if generated else f"line {line}: {text}"
+
+
+def on_device(x: np.ndarray) -> Any:
+    """`x` on the device with the strides that it has here; `cupy.asarray` would drop them.
+
+    Of a view, all of its owner's memory is there too, as on a real device.
+    """
+    import cupy
+
+    if x.flags.c_contiguous and x.base is None or not x.size:
+        return cupy.asarray(x)
+    owner = owner_of(x)
+    there = cupy.asarray(owner.ravel(order="K").view(np.uint8))
+    offset = x.__array_interface__["data"][0] - byte_bounds(owner)[0]
+    return cupy.ndarray(x.shape, x.dtype, there.data + offset, x.strides)
+
+
+def launch(kernel: Any, grid: tuple, block: tuple, args: tuple) -> None:
+    """Rehearse a raw kernel, launch it and wait for it."""
+    import cupy
+
+    rehearse(kernel, grid, block, args)
+    kernel(grid, block, args)
+    cupy.cuda.get_current_stream().synchronize()
+
+
+def apply(kernel: Any, *arrays: Any) -> np.ndarray:
+    """What an ElementwiseKernel makes of these arrays, after a rehearsal."""
+    rehearse(kernel, None, None, arrays)
+    return kernel(*arrays).get()
+
+
+def rehearse(kernel: Any, grid: tuple | None, block: tuple | None, args: tuple) -> None:
+    """Run a kernel in the simulator on copies of its arguments, and raise what is wrong with it.
+
+    On a GPU every time: a fault here costs a sentence, there it would pass unseen or end all work.
+    In the simulator, which raises faults anyway, the first time: a loop without end is stopped.
+    """
+    import cupy
+
+    from helpers import inspect
+    from nogpu import engine
+
+    if is_simulator(cupy) and kernel in _rehearsed:
+        if _rehearsed[kernel] is not None:
+            raise _rehearsed[kernel]
+        return
+    try:
+        engine.find_compiler()
+    except engine.CompilerNotFound:
+        return
+    try:
+        fault = inspect(kernel, grid, block, args, time_limit=PATIENCE, counters=False).fault
+    except (engine.CompileError, TypeError, ValueError):
+        return  # the launch itself says so in CuPy's words
+    if is_simulator(cupy):  # any other fault the launch finds as well, and knows its line
+        fault = fault if isinstance(fault, engine.KernelTimeout) else None
+        _rehearsed[kernel] = fault
+    elif fault is not None and grid is None:
+        fault.line = None  # of source that was made around the learner's
+    if fault is not None:
+        raise fault
+
+
+def counted(kernel: Any, grid: tuple, block: tuple, args: tuple) -> Any:
+    """The counters of one launch, in the simulator on every machine; a fault is a Refusal."""
+    from helpers import inspect
+
+    report = inspect(kernel, grid, block, args)
+    if report.fault is not None:
+        raise explained(report.fault, report.source.kernel)
+    return report.counts
+
+
+def wasteful(counts: Any) -> str | None:
+    """A sentence on the first access that takes more sectors or wavefronts than it must."""
+    for line in counts.lines:
+        shared = line.space == "shared"
+        used, ideal = ((line.wavefronts, line.ideal_wavefronts) if shared else
+                       (line.sectors, line.ideal_sectors))
+        if used > ideal:
+            unit = "wavefronts (bank conflicts)" if shared else "sectors"
+            return (f"in line {line.line} each {line.access} of {line.array} takes"
+                    f" {used / line.requests:.1f} {unit} where {ideal / line.requests:.1f} would"
+                    " do.")
+    return None
+
+
+def _is_blank(value: object) -> bool:
+    """Whether an array is as `blank` made it."""
+    if not isinstance(value, np.ndarray) or not value.size:
+        return False
+    if value.dtype.kind == "f":
+        return bool(np.isnan(value).all())
+    return value.dtype.kind == "i" and bool((value == np.iinfo(value.dtype).min).all())
+
+
+def blank(shape: int | tuple[int, ...], dtype: object) -> Any:
+    """A device array full of a value that no kernel computes by chance.
+
+    Memory that was freed still holds what an earlier launch left there, perhaps the right answer.
+    """
+    import cupy
+
+    dtype = np.dtype(dtype)
+    return cupy.full(shape, np.nan if dtype.kind == "f" else np.iinfo(dtype).min, dtype)

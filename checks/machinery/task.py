@@ -1,0 +1,551 @@
+"""How a task judges an answer: against a specification, with the mistakes that it knows.
+
+A check never lets a traceback of its own out. Whatever it is given, it prints one line:
+`[ok]`, `[todo]` (not attempted yet) or `[no]` with what is wrong and which mistake it looks like.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+import os
+import re
+import sys
+import textwrap
+import traceback
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from time import monotonic
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+
+from helpers.draw.layout import owner_of
+from helpers.errors import message
+from helpers.timing import peak_bytes
+
+Case = tuple  # the positional arguments of one call
+WIDTH = 92  # characters that a notebook shows without breaking a line inside a word
+STUB_MARK = "YOUR CODE HERE"
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+# Where CuPy's kernel objects keep the CUDA that the learner wrote.
+SOURCES = ("code", "operation", "preamble", "map_expr", "reduce_expr", "post_map_expr")
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A plausible wrong answer: `function` reproduces it, `looks_like` names it for the learner.
+
+    The sentence completes "This looks like ...". The tests hand every mistake to its task and
+    demand that it is refused with its own sentence.
+    """
+
+    looks_like: str
+    function: Callable
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`state` is "ok", "todo" or "no"; `text` says why."""
+
+    state: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a call gave: a value, or the error that it raised."""
+
+    value: object = None
+    error: Exception | None = None
+
+    @classmethod
+    def of(cls, function: Callable, case: Case) -> Outcome:
+        try:
+            return cls(value=function(*case))
+        except SystemExit:
+            return cls(error=RuntimeError("the function asked Python to exit"))
+        except Exception as error:
+            return cls(error=error)
+
+
+class Refusal(Exception):
+    """Raised by `read` and by rules: what is wrong with an answer, as a sentence.
+
+    Two refusals are of one `kind` when the same mistake explains both; by default when their
+    sentences are equal.
+    """
+
+    def __init__(self, sentence: str, kind: str = "") -> None:
+        super().__init__(sentence)
+        self.kind = kind or sentence
+
+
+Rule = Callable[[Callable, "Sequence[Case]", "Sequence[Outcome]"], "str | None"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One exercise.
+
+    Attributes
+    ----------
+    name : str
+        The function that the learner writes.
+    spec : callable
+        The NumPy specification; where it raises, the answer must raise an error of the same type.
+    cases : callable
+        Returns the argument tuples; seeded, so that every run asks the same questions.
+    read : callable, optional
+        `read(value, case)` turns what the answer returned into the value that is compared, or
+        raises `Refusal`. For answers that are a description (strides, say) and not the result.
+    mistakes : sequence of Mistake
+    rules : sequence of callables
+        `rule(answer, cases, outcomes)` returns a sentence when the way to the answer is wrong (a
+        copy, a loop, too much memory), else None. Asked after all cases are right.
+    rtol : float
+        Relative tolerance of floating-point results, of the largest magnitude expected.
+    part : callable, optional
+        `part(case)` names the part of the task that a case belongs to, for answers with several
+        independent parts: a mistake is then recognised by the cases of the failing part alone,
+        whatever the state of the others.
+    patience : float, optional
+        Seconds that a call may take, so that an endless answer gets a verdict; see `within`.
+    """
+
+    name: str
+    spec: Callable
+    cases: Callable[[], Iterable[Case]]
+    read: Callable[[object, Case], object] | None = None
+    mistakes: Sequence[Mistake] = ()
+    rules: Sequence[Rule] = ()
+    rtol: float = 1e-6
+    part: Callable[[Case], object] = lambda case: None
+    patience: float | None = None
+
+    repeatable = False  # a class's: whether equal cases may get a remembered outcome of a mistake
+
+    def __call__(self, answer: object) -> None:
+        """Check `answer` and print the verdict in a sentence or two.
+
+        Raises
+        ------
+        AssertionError
+            When the answer is not right and nbgrader is grading (NBGRADER_EXECUTION is set), since
+            it scores by exceptions.
+        """
+        verdict = self.judge(answer)
+        line = f"[{verdict.state}] {self.name}: {verdict.text}"
+        print(textwrap.fill(line, WIDTH, subsequent_indent="     ", break_long_words=False))
+        if verdict.state != "ok" and os.environ.get("NBGRADER_EXECUTION"):
+            raise AssertionError(f"{self.name}: {verdict.text}")
+
+    def judge(self, answer: object) -> Verdict:
+        """The verdict on `answer`, without printing."""
+        function = self._function(answer)
+        if isinstance(function, Verdict):
+            return function
+        if self.patience:
+            function = within(self.patience, function)
+        cases = list(self.cases())
+        outcomes: list[Outcome] = []
+        for case in cases:
+            before = _snapshot(case)
+            outcome = Outcome.of(function, case)
+            if isinstance(outcome.error, NotImplementedError) and not outcomes:
+                return Verdict("todo", "not attempted yet")
+            outcomes.append(self._read(outcome, case))
+            if getattr(outcomes[-1].error, "kind", "") == "time":
+                break  # each of the others would take as long
+            if _snapshot(case) != before:
+                return Verdict("no", f"for {describe(case, self.spec)}: your function changed its"
+                                     " argument in place. Leave the caller's arrays as they are.")
+        for case, outcome in zip(cases, outcomes):
+            expected = self._expected(case)
+            if sentence := self._difference(expected, outcome, answer):
+                sentence = f"for {describe(case, self.spec)}: {sentence}"
+                same = [pair for pair in zip(cases, outcomes)
+                        if self.part(pair[0]) == self.part(case)]
+                if known := self._recognise(*zip(*same)):
+                    sentence += f" This looks like {known.looks_like}."
+                return Verdict("no", sentence + self._progress(cases, outcomes, answer))
+        for rule in self.rules:
+            try:
+                sentence = rule(function, cases, outcomes)
+            except Refusal as refusal:
+                sentence = str(refusal)
+            except Exception as error:  # a rule asks with arguments of its own
+                sentence = f"with other arguments it raised {where(error, answer)}"
+            if sentence:
+                return Verdict("no", f"the values are right, but {sentence}")
+        return Verdict("ok", f"right in all {len(cases)} cases")
+
+    def _function(self, answer: object) -> Callable | Verdict:
+        """What to call with a case's arguments, or the verdict where there is nothing to call."""
+        if is_stub(answer):
+            return Verdict("todo", "not attempted yet")
+        if not callable(answer):
+            return Verdict("no", f"expected the function {self.name}, got {a(answer)}. Pass the"
+                                 " function itself, without calling it.")
+        if sentence := wrong_signature(answer, self._asked(), self.name):
+            return Verdict("no", sentence)
+        return answer
+
+    def _asked(self) -> Callable:
+        """A function with the parameters that an answer must have."""
+        return self.spec
+
+    def _progress(self, cases: Sequence[Case], outcomes: Sequence[Outcome],
+                  answer: Callable) -> str:
+        """How many of several parts are right, as a sentence; nothing for a task in one piece."""
+        parts = {self.part(case) for case in cases}
+        wrong = {self.part(case) for case, outcome in zip(cases, outcomes)
+                 if self._difference(self._expected(case), outcome, answer)}
+        if len(parts) == 1:
+            return ""
+        return f" {len(parts) - len(wrong)} of {len(parts)} are right."
+
+    def _read(self, outcome: Outcome, case: Case) -> Outcome:
+        if outcome.error is not None:
+            return outcome
+        try:
+            if self.read is None:
+                stay_in_memory(outcome.value)
+                return outcome
+            return Outcome(value=self.read(outcome.value, case))
+        except Refusal as refusal:
+            return Outcome(error=refusal)
+
+    def _expected(self, case: Case) -> Outcome:
+        return Outcome.of(self.spec, case)
+
+    def _difference(self, expected: Outcome, got: Outcome, answer: Callable) -> str | None:
+        if isinstance(got.error, Refusal):
+            if expected.error is not None:
+                return f"it should raise {type(expected.error).__name__} ({expected.error})."
+            return str(got.error)
+        if expected.error is not None:
+            wanted = type(expected.error)
+            if isinstance(got.error, wanted):
+                return None
+            if got.error is None:
+                return f"it should raise {wanted.__name__} ({expected.error}), but it returned."
+            return f"it should raise {wanted.__name__}, but it raised {where(got.error, answer)}"
+        if got.error is not None:
+            return f"it raised {where(got.error, answer)}"
+        return difference(expected.value, got.value, self.rtol)
+
+    def _mistaken(self, mistake: Mistake) -> Callable[[Case], Outcome]:
+        """What a known mistake gives, as a function of the case."""
+        def outcome(case: Case) -> Outcome:
+            function = remembered.setdefault(None, self._function(mistake.function))
+            return self._read(Outcome.of(function, case), case)
+
+        def once(case: Case) -> Outcome:
+            plain = [x for x in case if not isinstance(x, np.ndarray) and not on_device(x)]
+            key = repr(plain), *_snapshot(case)
+            if key not in remembered:
+                remembered[key] = outcome(case)
+            return remembered[key]
+
+        remembered = _remembered.setdefault((id(self), id(mistake)), {}) if self.repeatable else {}
+        return once if self.repeatable else outcome
+
+    def _recognise(self, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> Mistake | None:
+        """The known mistake that gives what the answer gave, in every case."""
+        for mistake in self.mistakes:
+            mistaken = self._mistaken(mistake)
+            for case, got in zip(cases, outcomes):
+                theirs = mistaken(case)
+                if (theirs.error is None) != (got.error is None):
+                    break
+                if theirs.error is not None:
+                    if type(theirs.error) is not type(got.error):
+                        break
+                    if isinstance(got.error, Refusal) and theirs.error.kind != got.error.kind:
+                        break
+                elif difference(theirs.value, got.value, self.rtol):
+                    break
+            else:
+                return mistake
+        return None
+
+
+_remembered: dict[tuple, dict] = {}
+
+
+def within(seconds: float, function: Callable) -> Callable:
+    """`function`, which raises a `Refusal` once a call has run for `seconds`.
+
+    The clock is read at each line of Python, so a single long call of NumPy is let finish. Where
+    somebody traces already, a debugger or `instructions`, there is no limit.
+    """
+
+    @functools.wraps(function)
+    def limited(*args: object) -> object:
+        if sys.gettrace() is not None:
+            return function(*args)
+        end = monotonic() + seconds
+
+        def trace(frame: object, event: str, argument: object) -> object:
+            if monotonic() > end:
+                raise Refusal(f"it has not ended after {seconds:g} seconds, where a fraction of one"
+                              " suffices. Does each loop count on, in steps of the right size?",
+                              kind="time")
+            return trace
+
+        sys.settrace(trace)
+        try:
+            return function(*args)
+        finally:
+            sys.settrace(None)
+
+    return limited
+
+
+def is_stub(answer: object, given: str | None = None) -> bool:
+    """Whether CUDA source still says where the learner's code belongs.
+
+    With `given`, the code that the exercise began with, a source that holds more is no stub, even
+    where the comment was left in.
+    """
+    texts = [text for text in sources(answer) if STUB_MARK in text]
+    return bool(texts) and (given is None or any(same_code(text, given) for text in texts))
+
+
+def same_code(text: str, given: str) -> bool:
+    """Whether `text` says no more than `given`, or nothing: an empty body at its end."""
+    text, given = ("".join(COMMENT.sub(" ", code).split()) for code in (text, given))
+    return text == given or not text or text.endswith("{}")
+
+
+def sources(answer: object) -> list[str]:
+    """The CUDA source that an answer consists of: of a string itself, of CuPy's kernel objects."""
+    found = [answer] + [getattr(answer, name, None) for name in SOURCES]
+    return [text for text in found if isinstance(text, str)]
+
+
+def a(value: object) -> str:
+    """`value`'s type with its article and, for an array, its dtype and shape."""
+    if value is None:
+        return "None"
+    if isinstance(value, np.ndarray) or on_device(value):
+        kind = "GPUArray" if type(value).__name__ == "GPUArray" else "CuPy array"
+        article = "an" if value.dtype.kind == "i" else "a"
+        return (f"{article} {value.dtype} {kind if on_device(value) else 'array'} of shape"
+                f" {value.shape}")
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+
+
+def describe(case: Case, function: Callable) -> str:
+    """The arguments of a case by the specification's names: `x: float32 (5, 7), k=3`."""
+    names = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            names += [f"{name}[{k}]" for k in range(len(case) - len(names))]
+        else:
+            names.append(name)
+    parts = []
+    for name, value in zip(names, case):
+        if isinstance(value, np.ndarray) or on_device(value):
+            library = "CuPy's " if on_device(value) else ""
+            part = f"{name}: {library}{value.dtype} {value.shape}"
+            if not value.flags.c_contiguous:
+                part += f" with strides {value.strides}"
+        else:
+            part = f"{name}={value!r}"
+        parts.append(part)
+    return ", ".join(parts)
+
+
+def wrong_signature(answer: Callable, spec: Callable, name: str) -> str | None:
+    """A sentence when `answer` cannot be called with the arguments that `spec` takes."""
+    parameters = inspect.signature(spec).parameters.values()
+    wanted = [("*" if p.kind is p.VAR_POSITIONAL else "") + p.name for p in parameters]
+    try:
+        own = inspect.signature(answer)
+    except (TypeError, ValueError):  # some built-in functions have no signature
+        return None
+    try:
+        own.bind(*wanted)
+    except TypeError:
+        return (f"it must take {len(wanted)} arguments, {name}({', '.join(wanted)}); yours is"
+                f" {name}{own}.")
+    return None
+
+
+def where(error: Exception, answer: Callable) -> str:
+    """An error as `Type: text`, with the line of the learner's own function that led to it."""
+    text = message(error)
+    code = getattr(answer, "__code__", None)
+    if code is not None:
+        for frame in reversed(traceback.extract_tb(error.__traceback__)):
+            if frame.filename == code.co_filename and frame.lineno is not None:
+                line = f" in the line `{frame.line}`" if frame.line else ""
+                return f"{text}{'' if text.endswith('.') else ','}{line}." if line else f"{text}."
+    return text if text.endswith(".") else f"{text}."
+
+
+def stay_in_memory(value: object) -> None:
+    """Refuse an array that reaches outside the memory of its owner, before anyone reads it."""
+    if not isinstance(value, np.ndarray) or value.size == 0:
+        return
+    (low, high), (start, stop) = byte_bounds(value), byte_bounds(owner_of(value))
+    if low < start or high > stop:
+        raise Refusal(f"the view of shape {value.shape} with strides {value.strides} reaches"
+                      f" {max(start - low, high - stop)} bytes outside the array's memory.")
+
+
+def difference(expected: object, got: object, rtol: float) -> str | None:
+    """What distinguishes `got` from `expected` as a sentence, or None when they agree.
+
+    Arrays must agree in shape and dtype; floating-point values to `rtol` of the largest magnitude
+    expected, others exactly.
+    """
+    if isinstance(expected, tuple):
+        if not isinstance(got, tuple) or len(got) != len(expected):
+            return f"expected a tuple of {len(expected)} values, got {a(got)}."
+        for k, (one, other) in enumerate(zip(expected, got)):
+            if sentence := difference(one, other, rtol):
+                return f"value {k} of the tuple: {sentence}"
+        return None
+    if got is None:
+        return "it returned None. Is a `return` missing?"
+    if isinstance(expected, np.ndarray):
+        if not isinstance(got, np.ndarray):
+            return f"expected {a(expected)}, got {a(got)}."
+        if got.shape != expected.shape:
+            return f"expected shape {expected.shape}, got {got.shape}."
+        if got.dtype != expected.dtype:
+            return f"expected dtype {expected.dtype}, got {got.dtype}."
+    elif isinstance(expected, (bool, str)):
+        if type(got) not in (type(expected), np.bool_) or got != expected:
+            return f"expected {expected!r}, got {got!r}."
+        return None
+    elif not isinstance(got, (int, float, np.number)) or isinstance(got, bool):
+        return f"expected a number, got {a(got)}."
+    wanted, given = np.asarray(expected), np.asarray(got)
+    if wanted.dtype.kind in "fc":
+        close = np.isclose(given, wanted, rtol=0, equal_nan=True,
+                           atol=rtol * max(np.abs(wanted[np.isfinite(wanted)]).max(initial=0),
+                                           np.finfo(wanted.dtype).tiny))
+    else:
+        close = given == wanted
+    if np.all(close):
+        return None
+    if wanted.ndim == 0:
+        return f"expected {digits(wanted[()])}, got {digits(given[()])}."
+    first = tuple(int(i) for i in np.argwhere(~close)[0])
+    wrong = int(np.size(close) - np.count_nonzero(close))
+    return (f"{wrong} of {wanted.size} values are wrong, the first at {list(first)}: expected"
+            f" {digits(wanted[first])}, got {digits(given[first])}.")
+
+
+def digits(value: object) -> str:
+    """A number as a sentence shows it, floating-point ones with seven digits."""
+    return f"{value:.7g}" if isinstance(value, (float, np.floating)) else str(value)
+
+
+# Rules: how an answer was reached.
+
+
+def is_view(of: int = 0) -> Rule:
+    """The result must share memory with argument number `of`."""
+
+    def rule(answer: Callable, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
+        for case, outcome in zip(cases, outcomes):
+            if outcome.error is not None or not np.size(outcome.value):
+                continue
+            if not np.may_share_memory(outcome.value, case[of]):
+                return "the result is a copy; it must be a view of the input."
+        return None
+
+    return rule
+
+
+def no_python_loop(*sizes: Case) -> Rule:
+    """Work done by Python itself must not grow from the first of two cases to the second.
+
+    Counted in bytecode instructions of every Python function that runs, so that comprehensions,
+    generators and `np.vectorize` count too.
+    """
+    small, large = sizes
+
+    def rule(answer: Callable, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
+        few, many = (instructions(answer, size) for size in (small, large))
+        library = "CuPy" if any(map(on_device, large)) else "NumPy"
+        if many > 1.5 * few + 50:
+            return ("it loops in Python: the interpreter's work grows with the size of the input."
+                    f" Let {library} do the loop.")
+        return None
+
+    return rule
+
+
+def instructions(function: Callable, case: Case) -> int:
+    """Bytecode instructions that the interpreter executes in `function(*case)`, called twice.
+
+    The second call counts: Python 3.12 and 3.13 trace the instructions of a function only after
+    the call in which tracing was asked for, and 3.12 only once tracing was set anew.
+    """
+    count = 0
+
+    def trace(frame: object, event: str, argument: object) -> object:
+        nonlocal count
+        frame.f_trace_opcodes = True
+        frame.f_trace_lines = False
+        if event in ("opcode", "call"):
+            count += 1
+        return trace
+
+    before = sys.gettrace()
+    for _ in range(2):
+        arguments = copy.deepcopy(case)
+        count = 0
+        sys.settrace(trace)
+        try:
+            function(*arguments)
+        finally:
+            sys.settrace(before)
+    return count
+
+
+def peak_memory(case: Case, limit: float, advice: str) -> Rule:
+    """In `case` the call may hold at most `limit` bytes of new memory at once."""
+
+    def rule(answer: Callable, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
+        peak = peak_bytes(answer, *copy.deepcopy(case))
+        if peak > limit:
+            return (f"it needs {peak:,} bytes of new memory at once, where {limit:,.0f} suffice:"
+                    f" {advice}")
+        return None
+
+    return rule
+
+
+def no_warnings() -> Rule:
+    """No case may raise a warning, such as NumPy's for 0 / 0 or an overflow."""
+
+    def rule(answer: Callable, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
+        for case in cases:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                Outcome.of(answer, copy.deepcopy(case))
+            if caught:
+                return f"it warns: {caught[0].message}. Compute nothing that is not a number."
+        return None
+
+    return rule
+
+
+def on_device(value: object) -> bool:
+    """Whether `value` is CuPy's array, which lives on the device."""
+    return hasattr(value, "__cuda_array_interface__") and hasattr(value, "get")
+
+
+def _snapshot(case: Case) -> list[tuple]:
+    return [(x.shape, x.strides, x.dtype, getattr(x.flags, "writeable", True), x.tobytes())
+            for x in case if isinstance(x, np.ndarray) or on_device(x)]

@@ -1,0 +1,577 @@
+"""Checks of the exercises to lesson 05, From NumPy to CuPy."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from .machinery.task import Case, Mistake, Outcome, Refusal, Rule, Task, a, no_python_loop, on_device
+
+
+def _cupy():
+    import cupy  # only here: other lessons' checks work without it
+
+    return cupy
+
+
+def _from_device(value: object, what: str = "the result") -> np.ndarray:
+    """A result that must be on the device, for the comparison on the host."""
+    if value is None:
+        raise Refusal("it returned None. Is a `return` missing?")
+    if not on_device(value):
+        raise Refusal(f"{what} must stay on the device, as a CuPy array; it is {a(value)}.")
+    return value.get()
+
+
+def traffic_at_most(case: Callable[[], Case], up: int = 0, down: int = 0,
+                    waits: int | None = 0) -> Rule:
+    """In `case` at most so many copies to the device and to the host, and so many waits."""
+
+    def rule(answer: Callable, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
+        from helpers.transfers import traffic
+
+        seen = traffic(answer, *case())
+        for copies, limit, where in ((seen.to_device, up, "to the device"),
+                                     (seen.to_host, down, "to the host")):
+            if len(copies) > limit:
+                return (f"the number of its copies {where} is {len(copies)}, where {limit} suffice."
+                        + _line(seen))
+        if waits is not None and seen.waits > waits:
+            return f"it waits for the device; number of waits: {seen.waits}.{_line(seen)}"
+        return None
+
+    return rule
+
+
+def _no_loop(small: Callable[[], Case], large: Callable[[], Case]) -> Rule:
+    """`no_python_loop` with cases that are on the device, made when they are needed."""
+    return lambda answer, cases, outcomes: no_python_loop(small(), large())(answer, cases, outcomes)
+
+
+def _line(seen) -> str:
+    """The first line that reads back or waits, else the first that copies."""
+    for line in sorted(seen.lines, key=lambda line: not (line.waits or line.to_host)):
+        if line.waits or line.to_host or line.to_device:
+            return f" Look at the line `{line.text.strip()}`."
+    return ""
+
+
+# seconds: a benchmark on a pretend device, whose times are known beforehand
+
+
+class PretendDevice:
+    """A host and a device with a queue, in pretended seconds.
+
+    A call keeps the host busy for `launch` and adds `run` or a little more to the device's queue;
+    the first call also keeps the host for a second, and one in five takes ten times as long.
+    """
+
+    def __init__(self, launch: float, run: float, before: float) -> None:
+        self.launch, self.run, self.before = launch, run, before
+        self.now, self.done, self.calls = 0.0, before, 0
+
+    def fresh(self) -> PretendDevice:
+        """The same device before its first call."""
+        return PretendDevice(self.launch, self.run, self.before)
+
+    def work(self) -> None:
+        self.calls += 1
+        self.now += self.launch + (self.calls == 1)
+        phase = self.calls % 5
+        self.done = max(self.done, self.now) + self.run * (10 if phase == 3 else 1 + phase / 8)
+
+    def synchronize(self) -> None:
+        self.now = max(self.now, self.done)
+
+    def clock(self) -> float:
+        return self.now
+
+
+class _Method:
+    """A method of a pretend device that names itself in a verdict."""
+
+    def __init__(self, device: PretendDevice, name: str) -> None:
+        self.device, self.name = device, name
+
+    def __call__(self) -> object:
+        return getattr(self.device, self.name)()
+
+    def __repr__(self) -> str:
+        if self.name == "work":
+            return f"<{self.device.launch:g} s to launch, {self.device.run:g} s or more to run>"
+        return f"<its {self.name}>"
+
+
+def _benchmark_case(launch: float, run: float, before: float) -> Case:
+    device = PretendDevice(launch, run, before)
+    return tuple(_Method(device, name) for name in ("work", "clock", "synchronize"))
+
+
+def _seconds(warm=True, before=True, behind=True, early=False, together=False,
+             summary=statistics.median):
+    """`seconds`, or what it becomes with one thing changed, on a device not yet used."""
+
+    def seconds(work, clock, synchronize):
+        device = work.device.fresh()
+        if warm:
+            device.work()
+        if together:
+            if before:
+                device.synchronize()
+            begin = device.clock()
+            for _ in range(5):
+                device.work()
+            end = device.clock()
+            device.synchronize()
+            return ((end if early else device.clock()) - begin) / 5
+        taken = []
+        for _ in range(5):
+            if before:
+                device.synchronize()
+            begin = device.clock()
+            device.work()
+            end = device.clock()
+            if behind:
+                device.synchronize()
+            taken.append((end if early else device.clock()) - begin)
+        return summary(taken)
+
+    return seconds
+
+
+seconds = Task(
+    name="seconds",
+    spec=lambda work, clock, synchronize: _seconds()(work, clock, synchronize),
+    cases=lambda: [
+        _benchmark_case(0.0625, 2.0, 0.0),
+        _benchmark_case(0.5, 0.125, 64.0),
+        _benchmark_case(0.03125, 5.0, 7.0),
+    ],
+    mistakes=[
+        Mistake("the time of a launch: the end is read before the device is done",
+                _seconds(early=True)),
+        Mistake("a sample that begins while the device still works on the call before",
+                _seconds(before=False)),
+        Mistake("samples without a warm-up", _seconds(warm=False)),
+        Mistake("five calls in one sample: one slow call spoils them all, and launches hide behind"
+                " the device's work", _seconds(together=True)),
+        Mistake("a mean: one slow call spoils it. Take the median",
+                _seconds(summary=statistics.fmean)),
+        Mistake("the function as it was given, with all four faults",
+                _seconds(warm=False, before=False, together=True, early=True)),
+        Mistake("five calls in one sample, the first of them without a warm-up",
+                _seconds(warm=False, before=False, together=True)),
+        Mistake("a mean, and no warm-up: one slow call spoils it. Take the median",
+                _seconds(warm=False, summary=statistics.fmean)),
+        Mistake("the fastest call", _seconds(summary=min)),
+        Mistake("the sum of the samples", _seconds(summary=sum)),
+    ],
+)
+
+
+# contrast: the same function for both libraries, without traffic
+
+
+def _contrast_like(spread="image", mean="image", guard=True, ddof=0, axis=1, weights="rows",
+                   bend=True, double=False, host=False):
+    """`contrast` for either library, or what it becomes with one thing changed."""
+
+    def contrast(images):
+        xp = _cupy() if on_device(images) else np
+        centred = images - images.mean(axis=(1, 2) if mean == "image" else None, keepdims=True)
+        over = {"image": (1, 2), "batch": None, "rows": 2}[spread]
+        deviation = centred.std(axis=over, keepdims=True, ddof=ddof)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if guard:
+                deviation = xp.where(deviation > 0, deviation, 1)
+            scaled = centred / deviation
+        scaled = xp.tanh(scaled) if bend else scaled
+        factors = np.array([1, 2, 3, 4, 4, 3, 2, 1]) / 20
+        factors = xp.asarray(factors if double else factors.astype(images.dtype))
+        factors = factors[:, None] if weights == "rows" else factors
+        result = (scaled * factors).sum(axis=axis)
+        return result.get() if host and on_device(result) else result
+
+    return contrast
+
+
+def _images(n: int, seed: int, dtype=np.float32, blank: int | None = None) -> np.ndarray:
+    images = np.random.default_rng(seed).uniform(3, 4, (n, 8, 8)).astype(dtype)
+    if blank is not None:
+        images[blank] = 0.5
+    return images
+
+
+def _contrast_cases() -> list[Case]:
+    cp = _cupy()
+    strip = np.ascontiguousarray(_images(6, 4).swapaxes(0, 1)).reshape(8, 48)
+    return [
+        (_images(5, 1),),
+        (_images(3, 2, blank=1),),
+        (cp.asarray(_images(5, 1)),),
+        (cp.asarray(_images(4, 3, np.float64, blank=2)),),
+        (cp.asarray(strip).reshape(8, 6, 8).swapaxes(0, 1),),
+        (_images(7, 5, np.float64),),
+    ]
+
+
+def _read_contrast(value: object, case: Case) -> np.ndarray:
+    if on_device(case[0]):
+        return _from_device(value)
+    if on_device(value):
+        raise Refusal("for a NumPy array it must return a NumPy array; it returned a CuPy array.")
+    return value
+
+
+contrast = Task(
+    name="contrast",
+    spec=lambda images: _contrast_like()(images.get() if on_device(images) else images),
+    cases=_contrast_cases,
+    read=_read_contrast,
+    rtol=1e-5,
+    mistakes=[
+        Mistake("a blank image divided by its spread of zero", _contrast_like(guard=False)),
+        Mistake("one spread for the whole batch; each image has its own",
+                _contrast_like(spread="batch")),
+        Mistake("one mean for the whole batch; each image has its own",
+                _contrast_like(mean="batch")),
+        Mistake("one mean and one spread for the whole batch; each image has its own",
+                _contrast_like(mean="batch", spread="batch")),
+        Mistake("a spread for each row; each image has one", _contrast_like(spread="rows")),
+        Mistake("a sum over the columns; the rows are summed", _contrast_like(axis=2)),
+        Mistake("weights along the columns; they belong to the rows",
+                _contrast_like(weights="columns")),
+        Mistake("a spread with n - 1 below; take the plain standard deviation",
+                _contrast_like(ddof=1)),
+        Mistake("a result without the tanh", _contrast_like(bend=False)),
+        Mistake("weights in float64, which widen the whole result", _contrast_like(double=True)),
+        Mistake("a result that was copied to the host", _contrast_like(host=True)),
+    ],
+    rules=[
+        no_python_loop((_images(3, 6),), (_images(60, 6),)),
+        traffic_at_most(lambda: (_cupy().asarray(_images(5, 7)),)),
+    ],
+)
+
+
+# predict: launches and bytes of an expression
+
+
+class Counted:
+    """An array that only counts: each operation is a launch that reads its arrays and writes one.
+
+    `slices` says what becomes of a slice: a view, a copy, or all columns as before.
+    """
+
+    slices = "views"
+
+    def __init__(self, shape: tuple[int, ...], itemsize: int = 4, log: list | None = None) -> None:
+        self.shape, self.itemsize, self.log = shape, itemsize, log
+
+    @property
+    def nbytes(self) -> int:
+        return int(np.prod(self.shape)) * self.itemsize
+
+    def _launch(self, *others: object, itemsize: int | None = None, into=None) -> Counted:
+        arrays = [self, *(x for x in others if isinstance(x, Counted))]
+        shape = np.broadcast_shapes(*(x.shape for x in arrays))
+        result = into or type(self)(shape, itemsize or max(x.itemsize for x in arrays), self.log)
+        self.log.append((arrays, result))
+        return result
+
+    def __add__(self, other: object) -> Counted:
+        return self._launch(other)
+
+    __radd__ = __sub__ = __mul__ = __rmul__ = __pow__ = __add__
+
+    def __iadd__(self, other: object) -> Counted:
+        return self._launch(other, into=self)
+
+    def exp(self) -> Counted:
+        return self._launch()
+
+    def double(self) -> Counted:
+        return self._launch(itemsize=8)
+
+    def every_other_column(self) -> Counted:
+        if self.slices == "ignored":
+            return self
+        if self.slices == "copied":
+            return Counted((self.shape[0], (self.shape[1] + 1) // 2), self.itemsize,
+                           self.log)._launch()
+        return Counted((self.shape[0], (self.shape[1] + 1) // 2), self.itemsize, self.log)
+
+
+def _in_place(x, y, v):
+    x += v
+    return x
+
+
+EXPRESSIONS = {
+    "3 * x + y": lambda x, y, v: 3 * x + y,
+    "(x - v) ** 2": lambda x, y, v: (x - v) ** 2,
+    "x += v": _in_place,
+    "cp.exp(x)[:, ::2] * 0.5": lambda x, y, v: x.exp().every_other_column() * 0.5,
+    "cp.exp(x[:, ::2]) * 0.5": lambda x, y, v: x.every_other_column().exp() * 0.5,
+    "x.astype(cp.float64) + y": lambda x, y, v: x.double() + y,
+    "x[:, ::2]": lambda x, y, v: x.every_other_column(),
+}
+
+
+def _count(read=lambda arrays, result: sum(x.nbytes for x in arrays),
+           write=lambda result: result.nbytes, fused=False, views=0, double=True,
+           slices="views"):
+    """`predict`, or what it becomes with one thing counted otherwise."""
+
+    def predict(expression, rows, columns):
+        log = []
+        kind = type("Sliced", (Counted,), {"slices": slices})
+        x, y = (kind((rows, columns), log=log) for _ in range(2))
+        result = EXPRESSIONS[expression](x, y, Counted((columns,), log=log))
+        launches = len(log) + views * expression.count("::")
+        if not double:
+            for arrays, made in log:
+                for array in (*arrays, made):
+                    array.itemsize = 4
+        if fused and log:
+            made = {id(made) for _, made in log if made is not x}
+            inputs = {id(array): array for arrays, _ in log for array in arrays}
+            used = sum(array.nbytes for key, array in inputs.items() if key not in made)
+            return 1, used + result.nbytes
+        return launches, sum(read(arrays, made) + write(made) for arrays, made in log)
+
+    return predict
+
+
+def _written_out(arrays: list[Counted], result: Counted) -> int:
+    return sum(int(np.prod(result.shape)) * x.itemsize for x in arrays)
+
+
+predict = Task(
+    name="predict",
+    spec=lambda expression, rows, columns: _count()(expression, rows, columns),
+    cases=lambda: [(expression, rows, columns) for expression in EXPRESSIONS
+                   for rows, columns in ((300, 71), (7, 1024))],
+    part=lambda case: case[0],
+    mistakes=[
+        Mistake("one fused kernel: CuPy launches one for each operator, and writes what is between",
+                _count(fused=True)),
+        Mistake("a row that is broadcast counted as if it were written out",
+                _count(read=_written_out)),
+        Mistake("bytes that are written only; reading counts too",
+                _count(read=lambda arrays, result: 0)),
+        Mistake("bytes that are read only; writing counts too", _count(write=lambda result: 0)),
+        Mistake("numbers instead of bytes",
+                _count(read=lambda arrays, result: sum(x.nbytes // x.itemsize for x in arrays),
+                       write=lambda result: result.nbytes // result.itemsize)),
+        Mistake("a slice counted as a launch; it is a view", _count(views=1)),
+        Mistake("a slice that is copied; it is a view, and costs nothing",
+                _count(slices="copied")),
+        Mistake("all columns counted behind the slice, which leaves every other one",
+                _count(slices="ignored")),
+        Mistake("float64 counted with four bytes", _count(double=False)),
+    ],
+)
+
+
+# fit: launch and bandwidth from times
+
+
+def _fit(nbytes, seconds):
+    share = np.stack([1 / seconds, nbytes / seconds], axis=1)
+    launch, slope = np.linalg.lstsq(share, np.ones(len(seconds)), rcond=None)[0]
+    return float(launch), float(1 / slope)
+
+
+def _fit_like(absolute=False, corners=False, ends=False, slope=False, swapped=False,
+              logarithms=False):
+    def wrong(nbytes, seconds):
+        if ends:
+            return seconds[0], nbytes[-1] / (seconds[-1] - seconds[0])
+        order = np.argsort(nbytes)
+        nbytes, seconds = np.asarray(nbytes, float)[order], np.asarray(seconds)[order]
+        if absolute:
+            steepness, launch = np.polyfit(nbytes, seconds, 1)
+        elif corners:
+            launch, steepness = seconds[0], (seconds[-1] - seconds[0]) / nbytes[-1]
+        elif logarithms:
+            steepness, launch = np.polyfit(np.log(nbytes), np.log(seconds), 1)
+        else:
+            launch, bandwidth = _fit(nbytes, seconds)
+            steepness = 1 / bandwidth
+        pair = float(launch), float(steepness if slope else 1 / steepness)
+        return pair[::-1] if swapped else pair
+
+    return wrong
+
+
+def _fit_case(launch: float, bandwidth: float, low: int, high: int, noise: float,
+              seed: int) -> Case:
+    random = np.random.default_rng(seed)
+    nbytes = 2.0 ** random.permutation(np.arange(low, high))
+    exact = launch + nbytes / bandwidth
+    return nbytes, exact * random.uniform(1 - noise, 1 + noise, len(nbytes))
+
+
+fit = Task(
+    name="fit",
+    spec=_fit,
+    cases=lambda: [
+        _fit_case(5e-6, 4e12, 10, 32, 0, 1),
+        _fit_case(2e-5, 2e10, 12, 27, 0.1, 2),
+        _fit_case(8e-6, 3e11, 8, 30, 0.05, 3),
+    ],
+    mistakes=[
+        Mistake("a fit of absolute errors: the largest calls alone decide, and the launch is lost."
+                " Divide each equation by its time", _fit_like(absolute=True)),
+        Mistake("two points alone; use all", _fit_like(corners=True)),
+        Mistake("the first point and the last; the points are in any order, and all count",
+                _fit_like(ends=True)),
+        Mistake("seconds a byte in place of bytes a second", _fit_like(slope=True)),
+        Mistake("the two numbers in the other order", _fit_like(swapped=True)),
+        Mistake("a straight line through logarithms; the model is no power law",
+                _fit_like(logarithms=True)),
+    ],
+)
+
+
+# assign: code that mixed arrays of both libraries
+
+
+def _assign(images, centres, names):
+    images = images.get() if on_device(images) else images
+    distances = ((images[:, None] - centres) ** 2).sum(axis=2)
+    answers = names[distances.argmin(axis=1)]
+    return answers, np.bincount(answers, minlength=10)
+
+
+def _assign_like(pick="argmin", named=True, length=10, dtype=None, power=2, once=False,
+                 host=False):
+    def assign(images, centres, names):
+        cp = _cupy()
+        images = images.get()
+        distances = (np.abs(images[:, None] - centres) ** power).sum(axis=2)
+        best = getattr(distances, pick)(axis=1)
+        answers = names[best] if named else best
+        counts = np.bincount(answers, minlength=length)
+        counts = np.minimum(counts, 1) if once else counts
+        counts = counts if dtype is None else counts.astype(dtype)
+        return (answers, counts) if host else (cp.asarray(answers), cp.asarray(counts))
+
+    return assign
+
+
+def _assign_case(n: int, k: int, features: int, digits: Sequence[int], seed: int) -> Case:
+    random = np.random.default_rng(seed)
+    centres = random.normal(5, 1, (k, features)).astype(np.float32)
+    names = random.choice(digits, k)
+    picks = random.integers(k, size=n)
+    images = centres[picks] + random.normal(0, 0.6, (n, features)).astype(np.float32)
+    return _cupy().asarray(images.astype(np.float32)), centres, names.astype(np.int64)
+
+
+def _read_assigned(value: object, case: Case) -> tuple:
+    if not isinstance(value, tuple) or len(value) != 2:
+        raise Refusal(f"expected the tuple (answers, counts), got {a(value)}."
+                      + (" Is a `return` missing?" if value is None else ""))
+    return tuple(_from_device(part, what) for part, what in zip(value, ("answers", "counts")))
+
+
+assign = Task(
+    name="assign",
+    spec=_assign,
+    cases=lambda: [
+        _assign_case(40, 12, 7, range(10), 1),
+        _assign_case(25, 6, 3, (1, 4, 8), 2),
+        _assign_case(9, 15, 64, range(3), 3),
+    ],
+    read=_read_assigned,
+    mistakes=[
+        Mistake("the number of the centre; look up its name", _assign_like(named=False)),
+        Mistake("the centre farthest away", _assign_like(pick="argmax")),
+        Mistake("counts up to the largest answer only; there are always ten",
+                _assign_like(length=0)),
+        Mistake("counts[answers] += 1, in which an index that comes twice counts once",
+                _assign_like(once=True)),
+        Mistake("counts that are floating-point numbers", _assign_like(dtype=np.float64)),
+        Mistake("distances without the square", _assign_like(power=1)),
+        Mistake("results that were copied to the host", _assign_like(host=True)),
+    ],
+    rules=[
+        traffic_at_most(lambda: _assign_case(8, 5, 4, range(10), 4), up=2, waits=None),
+        _no_loop(lambda: _assign_case(5, 4, 3, range(10), 5),
+                 lambda: _assign_case(60, 4, 3, range(10), 5)),
+    ],
+)
+
+
+# row_means: a mask replaced by where
+
+
+def _row_means(x, low, high):
+    x = x.get() if on_device(x) else x
+    means = np.zeros(len(x), x.dtype)
+    for i, row in enumerate(x):
+        kept = np.minimum(row, row.dtype.type(high))[row > low]
+        if len(kept):
+            means[i] = kept.mean(dtype=np.float64)
+    return means
+
+
+def _means_like(clip=True, drop=False, by="kept", guard=True, keep=np.greater, double=False,
+                multiply=False, host=False):
+    def row_means(x, low, high):
+        x = x.get()
+        kept = keep(x, low) & (x <= high) if drop else keep(x, low)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            clipped = np.minimum(x, x.dtype.type(high)) if clip else x
+            total = (clipped * kept if multiply else np.where(kept, clipped, 0)).sum(axis=1)
+            count = {"kept": kept.sum(axis=1), "row": np.full(len(x), x.shape[1])}[by]
+            if guard:
+                count = np.maximum(count, 1)
+            means = total / count
+        means = means if double else means.astype(x.dtype)
+        return means if host else _cupy().asarray(means)
+
+    return row_means
+
+
+def _means_case(rows: int, columns: int, seed: int, dtype=np.float32) -> Case:
+    random = np.random.default_rng(seed)
+    x = random.normal(2, 3, (rows, columns)).astype(dtype)
+    x[1] = -7  # nothing to keep
+    x[-1, ::3] = np.nan  # not greater than anything
+    x[0, 1] = 40
+    x[2, :2] = 0.5  # not above `low`
+    return _cupy().asarray(x), 0.5, 4.0
+
+
+row_means = Task(
+    name="row_means",
+    spec=_row_means,
+    cases=lambda: [_means_case(6, 9, 1), _means_case(5, 300, 2), _means_case(4, 33, 3, np.float64)],
+    read=lambda value, case: _from_device(value),
+    rtol=1e-5,
+    mistakes=[
+        Mistake("a sum divided by the length of the row; divide by the number kept",
+                _means_like(by="row")),
+        Mistake("values above `high` as they were; they count as `high`", _means_like(clip=False)),
+        Mistake("zero divided by zero in a row that keeps nothing", _means_like(guard=False)),
+        Mistake("a result in float64: dividing by an integer array widens float32",
+                _means_like(double=True)),
+        Mistake("values multiplied by the mask: 0 * nan is nan. `where` chooses",
+                _means_like(multiply=True)),
+        Mistake("values at `low` kept as well; only those above it count",
+                _means_like(keep=np.greater_equal)),
+        Mistake("values above `high` left out; they count as `high`", _means_like(drop=True)),
+        Mistake("the values below `low`", _means_like(keep=np.less)),
+        Mistake("a result that was copied to the host", _means_like(host=True)),
+    ],
+    rules=[
+        traffic_at_most(lambda: _means_case(4, 12, 4)),
+        _no_loop(lambda: _means_case(3, 5, 5),
+                 lambda: _means_case(60, 5, 5)),
+    ],
+)

@@ -1,0 +1,748 @@
+"""Checks of the exercises to lesson 13, PyCUDA and CuPy together."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from time import perf_counter, sleep
+from types import SimpleNamespace
+
+import numpy as np
+
+from .machinery.kernel_task import PATIENCE, explained, is_simulator, on_device
+from .machinery.task import Case, Mistake, Refusal, Task, Verdict, a
+
+HELD = 0.15  # seconds for which work is held at least, so that other streams could run ahead
+GIVE_UP = 3.0  # seconds after which an answer that does not return is let go
+
+
+@functools.cache
+def _both() -> SimpleNamespace:
+    """The two libraries, in one context; only here, so that other checks work without them."""
+    import cupy
+    import pycuda.autoprimaryctx as auto
+    import pycuda.driver as drv
+    from pycuda import gpuarray, tools
+
+    return SimpleNamespace(cp=cupy, drv=drv, gpuarray=gpuarray, GPUArray=gpuarray.GPUArray,
+                           DeviceMemoryPool=tools.DeviceMemoryPool, context=auto.context)
+
+
+@dataclass(frozen=True)
+class DeviceTask(Task):
+    """A task whose answer gets objects of both libraries.
+
+    Attributes
+    ----------
+    call : callable
+        Has the parameters that the answer must have.
+    run : callable
+        `run(answer, *case)` makes the objects, calls the answer and returns what is compared.
+    """
+
+    call: Callable = None  # given always; a default because Task's fields have one
+    run: Callable[..., object] = None
+
+    def _function(self, answer: object) -> Callable | Verdict:
+        plain = Task._function(replace(self, spec=self.call), answer)
+        if isinstance(plain, Verdict):
+            return plain
+
+        @functools.wraps(self.spec)
+        def function(*case: object) -> object:
+            return self.run(answer, *case)
+
+        return function
+
+    def judge(self, answer: object) -> Verdict:
+        """The verdict; what an answer left in cycles goes here, in the thread of the context."""
+        verdict = super().judge(answer)
+        if not is_simulator(_both().cp):
+            gc.collect()
+        return verdict
+
+
+@contextmanager
+def _no_copies() -> Iterator[list]:
+    """What an answer copies to the host or to the device by CuPy, as a list of bytes."""
+    from helpers.transfers import _observed
+
+    copied: list[int] = []
+    with _observed(_both().cp, lambda nbytes, to_device: copied.append(nbytes)):
+        yield copied
+
+
+def _pair(value: object, first: str, second: str) -> tuple:
+    if not isinstance(value, tuple) or len(value) != 2:
+        raise Refusal(f"expected the tuple ({first}, {second}), got {a(value)}."
+                      + (" Is a `return` missing?" if value is None else ""))
+    return value
+
+
+def _need_type(value: object, kind: type, what: str) -> None:
+    if not isinstance(value, kind):
+        raise Refusal(f"{what} must be {a_kind(kind)}; it is {a(value)}.")
+
+
+def a_kind(kind: type) -> str:
+    """A class of one of the libraries as a sentence names it."""
+    return "a CuPy array" if kind is _both().cp.ndarray else "a PyCUDA GPUArray"
+
+
+# exchange: a view of each library's array in the other one
+
+
+def _exchange(g: np.ndarray, x: np.ndarray) -> tuple:
+    return g.copy(), x.copy()
+
+
+def _run_exchange(answer: Callable, g: np.ndarray, x: np.ndarray) -> tuple:
+    """Views of both; then their originals go, and other arrays come to where they were."""
+    both = _both()
+    cp, pool, pycuda_pool = both.cp, both.cp.cuda.MemoryPool(), both.DeviceMemoryPool()
+    with cp.cuda.using_allocator(pool.malloc):
+        theirs = both.gpuarray.to_gpu(g.base if g.base is not None else g,
+                                      allocator=pycuda_pool.allocate)
+        theirs = theirs.T if g.base is not None else theirs
+        ours = on_device(x)
+        places = theirs.ptr, ours.data.ptr
+        with _no_copies() as copied:
+            in_cupy, in_pycuda = _pair(answer(theirs, ours), "CuPy's view", "PyCUDA's view")
+        _need_type(in_cupy, cp.ndarray, "the first of the two")
+        _need_type(in_pycuda, both.GPUArray, "the second of the two")
+        if in_cupy.data.ptr != places[0] and not in_cupy.data.ptr == places[1]:
+            raise Refusal("the CuPy array is a copy: its address is not the GPUArray's.", "copy g")
+        if in_cupy.data.ptr == places[1] or in_pycuda.ptr == places[0]:
+            raise Refusal("it returns the arrays themselves, not views of them in the other"
+                          " library.", "same")
+        if in_pycuda.ptr != places[1]:
+            raise Refusal("the GPUArray is a copy: its address is not the CuPy array's.", "copy x")
+        if not hasattr(type(in_pycuda.gpudata), "__index__"):
+            raise Refusal("PyCUDA cannot compute with this GPUArray: gpudata= must be the address,"
+                          f" an int; it is {a(in_pycuda.gpudata)}.")
+        if copied:
+            raise Refusal("it copies through the host; a view copies nothing.", "copied")
+        del theirs, ours
+        both.context.synchronize()
+        rubbish = [cp.full(n, -77, cp.float32) for n in _sizes(pool)]
+        others = [pycuda_pool.allocate(g.nbytes) for _ in range(2)]
+        for other in others:
+            both.drv.memset_d32(int(other), 0x7F7F7F7F, g.nbytes // 4)
+        values = in_cupy.get(), in_pycuda.get()
+        del rubbish, others
+    return values
+
+
+def _sizes(pool: object) -> list[int]:
+    """Sizes in floats of arrays that fill what a pool has free."""
+    return [128] * (pool.free_bytes() // 512)
+
+
+def _exchange_like(base: bool = True, strides: bool = True, cupy: str = "asarray",
+                   order: tuple = (0, 1), dtype: type | None = None) -> Callable:
+    def exchange(g, x):
+        both = _both()
+        keywords = {"strides": x.strides} if strides else {}
+        if base:
+            keywords["base"] = x
+        views = (getattr(both.cp, cupy)(g),
+                 both.GPUArray(x.shape, dtype or x.dtype, gpudata=x.data.ptr, **keywords))
+        return views[order[0]], views[order[1]]
+
+    return exchange
+
+
+def _exchange_cases() -> list[Case]:
+    random = np.random.default_rng(111)
+    numbers = random.normal(100, 30, (9, 14)).astype(np.float32)
+    return [
+        (numbers[:3, :4].copy(), numbers[:2, 5:11].copy()),
+        (numbers[:5, 3:9].copy().T, numbers.astype(np.float64)[2:7, 3:11:2]),
+        (numbers[4].astype(np.int64), numbers.astype(np.int32).T),
+    ]
+
+
+exchange = DeviceTask(
+    name="exchange",
+    spec=_exchange,
+    call=lambda g, x: None,
+    run=_run_exchange,
+    cases=_exchange_cases,
+    mistakes=[
+        Mistake("a GPUArray that does not hold its owner, and reads what came to its place;"
+                " `base=` holds it", _exchange_like(base=False)),
+        Mistake("strides forgotten: x need not be in C order",
+                _exchange_like(strides=False)),
+        Mistake("float32 written where x's own dtype belongs", _exchange_like(dtype=np.float32)),
+        Mistake("cp.array, which copies; cp.asarray does not", _exchange_like(cupy="array")),
+    ],
+)
+
+
+# process: two streams in order
+
+
+def _process(chunks: list[int], slow: str) -> np.ndarray:
+    return np.repeat(2 * np.asarray(chunks), 5).reshape(-1, 5).astype(np.int32)
+
+
+class _Held:
+    """Holds pieces of work until they are let go; whether the host had to wait for one of them.
+
+    While the answer runs, who waits for held work is noticed, and all goes on.
+    """
+
+    def __init__(self) -> None:
+        self._host, self._doors = threading.get_ident(), []
+        self._returned, self.waited_for = threading.Event(), False
+        self._timer = threading.Timer(GIVE_UP, self._give_up)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _give_up(self) -> None:
+        self.waited_for = True
+        self._returned.set()
+        self._open_all()
+
+    def _open_all(self) -> None:
+        for door in list(self._doors):
+            door.set()
+
+    def hold(self, stream: object) -> None:
+        """Hold what is queued in a stream behind this."""
+        from helpers.transfers import stands_still
+
+        door = threading.Event()
+
+        def wait(argument: None) -> None:
+            if not self.waited_for and stands_still(self._host, self._returned):
+                self._give_up()
+            door.wait()
+
+        self._doors.append(door)
+        if self.waited_for:
+            door.set()
+        stream.launch_host_func(wait, None)
+
+    def returned(self) -> None:
+        """The answer is back: from here on, only the check waits."""
+        self._timer.cancel()
+        self._returned.set()
+
+    def release(self, k: int) -> None:
+        """Let one piece go."""
+        self._doors[k].set()
+
+    def end(self) -> None:
+        """Let everything go."""
+        self.returned()
+        self._open_all()
+
+
+def _until(done: Callable[[], bool], seconds: float) -> None:
+    end = perf_counter() + seconds
+    while not done() and perf_counter() < end:
+        sleep(0.002)
+
+
+def _lent(stream: object) -> object:
+    """CuPy's stream for a PyCUDA stream."""
+
+    class Lent:
+        def __cuda_stream__(self) -> tuple[int, int]:
+            return 0, stream.handle
+
+    return _both().cp.cuda.Stream.from_external(Lent())
+
+
+def _run_process(answer: Callable, chunks: list[int], slow: str) -> np.ndarray:
+    """Hold every write, or every read, until all is queued, then let them go one by one.
+
+    Before each one goes, what does not wait for it gets the time to run ahead.
+    """
+    both = _both()
+    cp, drv = both.cp, both.drv
+    producer, consumer = drv.Stream(), cp.cuda.Stream(non_blocking=True)
+    buffer = cp.full(5, -1, dtype=cp.int32)
+    default = ("it works on the default stream, which plain streams wait for, and it for them: then"
+               " nothing overlaps. Use the streams that you are given.")
+    results = iter(cp.full((len(chunks) + 1, 5), -5, dtype=cp.int32))
+    other, scratch = cp.cuda.Stream(non_blocking=True), cp.zeros_like(buffer)
+    written, was_read = [], []
+
+    def write(chunk, stream):
+        if stream is None:
+            raise Refusal(default)
+        if not isinstance(stream, drv.Stream):
+            raise Refusal(f"write() takes a PyCUDA stream; it got {a(stream)}.")
+        if slow == "producer":
+            held.hold(_lent(stream))
+        drv.memset_d32_async(buffer.data.ptr, int(chunk), buffer.size, stream)
+        written.append(drv.Event().record(stream).query)
+
+    def read():
+        stream = cp.cuda.get_current_stream()
+        if stream.ptr in (0, 1, 2):
+            raise Refusal(default)
+        if slow == "consumer":
+            held.hold(stream)
+        value = cp.multiply(buffer, 2, out=next(results))
+        event = stream.record()
+        was_read.append(lambda: event.done)
+        return value
+
+    with consumer:
+        cp.multiply(buffer, 2, out=next(results))  # the first use of a kernel may wait
+    both.context.synchronize()
+    held = _Held()
+    try:
+        value = answer(chunks, write, read, producer, consumer)
+        held.returned()
+        slow_ones, fast_ones = ((written, was_read) if slow == "producer" else (was_read, written))
+        for k, done in enumerate(slow_ones):
+            with other:  # a busy machine needs longer than HELD for work that nothing holds
+                cp.multiply(scratch, 2, out=scratch)
+            least, probe = perf_counter() + HELD, other.record()
+            _until(lambda least=least, probe=probe: all(one() for one in fast_ones) or (
+                probe.done and perf_counter() > least), GIVE_UP)
+            held.release(k)
+            _until(done, GIVE_UP)
+    except StopIteration:
+        raise Refusal(f"it calls read() more than {len(chunks)} times for {len(chunks)}"
+                      " chunks.") from None
+    finally:
+        held.end()
+        both.context.synchronize()
+    if held.waited_for:
+        raise Refusal("the host waits for the device. Let one stream wait for the other, by"
+                      " events.", "host")
+    if not isinstance(value, list):
+        raise Refusal(f"expected the list of what read() returned, got {a(value)}."
+                      + (" Is a `return` missing?" if value is None else ""))
+    if len(value) != len(chunks) or not all(isinstance(one, cp.ndarray) for one in value):
+        raise Refusal(f"expected a list of {len(chunks)} CuPy arrays, one for each chunk; it has"
+                      f" {len(value)} entries{'' if not value else f', the first {a(value[0])}'}.")
+    return np.stack([one.get() for one in value])
+
+
+def _process_like(first: bool = True, back: bool = True, host: bool = False) -> Callable:
+    """An answer with the wait of the consumer, the wait of the producer, both or none."""
+
+    def process(chunks, write, read, producer, consumer):
+        lent, results = _lent(producer), []
+        for chunk in chunks:
+            write(chunk, producer)
+            if first:
+                consumer.wait_event(lent.record())
+            if host:
+                producer.synchronize()
+            with consumer:
+                results.append(read())
+            if back:
+                lent.wait_event(consumer.record())
+        return results
+
+    return process
+
+
+process = DeviceTask(
+    name="process",
+    spec=_process,
+    call=lambda chunks, write, read, producer, consumer: None,
+    run=_run_process,
+    # What must wait cannot be told from what is slow but by holding the other part a while.
+    cases=lambda: [([7], "producer"), ([3, 8, 5], "consumer"), ([7, 4], "producer")],
+    part=lambda case: (len(case[0]), case[1]),
+    mistakes=[
+        Mistake("`producer` writing the next chunk before `consumer` has read the last one: the"
+                " buffer is the same", _process_like(back=False)),
+        Mistake("`consumer` reading before `producer` has written: it needs an event to wait for",
+                _process_like(first=False, back=False)),
+        Mistake("`synchronize`, or another call that keeps the host waiting",
+                _process_like(host=True)),
+    ],
+)
+
+
+# adopt: an allocation of PyCUDA's as a CuPy array
+
+
+def _adopt(values: np.ndarray) -> np.ndarray:
+    return values.copy()
+
+
+def _run_adopt(answer: Callable, values: np.ndarray) -> np.ndarray:
+    """The array of an allocation that nobody else holds, after its block was asked for again."""
+    both = _both()
+    pool = both.DeviceMemoryPool()
+    allocation = pool.allocate(values.nbytes)
+    both.drv.memcpy_htod(int(allocation), values)
+    place, given = int(allocation), weakref.ref(allocation)
+    with _no_copies() as copied:
+        x = answer(allocation, values.shape, values.dtype)
+    _need_type(x, both.cp.ndarray, "the result")
+    if x.data.ptr != place or copied:
+        raise Refusal("the result is a copy: its address is not the allocation's.", "copy")
+    if (x.shape, x.dtype) != (values.shape, values.dtype):
+        raise Refusal(f"expected shape {values.shape} and dtype {values.dtype}, got {x.shape} and"
+                      f" {x.dtype}.")
+    if x.data.mem.size < values.nbytes:
+        raise Refusal(f"its memory is said to have {x.data.mem.size:,} bytes; the array has"
+                      f" {values.nbytes:,}.", "size")
+    del allocation
+    others = [pool.allocate(values.nbytes) for _ in range(2)]
+    for other in others:
+        both.drv.memset_d8(int(other), 0x42, values.nbytes)
+    found = x.get()
+    del x
+    if pool.active_blocks > len(others):
+        gc.collect()
+    if pool.active_blocks > len(others):
+        if (kept := given()) is not None:  # its memory must not wait until the context is gone
+            kept.free()
+            pool.free_held()
+        raise Refusal("the block is still in use after the array is gone: somebody else holds the"
+                      " allocation.", "leak")
+    return found
+
+
+def _adopt_like(owner: bool = True, leak: bool = False, items: bool = False) -> Callable:
+    kept = []
+
+    def adopt(allocation, shape, dtype):
+        cp = _both().cp
+        nbytes = int(np.prod(shape)) * (1 if items else np.dtype(dtype).itemsize)
+        if leak:
+            kept.append(allocation)
+        memory = cp.cuda.UnownedMemory(int(allocation), nbytes, allocation if owner else None)
+        return cp.ndarray(shape, dtype, cp.cuda.MemoryPointer(memory, 0))
+
+    return adopt
+
+
+def _adopt_copy(allocation, shape, dtype):
+    both = _both()
+    host = np.empty(shape, dtype)
+    both.drv.memcpy_dtoh(host, int(allocation))
+    return both.cp.asarray(host)
+
+
+adopt = DeviceTask(
+    name="adopt",
+    spec=_adopt,
+    call=lambda allocation, shape, dtype: None,
+    run=_run_adopt,
+    cases=lambda: [
+        (np.random.default_rng(112).normal(5, 2, (40, 25)).astype(np.float32),),
+        (np.arange(300, 1500).reshape(3, 4, 100),),
+        (np.linspace(2, 9, 700),),
+    ],
+    mistakes=[
+        Mistake("an array that does not hold the allocation, whose block was given to somebody"
+                " else", _adopt_like(owner=False)),
+        Mistake("an allocation kept for ever, in a list or a global name",
+                _adopt_like(leak=True)),
+        Mistake("a number of elements where `UnownedMemory` wants bytes", _adopt_like(items=True)),
+        Mistake("a copy through the host", _adopt_copy),
+    ],
+)
+
+
+# add_scaled: strides handed to a kernel of PyCUDA's
+
+ADD_SCALED = """
+__global__ void add_scaled(float* y, int y_row, int y_column,
+                           const float* x, int x_row, int x_column,
+                           float factor, int rows, int columns) {
+    int j = blockIdx.x * blockDim.x + threadIdx.x;
+    int i = blockIdx.y * blockDim.y + threadIdx.y;
+    if (i < rows && j < columns) {
+        y[i * y_row + j * y_column] += factor * x[i * x_row + j * x_column];
+    }
+}
+"""
+_ROOM = 40_000  # floats around each view, so that wrong strides stay in memory that is the check's
+
+
+def _add_scaled(y: np.ndarray, x: np.ndarray, factor: float) -> tuple:
+    return (y + np.float32(factor) * x).astype(np.float32), 0
+
+
+@functools.cache
+def _add_scaled_kernel() -> object:
+    from pycuda.compiler import SourceModule
+
+    _both()
+    return SourceModule(ADD_SCALED).get_function("add_scaled")
+
+
+def _with_room(x: np.ndarray, outside: float) -> tuple:
+    """A CuPy array with the strides of `x` in the middle of a larger one, and the larger one."""
+    cp = _both().cp
+    room = cp.full(_ROOM, outside, dtype=cp.float32)
+    low = sum(min(0, (n - 1) * step) for n, step in zip(x.shape, x.strides))
+    there = cp.ndarray(x.shape, x.dtype, room.data + (2 * _ROOM - low), x.strides)
+    host = room.get()
+    at = (2 * _ROOM - low) // 4
+    places = at + sum(np.arange(n).reshape([-1 if k == axis else 1 for k in range(x.ndim)])
+                      * (step // 4) for axis, (n, step) in enumerate(zip(x.shape, x.strides)))
+    host[places] = x
+    room.set(host)
+    return there, room, places
+
+
+class _Watched:
+    """PyCUDA's kernel, which looks at its arguments before it runs."""
+
+    def __init__(self, y: object, x: object) -> None:
+        self.places, self.launches = (y.data.ptr, x.data.ptr), 0
+
+    def __call__(self, *args: object, **launch: object) -> None:
+        self.launches += 1
+        if len(args) != 9:
+            raise Refusal(f"the kernel takes 9 arguments; you pass {len(args)}.")
+        for k, what in ((0, "y"), (3, "x")):
+            if _address(args[k]) != self.places[k // 3]:
+                raise Refusal(f"argument {k} of the kernel is not {what}, or a copy of it. Pass"
+                              f" {what} itself.", f"argument {what}")
+        for k in (1, 2, 4, 5, 7, 8):
+            if not isinstance(args[k], np.int32):
+                raise Refusal(f"argument {k} of the kernel is an int in C, np.int32 for PyCUDA; you"
+                              f" pass {a(args[k])}.")
+        if not isinstance(args[6], np.float32):
+            raise Refusal("the factor is a float in C, np.float32 for PyCUDA; you pass"
+                          f" {a(args[6])}.")
+        rows, columns = (_room(launch, axis) for axis in (1, 0))
+        if rows > 4096 or columns > 4096:
+            raise Refusal(f"the launch has {rows:,} x {columns:,} threads for {args[7]} x {args[8]}"
+                          " elements.")
+        _add_scaled_kernel()(*args, **launch)
+
+
+def _room(launch: dict, axis: int) -> int:
+    sizes = [tuple(launch.get(name, ())) + (1, 1, 1) for name in ("block", "grid")]
+    return sizes[0][axis] * sizes[1][axis]
+
+
+def _address(value: object) -> int | None:
+    described = getattr(value, "__cuda_array_interface__", None)
+    if described is not None:
+        return described["data"][0]
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _run_add_scaled(answer: Callable, y: np.ndarray, x: np.ndarray, factor: float) -> tuple:
+    both = _both()
+    ours, y_room, places = _with_room(y, 1000)
+    theirs, x_room, _ = _with_room(x, 7000)
+    before, after = x_room.get(), y_room.get()
+    kernel = _Watched(ours, theirs)
+    value = answer(kernel, ours, theirs, factor)
+    both.context.synchronize()
+    if value is not ours:
+        raise Refusal(f"it must return y; it returned {a(value)}."
+                      + (" Is a `return` missing?" if value is None else ""))
+    if kernel.launches != 1:
+        raise Refusal(f"the number of launches is {kernel.launches}; one does it.")
+    if (x_room.get() != before).any():
+        raise Refusal("it changed x, or what lies around it.")
+    found = y_room.get()
+    inside = found[places]
+    found[places] = after[places] = 0
+    return inside, int((found != after).sum())
+
+
+def _add_scaled_like(unit: int = 4, own: bool = True, swapped: bool = False,
+                     round_up: bool = True, order: bool = False) -> Callable:
+    def add_scaled(kernel, y, x, factor):
+        def steps(z):
+            if not own:
+                return np.int32(z.shape[1]), np.int32(1)
+            row, column = (np.int32(step // unit) for step in z.strides)
+            return (column, row) if swapped else (row, column)
+
+        rows, columns = y.shape
+        across, down = (columns, rows) if not order else (rows, columns)
+        grid = ((-(-across // 16), -(-down // 16)) if round_up else
+                (max(1, across // 16), max(1, down // 16)))
+        kernel(y, *steps(y), x, *steps(x), np.float32(factor), np.int32(rows), np.int32(columns),
+               block=(16, 16, 1), grid=grid)
+        return y
+
+    return add_scaled
+
+
+def _add_scaled_cases() -> list[Case]:
+    # So that no mistake gives one element to two threads, whose order would change from run to run.
+    random = np.random.default_rng(114)
+    one, other = random.normal(3, 1, (2, 60, 90)).astype(np.float32)
+    return [
+        (one[:9, :21].copy(), other[:9, :21].copy(), 0.5),
+        (one[:30, :50].copy().T, other[2:52, 5:65:2], -2.0),
+        (one[5:35, 7:70:3], other[40:10:-1, 80:17:-3], 1.5),
+        (one[:40, 3:20], np.broadcast_to(other[3, 3:20], (40, 17)), 3.0),
+    ]
+
+
+add_scaled = DeviceTask(
+    name="add_scaled",
+    spec=_add_scaled,
+    call=lambda kernel, y, x, factor: None,
+    run=_run_add_scaled,
+    cases=_add_scaled_cases,
+    mistakes=[
+        Mistake("strides in bytes; the kernel counts floats", _add_scaled_like(unit=1)),
+        Mistake("strides of an array in C order, whatever the view's are",
+                _add_scaled_like(own=False)),
+        Mistake("the strides of rows and columns exchanged", _add_scaled_like(swapped=True)),
+        Mistake("a grid rounded down: the last rows and columns have no thread",
+                _add_scaled_like(round_up=False)),
+        Mistake("a grid with its axes exchanged: x runs along columns, y along rows",
+                _add_scaled_like(order=True)),
+    ],
+)
+
+
+# generated_softmax: a generated kernel inside the CuPy network
+
+
+def _generated_softmax(columns: int, scores: np.ndarray) -> np.ndarray:
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+@contextmanager
+def _rehearsed(copied: list) -> Iterator[dict]:
+    """Each launch of PyCUDA's runs in the simulator first, on copies; gives the sources seen.
+
+    What the rehearsal itself copies is taken out of `copied` again.
+    """
+    from helpers import inspect
+    from nogpu.inspect.sources import find_source, record_sources
+    from nogpu import engine
+
+    drv = _both().drv
+    record_sources("pycuda")
+    plain, seen = drv.Function.__call__, {}
+
+    def call(function: object, *args: object, **launch: object) -> object:
+        try:
+            source = find_source(function)
+        except TypeError:
+            return plain(function, *args, **launch)
+        if source.code not in seen:
+            seen[source.code] = source
+            before = len(copied)
+            try:
+                report = inspect(function, launch.get("grid", (1, 1)), launch.get("block"), args,
+                                 time_limit=PATIENCE)
+            except (engine.CompilerNotFound, engine.CompileError, TypeError, ValueError):
+                report = None  # the launch itself says so in PyCUDA's words
+            del copied[before:]
+            if report is not None and report.fault is not None:
+                raise explained(report.fault, source.kernel)
+        return plain(function, *args, **launch)
+
+    drv.Function.__call__ = call
+    try:
+        yield seen
+    finally:
+        drv.Function.__call__ = plain
+
+
+def _run_generated_softmax(answer: Callable, columns: int, scores: np.ndarray) -> np.ndarray:
+    both = _both()
+    ours = on_device(scores)
+    with _no_copies() as copied, _rehearsed(copied) as seen:
+        function = answer(columns)
+        if not callable(function):
+            raise Refusal(f"expected a function of the scores, got {a(function)}."
+                          + (" Is a `return` missing?" if function is None else ""))
+        value = function(ours)
+    both.context.synchronize()
+    _need_type(value, both.cp.ndarray, "what your function returns")
+    if copied:
+        raise Refusal("it copies through the host.", "copied")
+    if not seen:
+        raise Refusal("it launches no kernel of a SourceModule.", "none")
+    if not any(str(columns) in code for code in seen):
+        raise Refusal(f"no kernel that it launches has the {columns} columns in its source: write"
+                      " them there.", "not generated")
+    if not np.array_equal(ours.get(), scores):
+        raise Refusal("it changes the scores. Leave the caller's array as it is.", "in place")
+    return value.get()
+
+
+SOFTMAX = """
+__global__ void softmax(const float* x, float* y, int rows) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows) return;
+    x += row * COLUMNS;
+    y += row * COLUMNS;
+    float v[COLUMNS], top = -3.4e38f, sum = 0;
+    for (int j = 0; j < COLUMNS; j++) { v[j] = x[j]; top = fmaxf(top, v[j]); }
+    for (int j = 0; j < COLUMNS; j++) { v[j] = expf(v[j] - top); sum += v[j]; }
+    for (int j = 0; j < COLUMNS; j++) y[j] = v[j] / sum;
+}
+"""
+
+
+def _softmax_like(*changes: tuple[str, str], contiguous: bool = True,
+                  round_up: bool = True) -> Callable:
+    def generated_softmax(columns):
+        from pycuda.compiler import SourceModule
+
+        code = SOFTMAX
+        for old, new in changes:
+            assert old in code, old
+            code = code.replace(old, new)
+        kernel = SourceModule(code.replace("COLUMNS", str(columns))).get_function("softmax")
+
+        def softmax(scores):
+            cp = _both().cp
+            scores = cp.ascontiguousarray(scores) if contiguous else scores
+            result = cp.full(scores.shape, cp.nan, scores.dtype)
+            rows = scores.size // columns
+            kernel(scores, result, np.int32(rows), block=(64, 1, 1),
+                   grid=(-(-rows // 64) if round_up else max(1, rows // 64), 1))
+            return result
+
+        return softmax
+
+    return generated_softmax
+
+
+def _softmax_cases() -> list[Case]:
+    random = np.random.default_rng(115)
+    scores = random.normal(-40, 9, (5, 2, 9, 16)).astype(np.float32)
+    return [(16, scores), (9, scores.swapaxes(2, 3)), (16, scores[0, 0] + 150),
+            (16, scores[1] - 300)]
+
+
+generated_softmax = DeviceTask(
+    name="generated_softmax",
+    spec=_generated_softmax,
+    call=lambda columns: None,
+    run=_run_generated_softmax,
+    cases=_softmax_cases,
+    rtol=1e-5,
+    mistakes=[
+        Mistake("powers without the row's largest score taken off first: they overflow, or vanish",
+                _softmax_like(("expf(v[j] - top)", "expf(v[j])"))),
+        Mistake("a largest score that begins at 0: all of a row's may be below, and their powers"
+                " vanish", _softmax_like(("top = -3.4e38f", "top = 0"))),
+        Mistake("a view's strides ignored: the kernel needs its rows one after another",
+                _softmax_like(contiguous=False)),
+        Mistake("powers that are not divided by their sum", _softmax_like((" / sum", ""))),
+        Mistake("a grid rounded down: the last rows have no thread",
+                _softmax_like(round_up=False)),
+    ],
+)

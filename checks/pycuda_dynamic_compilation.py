@@ -1,0 +1,659 @@
+"""Checks of the exercises to lesson 12, PyCUDA dynamic compilation."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+import statistics
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from helpers.generate import C_TYPES, c_type, explain, literal, literals
+from helpers.timing import _is_simulator as is_simulator
+from .machinery.kernel_task import COMMENT, counted, explained, rehearse, wrong_declaration
+from .machinery.task import Case, Mistake, Outcome, Refusal, Task, a, is_stub
+
+LOOP = re.compile(r"\b(?:for|while|do|goto)\b")
+MEMORY = 200  # sources whose results are remembered
+STATES = ("does not compile", "does not run", "wrong")
+DOUBLE = re.compile(r"(?<![\w.])(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?(?![\w.])")
+
+
+def build(source: object, name: str, parameters: str) -> object:
+    """The kernel `name` of generated source, by PyCUDA; a Refusal says what is wrong with it."""
+    import pycuda.autoprimaryctx  # noqa: F401
+    import pycuda.driver as drv
+    from pycuda.compiler import SourceModule
+
+    if source is None:
+        raise Refusal("it returned None. Is a `return` missing?")
+    if not isinstance(source, str):
+        raise Refusal(f"it must return the CUDA source, a str; it returned {a(source)}.")
+    if is_stub(source):
+        raise NotImplementedError
+    if sentence := wrong_declaration(source, name, parameters, extern_c=False):
+        raise Refusal(sentence)
+    try:
+        with warnings.catch_warnings():  # nvcc's remarks, on unused variables for instance
+            warnings.simplefilter("ignore", UserWarning)
+            return SourceModule(source).get_function(name)
+    except drv.CompileError as error:
+        first, *lines = explain(error, source).split("\n")
+        line = next((text[1:].strip() for text in lines if text.startswith(">")), "")
+        line = line.partition("|")[2].strip() or line
+        raise Refusal(f"the source does not compile: {first}, `{line}`.", kind="compile") from None
+    except drv.LogicError as error:
+        raise Refusal(f"PyCUDA does not find the kernel {name} in the source ({error}).") from None
+
+
+def run(kernel: object, name: str, source: str, grid: tuple, block: tuple, args: tuple) -> None:
+    """Rehearse the kernel, launch it and wait; what is wrong with it is a Refusal.
+
+    In the simulator a launch finds all faults but a loop without end: without a loop there is no
+    need for a rehearsal, which compiles the source again.
+    """
+    import cupy
+    import pycuda.driver as drv
+
+    try:
+        if not is_simulator(cupy) or LOOP.search(source):
+            rehearse(kernel, grid, block, args)
+        grid, block = ((*size, *(1,) * (3 - len(size))) for size in (grid, block))
+        kernel(*args, block=block, grid=grid)
+        drv.Context.synchronize()
+    except Exception as error:
+        raise explained(error, name) from error
+
+
+def remembered(run_source: Callable) -> Callable:
+    """Run the same source for the same case once: known mistakes are tried at every failure."""
+    known: dict[tuple, Outcome] = {}
+
+    @functools.wraps(run_source)
+    def read(source: object, case: Case) -> np.ndarray:
+        if not isinstance(source, str):
+            return run_source(source, case)
+        key = source, repr([getattr(part, "shape", part) for part in case])
+        if key not in known:
+            if len(known) >= MEMORY:
+                known.clear()
+            known[key] = Outcome.of(run_source, (source, case))
+        if known[key].error is not None:
+            raise known[key].error
+        return known[key].value
+
+    return read
+
+
+def on_device(x: np.ndarray) -> object:
+    """A GPUArray."""
+    from pycuda import gpuarray
+
+    return gpuarray.to_gpu(np.ascontiguousarray(x))
+
+
+def blank(shape: tuple[int, ...], dtype: object) -> object:
+    """A GPUArray full of a value that no kernel computes by chance."""
+    dtype = np.dtype(dtype)
+    return on_device(np.full(shape, np.nan if dtype.kind == "f" else np.iinfo(dtype).min, dtype))
+
+
+def no_double(source: object) -> None:
+    """Refuse a literal like 0.1 in source for float32: it is a double, and so is what it meets."""
+    found = DOUBLE.search(COMMENT.sub(" ", source)) if isinstance(source, str) else None
+    if found:
+        raise Refusal(f"{found[0]} in the source is a double, and arithmetic with it is done in"
+                      f" double; {found[0]}f is a float.", kind="double")
+
+
+# 1. A polynomial with its coefficients
+
+POINTS = np.random.default_rng(91).uniform(-1.5, 1.5, 700).astype(np.float32)
+
+
+def _polynomial(coefficients: list[float]) -> np.ndarray:
+    if not len(coefficients):
+        raise ValueError("no coefficients")
+    literals(coefficients, "float32", "coefficients")  # nan, inf and what is too large
+    return np.polyval(np.asarray(coefficients, np.float32).astype(np.float64),
+                      POINTS.astype(np.float64)).astype(np.float32)
+
+
+@remembered
+def _run_polynomial(source: object, case: Case) -> np.ndarray:
+    no_double(source)
+    kernel = build(source, "polynomial", "const float* x, float* y, int n")
+    n = POINTS.size
+    x, y = on_device(POINTS), blank((n,), np.float32)
+    run(kernel, "polynomial", source, (-(-n // 128),), (128,), (x, y, np.int32(n)))
+    return y.get()
+
+
+def _one_load(answer: Callable, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
+    kernel = build(answer(*cases[0]), "polynomial", "const float* x, float* y, int n")
+    args = on_device(POINTS[:512]), blank((512,), np.float32), np.int32(512)
+    counts = counted(kernel, (4,), (128,), args)
+    if counts["bytes_loaded"] > 4 * 512:
+        return (f"a thread loads {counts['bytes_loaded'] / 512:.0f} bytes from memory. Only x[i],"
+                " 4 bytes, must come from there: the coefficients are in the source.")
+    return None
+
+
+def _horner(steps: Callable[[list], str]) -> Callable[[list], str]:
+    def polynomial(coefficients: list[float]) -> str:
+        literals(coefficients, "float32", "coefficients")
+        if not len(coefficients):
+            raise ValueError("no coefficients")
+        return ("__global__ void polynomial(const float* x, float* y, int n) {\n"
+                "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i >= n) return;\n"
+                f"    float v = x[i], s = 0;\n{steps(list(coefficients))}\n    y[i] = s;\n}}\n")
+
+    return polynomial
+
+
+def _terms(texts: list[str]) -> str:
+    return "\n".join(f"    s = s * v + {text};" for text in texts)
+
+
+def _unguarded(coefficients: list[float]) -> str:
+    return _horner(lambda c: _terms(literals(c)))(coefficients).replace(
+        "    if (i >= n) return;\n", "")
+
+
+def _as_it_comes(coefficients: list[float]) -> str:
+    if not len(coefficients):
+        raise ValueError("no coefficients")
+    return _horner(lambda c: _terms([f"{v}f" for v in coefficients]))([1.0])
+
+
+polynomial = Task(
+    "polynomial", _polynomial,
+    lambda: [([1 / 3, 0, -1.25, 2.0],), (np.array([2e-7, -1e-7, 3e-8], np.float32),),
+             ([1.0, float("nan"), 2.0],), ([float("inf")],), ([1e300, 0.5],), ([],)],
+    read=_run_polynomial,
+    mistakes=[
+        Mistake("the coefficients in the other order: the highest power comes first",
+                _horner(lambda c: _terms(literals(c[::-1])))),
+        Mistake("zeros left out together with their step: a step for a zero still multiplies",
+                _horner(lambda c: _terms([literal(v) for v in c if v]))),
+        Mistake("coefficients with six decimals: small ones become 0. literal() writes them"
+                " exactly", _horner(lambda c: _terms([f"{v:.6f}f" for v in c]))),
+        Mistake("Python's text with an f behind it, unchecked: 3f is no C, and nan and inf are"
+                " names", _as_it_comes),
+        Mistake("minus signs lost",
+                _horner(lambda c: _terms([literal(abs(v)) for v in c]))),
+        Mistake("the last coefficient left out",
+                _horner(lambda c: _terms(literals(c[:-1])))),
+        Mistake("the guard left out: the last block has more threads than there are numbers",
+                _unguarded),
+    ],
+    rules=[_one_load],
+    rtol=1e-6,
+)
+
+# 2. One source for three types
+
+
+def _axpy_arrays(dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(92)
+    if dtype.kind == "f":
+        x, y = rng.standard_normal((2, 300))
+        if dtype == np.float64:  # so near to 0.1 x that seven digits of 0.1 are too few
+            y = 1e-8 * y - 0.1 * x
+        return x.astype(dtype), y.astype(dtype)
+    return rng.integers(-10**6, 10**6, (2, 300)).astype(dtype)
+
+
+def _axpy(dtype: str, a: float) -> np.ndarray:
+    kind = np.dtype(dtype)
+    c_type(kind), literal(a, kind)
+    x, y = _axpy_arrays(kind)
+    return (y + kind.type(a) * x).astype(kind)
+
+
+@remembered
+def _run_axpy(source: object, case: Case) -> np.ndarray:
+    dtype = np.dtype(case[0])
+    if dtype.name not in C_TYPES:  # an error is expected, not a source
+        return source
+    name = c_type(dtype)
+    kernel = build(source, "axpy", f"const {name}* x, {name}* y, int n")
+    if dtype == np.float32:
+        no_double(source)
+    x, y = map(on_device, _axpy_arrays(dtype))
+    run(kernel, "axpy", source, (3,), (128,), (x, y, np.int32(x.size)))
+    return y.get()
+
+
+def _axpy_source(kind: str, number: str, line: str = "y[i] += {a} * x[i]") -> str:
+    return (f"__global__ void axpy(const {kind}* x, {kind}* y, int n) {{\n"
+            "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+            f"    if (i < n) {line.format(a=number)};\n}}\n")
+
+
+def _short_literal(dtype: str, a: float) -> str:
+    number = literal(a, "float32" if np.dtype(dtype).kind == "f" else dtype)
+    return _axpy_source(c_type(dtype), number)
+
+
+def _cut(dtype: str, a: float) -> str:
+    c_type(dtype)
+    return _axpy_source(c_type(dtype), literal(int(a), dtype))
+
+
+def _float_literal(dtype: str, a: float) -> str:
+    return _axpy_source(c_type(dtype), literal(a, "float32"))
+
+
+def _in_float(dtype: str, a: float) -> str:
+    return _axpy_source(c_type(dtype), literal(a, dtype), "y[i] += {a} * (float)x[i]")
+
+
+def _no_sum(dtype: str, a: float) -> str:
+    return _axpy_source(c_type(dtype), literal(a, dtype), "y[i] = {a} * x[i]")
+
+
+def _table_with_default(dtype: str, a: float) -> str:
+    known = {"float32": "float", "float64": "double", "int32": "int"}
+    name = known.get(np.dtype(dtype).name, "float")
+    return _axpy_source(name, literal(a, dtype if np.dtype(dtype).name in known else "float32"))
+
+
+axpy = Task(
+    "axpy", _axpy,
+    lambda: [("float32", 0.1), ("float64", 0.1), ("int32", -3), ("float16", 0.5),
+             ("complex64", 2.0), ("int32", 0.5)],
+    read=_run_axpy,
+    mistakes=[
+        Mistake("a literal of float32 in float64: 0.1f has seven digits, float64 wants sixteen",
+                _short_literal),
+        Mistake("a literal of float32 in all types: it depends on dtype, as the type does",
+                _float_literal),
+        Mistake("the factor cut to an integer", _cut),
+        Mistake("arithmetic in float for all types: float64 and int32 lose digits", _in_float),
+        Mistake("y overwritten: a * x is added to what y holds", _no_sum),
+        Mistake("a dtype without a name in C taken for float", _table_with_default),
+    ],
+    rtol=1e-7,
+)
+
+# 3. A stencil
+
+
+def _stencil(weights: np.ndarray) -> np.ndarray:
+    image = _image()
+    up, left = weights.shape[0] // 2, weights.shape[1] // 2
+    padded = np.pad(image.astype(np.float64), ((up, up), (left, left)))
+    rows, columns = image.shape
+    return sum(weights[i, j] * padded[i:i + rows, j:j + columns]
+               for i, j in np.ndindex(weights.shape)).astype(np.float32)
+
+
+def _image(rows: int = 45, columns: int = 70) -> np.ndarray:
+    return np.random.default_rng(93).standard_normal((rows, columns)).astype(np.float32)
+
+
+STENCIL = "const float* x, float* y, int rows, int columns"
+
+
+def _stencil_arguments(image: np.ndarray) -> tuple:
+    rows, columns = image.shape
+    args = on_device(image), blank(image.shape, np.float32), np.int32(rows), np.int32(columns)
+    return (-(-columns // 32), -(-rows // 8)), (32, 8), args
+
+
+@remembered
+def _run_stencil(source: object, case: Case) -> np.ndarray:
+    no_double(source)
+    kernel = build(source, "stencil", STENCIL)
+    grid, block, args = _stencil_arguments(_image())
+    run(kernel, "stencil", source, grid, block, args)
+    return args[1].get()
+
+
+def _no_load_for_zeros(answer: Callable, cases: Sequence[Case],
+                       outcomes: Sequence[Outcome]) -> str | None:
+    weights = cases[0][0]
+    kernel = build(answer(weights), "stencil", STENCIL)
+    counts = counted(kernel, *_stencil_arguments(_image(16, 64)))
+    loads, most = counts["global_load_requests"], np.count_nonzero(weights) * 32
+    if loads > most:
+        return (f"the warps load {loads} times for 16 x 64 numbers; {np.count_nonzero(weights)} of"
+                f" the {weights.size} weights are not zero, which makes {most} loads. Write"
+                " nothing for a zero.")
+    return None
+
+
+def _weights() -> list[Case]:
+    rng = np.random.default_rng(94)
+    cross = np.array([[0, 0.25, 0], [0.125, -1, 0.375], [0, 0.5, 0]], np.float32)
+    tall = rng.standard_normal((5, 3)).astype(np.float32)
+    tall[1:4, 1] = 0
+    return [(cross,), (tall,)]
+
+
+def _sum_of(weights: np.ndarray, place: Callable, guard: str) -> str:
+    lines = []
+    up, left = weights.shape[0] // 2, weights.shape[1] // 2
+    for k, m in np.ndindex(weights.shape):
+        if weights[k, m]:
+            i, j = place(k - up, m - left)
+            value = f"{literal(weights[k, m])} * x[(i + ({i})) * columns + j + ({j})]"
+            test = guard.format(i=f"i + ({i})", j=f"j + ({j})")
+            lines.append(f"    if ({test}) s += {value};")
+    return ("__global__ void stencil(const float* x, float* y, int rows, int columns) {\n"
+            "    int j = blockIdx.x * blockDim.x + threadIdx.x;\n"
+            "    int i = blockIdx.y * blockDim.y + threadIdx.y;\n"
+            "    if (i >= rows || j >= columns) return;\n    float s = 0;\n"
+            + "\n".join(lines) + "\n    y[i * columns + j] = s;\n}\n")
+
+
+INSIDE = "{i} >= 0 && {i} < rows && {j} >= 0 && {j} < columns"
+BY_MEMORY = "({i}) * columns + {j} >= 0 && ({i}) * columns + {j} < rows * columns"
+
+
+def _clamped(weights: np.ndarray) -> str:
+    source = _sum_of(weights, lambda i, j: (i, j), "true")
+    return re.sub(r"x\[\(i \+ (\(-?\d+\))\) \* columns \+ j \+ (\(-?\d+\))\]",
+                  r"x[min(max(i + \1, 0), rows - 1) * columns + min(max(j + \2, 0), columns - 1)]",
+                  source)
+
+
+stencil = Task(
+    "stencil", _stencil, _weights, read=_run_stencil,
+    mistakes=[
+        Mistake("the weights turned round, as in a convolution: weights[0, 0] belongs to the"
+                " neighbour above and to the left",
+                lambda weights: _sum_of(weights, lambda i, j: (-i, -j), INSIDE)),
+        Mistake("rows and columns of the weights exchanged",
+                lambda weights: _sum_of(weights, lambda i, j: (j, i), INSIDE)),
+        Mistake("the middle of the weights forgotten: they begin at the element itself",
+                lambda weights: _sum_of(weights, lambda i, j: (
+                    i + weights.shape[0] // 2, j + weights.shape[1] // 2), INSIDE)),
+        Mistake("beyond the row's end taken from the next row: test the column by itself",
+                lambda weights: _sum_of(weights, lambda i, j: (i, j), BY_MEMORY)),
+        Mistake("the edge repeated beyond the image, where there should be zeros", _clamped),
+        Mistake("no test at the edges: the image has no neighbours there",
+                lambda weights: _sum_of(weights, lambda i, j: (i, j), "true")),
+    ],
+    rules=[_no_load_for_zeros],
+    rtol=1e-6,
+)
+
+# 4. The autotuner
+
+
+class NoRoom(Exception):
+    """A kernel that the device refuses, as the fakes below raise it."""
+
+
+@dataclass
+class _Kernel:
+    """What `build` of the task returns: it knows its times, and whether it was checked."""
+
+    name: str
+    state: str
+    times: itertools.cycle
+    checked: bool = False
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name!r}>"
+
+
+class _Lab:
+    """Variants whose fate is written down, in place of a compiler and a clock."""
+
+    def __init__(self, **variants: object) -> None:
+        self.variants = variants
+
+    def build(self, variant: str) -> _Kernel:
+        fate = self.variants[variant]
+        if fate == "does not compile":
+            raise SyntaxError(f"{variant}: expected a ';'")
+        times = fate if isinstance(fate, list) else [1e-6]
+        return _Kernel(variant, "right" if isinstance(fate, list) else fate, itertools.cycle(times))
+
+    def right(self, kernel: _Kernel) -> bool:
+        if kernel.state == "does not run":
+            raise NoRoom(f"{kernel.name}: too many resources requested for launch")
+        kernel.checked = True
+        return kernel.state == "right"
+
+    def clock(self, kernel: _Kernel) -> float:
+        if not kernel.checked:
+            raise RuntimeError(f"the kernel {kernel.name!r} was timed before it was checked")
+        return next(kernel.times)
+
+
+class _Tool:
+    """A function of the lab, shown by its name."""
+
+    def __init__(self, function: Callable) -> None:
+        self.function = function
+
+    def __call__(self, *args: object) -> object:
+        return self.function(*args)
+
+    def __repr__(self) -> str:
+        return self.function.__name__
+
+
+def _autotune(variants: list, build: Callable, right: Callable, clock: Callable) -> tuple:
+    report = {}
+    for variant in variants:
+        try:
+            kernel = build(variant)
+        except Exception:
+            report[variant] = STATES[0]
+            continue
+        try:
+            if not right(kernel):
+                report[variant] = STATES[2]
+                continue
+        except Exception:
+            report[variant] = STATES[1]
+            continue
+        report[variant] = statistics.median(clock(kernel) for _ in range(5))
+    fit = [variant for variant in variants if not isinstance(report[variant], str)]
+    if not fit:
+        raise ValueError("no variant is right")
+    best = min(fit, key=report.get)
+    return best, *(report[variant] for variant in variants)
+
+
+def _autotune_cases() -> list[Case]:
+    labs = [
+        _Lab(a=[3.0, 2.0, 2.0, 2.0, 2.0], b=[9.0, 1.0, 1.25, 1.5, 1.25],
+             c=[0.5, 4.0, 4.0, 4.0, 4.0]),
+        _Lab(a="wrong", b=[3.0] * 5, c="does not compile", d=[2.0] * 5, e="does not run"),
+        _Lab(a="does not compile", b="does not run", c="wrong"),
+        _Lab(a="does not run", b=[2.0] * 5, c=[9.0, 8.0, 1.0, 8.0, 9.0]),
+    ]
+    return [(list(lab.variants), *map(_Tool, (lab.build, lab.right, lab.clock))) for lab in labs]
+
+
+def _read_tuning(value: object, case: Case) -> tuple:
+    if not isinstance(value, tuple) or len(value) != 2 or not isinstance(value[1], dict):
+        raise Refusal(f"it must return (best, report), report a dict; it returned {a(value)}.")
+    best, report = value
+    if missing := [variant for variant in case[0] if variant not in report]:
+        raise Refusal(f"the report has no entry for {missing[0]!r}: it says of each variant what"
+                      " became of it.")
+    if strange := [(v, r) for v, r in report.items() if isinstance(r, str) and r not in STATES]:
+        raise Refusal(f"report[{strange[0][0]!r}] is {strange[0][1]!r}; the states are"
+                      f" {', '.join(map(repr, STATES))}.")
+    got = best, *(report[variant] for variant in case[0])
+    try:
+        wanted = _autotune(*case)
+    except ValueError:
+        return got  # an error is expected
+    names = ["best", *(f"report[{variant!r}]" for variant in case[0])]
+    for name, one, other in [*zip(names, wanted, got)][1:] + [(names[0], wanted[0], got[0])]:
+        if one != other:
+            raise Refusal(f"{name} is {other!r}; it should be {one!r}.")
+    return got
+
+
+def _variation(check: bool = True, pick: Callable = min, middle: Callable = statistics.median,
+               count: int = 5, survive: tuple = (Exception,), late: bool = False) -> Callable:
+    def autotune(variants: list, build: Callable, right: Callable, clock: Callable) -> tuple:
+        report: dict = {}
+        for variant in variants:
+            try:
+                kernel = build(variant)
+            except survive:
+                report[variant] = STATES[0]
+                continue
+            try:
+                ok = right(kernel) if not late else True
+            except survive:
+                report[variant] = STATES[1]
+                continue
+            if not ok and check:
+                report[variant] = STATES[2]
+                continue
+            report[variant] = middle([clock(kernel) for _ in range(count)])
+        fit = [v for v in variants if not isinstance(report[v], str)]
+        if not fit:
+            raise ValueError("no variant is right")
+        return pick(fit, key=report.get), report
+
+    return autotune
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+autotune = Task(
+    "autotune", _autotune, _autotune_cases, read=_read_tuning,
+    mistakes=[
+        Mistake("wrong kernels timed and ranked: the fastest is often one that leaves work out",
+                _variation(check=False)),
+        Mistake("timed before it is checked", _variation(late=True)),
+        Mistake("the slowest taken for the best", _variation(pick=max)),
+        Mistake("the mean of the five times: one disturbed sample spoils it",
+                _variation(middle=_mean)),
+        Mistake("the shortest of the five times: the median is asked for",
+                _variation(middle=min)),
+        Mistake("one sample: the first launch is special, and each disturbed",
+                _variation(count=1)),
+        Mistake("the search ending with the first variant that does not compile",
+                _variation(survive=(NoRoom,))),
+        Mistake("the search ending with the first variant that does not run",
+                _variation(survive=(SyntaxError,))),
+    ],
+)
+
+# 5. The network, compiled
+
+
+def _dense(weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    for name, values in ("weight", weight), ("bias", bias):
+        literals(values.ravel(), "float32", name)
+    x = _features(len(weight))
+    return (weight.T.astype(np.float64) @ x + bias[:, None]).astype(np.float32)
+
+
+def _features(inputs: int, n: int = 150) -> np.ndarray:
+    return np.random.default_rng(95).standard_normal((inputs, n)).astype(np.float32)
+
+
+FLOAT = re.compile(r"(?<![\w.])(\d+\.?\d*(?:[eE][+-]?\d+)?)f")
+DENSE = "const float* x, float* y, int n"
+
+
+def _dense_arguments(weight: np.ndarray, n: int = 150) -> tuple:
+    args = (on_device(_features(len(weight), n)), blank((weight.shape[1], n), np.float32),
+            np.int32(n))
+    return (-(-n // 64),), (64,), args
+
+
+@remembered
+def _run_dense(source: object, case: Case) -> np.ndarray:
+    no_double(source)
+    kernel = build(source, "dense", DENSE)
+    grid, block, args = _dense_arguments(case[0])
+    run(kernel, "dense", source, grid, block, args)
+    return args[1].get()
+
+
+def _no_weight_loads(answer: Callable, cases: Sequence[Case],
+                     outcomes: Sequence[Outcome]) -> str | None:
+    weight, bias = cases[0]
+    counts = counted(build(answer(weight, bias), "dense", DENSE), *_dense_arguments(weight, 128))
+    used = int(np.any(weight != 0, axis=1).sum())
+    loaded = counts["bytes_loaded"] / 128
+    zeros = sum(float(number) == 0 for number in FLOAT.findall(answer(weight, bias)))
+    if loaded <= 4 * used and zeros > len(bias):
+        return (f"{zeros} of the numbers in its source are zero: a weight that is zero needs no"
+                " line.")
+    if loaded > 4 * used:
+        return (f"a thread loads {loaded:.0f} bytes; {used} of the {len(weight)} inputs have a"
+                f" weight that is not zero, {4 * used} bytes. Load each of them once, and nothing"
+                " else.")
+    return None
+
+
+def _dense_cases() -> list[Case]:
+    rng = np.random.default_rng(96)
+    weight = rng.standard_normal((6, 4)).astype(np.float32)
+    weight[rng.random(weight.shape) < 0.4] = 0
+    weight[2] = 0  # an input that nobody needs
+    weight[:, 1] = 0  # an output that is its bias
+    bias = rng.standard_normal(4).astype(np.float32)
+    other = (1e-4 * rng.standard_normal((3, 5))).astype(np.float32)
+    broken = weight.copy()
+    broken[4, 3] = np.nan
+    return [(weight, bias), (other, np.zeros(5, np.float32)),
+            (broken, bias), (other, np.array([0, 0, 0, np.inf, 0], np.float32))]
+
+
+def _products(weight: np.ndarray, bias: np.ndarray, *, number: Callable = literal,
+              start: Callable = literal, store: str = "y[{o} * n + i]",
+              load: str = "x[{k} * n + i]", keep: Callable = bool, check: bool = True,
+              single: bool = True) -> str:
+    if check:
+        literals(weight.ravel(), "float32", "weight")
+        literals(bias, "float32", "bias")
+    lines = [f"    float s{o} = {start(b)};" for o, b in enumerate(bias)]
+    for k, row in enumerate(weight):
+        lines.append(f"    v = {load.format(k=k, K=len(weight))};")
+        for o, w in enumerate(row):
+            if keep(w):
+                lines.append(f"    s{o} += {number(w)} * v;")
+    lines += [f"    {store.format(o=o, O=len(bias))} = s{o};" for o in range(len(bias))]
+    return ("__global__ void dense(const float* x, float* y, int n) {\n"
+            "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i >= n) return;\n"
+            "    float v;\n" + "\n".join(lines) + "\n}\n")
+
+
+def _with(**changes: object) -> Callable:
+    def dense(weight: np.ndarray, bias: np.ndarray) -> str:
+        return _products(weight, bias, **changes)
+
+    return dense
+
+
+dense = Task(
+    "dense", _dense, _dense_cases, read=_run_dense,
+    mistakes=[
+        Mistake("the bias left out", _with(start=lambda b: "0")),
+        Mistake("outputs side by side: here y[o * n + i] is output o of thread i",
+                _with(store="y[i * {O} + {o}]")),
+        Mistake("inputs side by side: here x[k * n + i] is input k of thread i",
+                _with(load="x[i * {K} + {k}]")),
+        Mistake("weights with three decimals: the small ones are gone",
+                _with(number=lambda w: f"{w:.3f}f")),
+        Mistake("small weights dropped with the zeros",
+                _with(keep=lambda w: abs(w) > 1e-3)),
+        Mistake("nan and inf written as they are",
+                _with(check=False, number=lambda w: f"{w}f", start=lambda b: f"{b}f")),
+    ],
+    rules=[_no_weight_loads],
+    rtol=1e-6,
+)

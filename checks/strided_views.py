@@ -1,0 +1,505 @@
+"""The tasks of lesson 01: views, what they reach, and how to make them."""
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+from numpy.lib.stride_tricks import as_strided, sliding_window_view
+
+from helpers.draw.layout import address, owner_of
+from .machinery.task import Case, Mistake, Refusal, Task, a, is_view, no_python_loop, peak_memory
+
+# recipe: offset, shape and strides of a view on a 1-D buffer
+
+
+def _recipe_buffer(case: Case) -> np.ndarray:
+    kind, rows, columns, itemsize = case
+    dtype = {2: np.int16, 4: np.int32, 8: np.int64}[itemsize]
+    if kind == "toeplitz":
+        return np.arange(rows + columns - 1, dtype=dtype) + 10
+    if kind == "circulant":
+        return np.tile(np.arange(rows, dtype=dtype) + 10, 2)
+    return np.arange(rows * columns, dtype=dtype) + 10
+
+
+def _recipe_result(kind: str, rows: int, columns: int, itemsize: int) -> np.ndarray:
+    buffer = _recipe_buffer((kind, rows, columns, itemsize))
+    if kind == "transpose":
+        return buffer.reshape(rows, columns).T.copy()
+    if kind == "reverse":
+        return buffer.reshape(rows, columns)[::-1, ::-1].copy()
+    i, j = np.indices((rows, columns))
+    return buffer[i - j + (columns - 1 if kind == "toeplitz" else rows)]
+
+
+def rebuild(recipe: object, buffer: np.ndarray) -> np.ndarray:
+    """The array that a recipe (offset, shape, strides) describes on a 1-D `buffer`, checked.
+
+    Parameters
+    ----------
+    recipe : tuple
+        Offset in bytes, shape in elements, strides in bytes.
+    buffer : numpy.ndarray
+        One-dimensional and contiguous.
+
+    Raises
+    ------
+    Refusal
+        When the recipe is not of that form, or reaches outside the buffer.
+    """
+    if not isinstance(recipe, tuple) or len(recipe) != 3:
+        raise Refusal(f"expected the tuple (offset, shape, strides), got {a(recipe)}."
+                      + (" Is a `return` missing?" if recipe is None else ""))
+    offset, shape, strides = recipe
+    if not isinstance(offset, (int, np.integer)):
+        raise Refusal(f"the offset must be a whole number of bytes, got {a(offset)}.")
+    for what, numbers in (("shape", shape), ("strides", strides)):
+        if not isinstance(numbers, tuple) or not all(
+                isinstance(n, (int, np.integer)) for n in numbers):
+            raise Refusal(f"the {what} must be a tuple of whole numbers, got {numbers!r}.")
+    if len(shape) != len(strides):
+        raise Refusal(f"shape {shape} and strides {strides} differ in length.")
+    if any(n < 0 for n in shape):
+        raise Refusal(f"shape {shape} has a negative entry.")
+    first = offset + sum(min(0, (n - 1) * s) for n, s in zip(shape, strides))
+    last = offset + sum(max(0, (n - 1) * s) for n, s in zip(shape, strides)) + buffer.itemsize
+    if 0 not in shape and (first < 0 or last > buffer.nbytes):
+        raise Refusal(f"recipe {recipe} reads bytes {first} to {last - 1}, but the buffer's bytes"
+                      f" are 0 to {buffer.nbytes - 1}.")
+    return np.ndarray(shape, buffer.dtype, buffer=buffer, offset=offset, strides=strides)
+
+
+def _recipe_like(change) -> object:
+    """A mistake that is right but for what `change(kind, rows, columns, itemsize)` replaces."""
+
+    def wrong(kind, rows, columns, itemsize):
+        right = {
+            "transpose": (0, (columns, rows), (itemsize, columns * itemsize)),
+            "reverse": ((rows * columns - 1) * itemsize, (rows, columns),
+                        (-columns * itemsize, -itemsize)),
+            "toeplitz": ((columns - 1) * itemsize, (rows, columns), (itemsize, -itemsize)),
+            "circulant": (rows * itemsize, (rows, columns), (itemsize, -itemsize)),
+        }
+        return right | change(rows, columns, itemsize)
+
+    return lambda kind, rows, columns, itemsize: wrong(kind, rows, columns, itemsize)[kind]
+
+
+recipe = Task(
+    name="recipe",
+    spec=_recipe_result,
+    cases=lambda: [
+        (kind, rows, columns, itemsize)
+        for kind in ("transpose", "reverse", "toeplitz", "circulant")
+        for rows, columns, itemsize in ((3, 5, 8), (4, 2, 2), (1, 3, 4))
+        if kind != "circulant" or rows == columns
+    ] + [("circulant", 4, 4, 8), ("circulant", 5, 5, 2)],
+    read=lambda value, case: rebuild(value, _recipe_buffer(case)),
+    mistakes=[
+        Mistake("strides counted in elements; they are in bytes",
+                lambda kind, rows, columns, itemsize: {
+                    "transpose": (0, (columns, rows), (1, columns)),
+                    "reverse": (rows * columns - 1, (rows, columns), (-columns, -1)),
+                    "toeplitz": (columns - 1, (rows, columns), (1, -1)),
+                    "circulant": (rows, (rows, columns), (1, -1)),
+                }[kind]),
+        Mistake("a transpose whose shape was swapped but not its strides",
+                _recipe_like(lambda m, n, s: {"transpose": (0, (n, m), (n * s, s))})),
+        Mistake("a transpose that steps over rows of the transposed array; the buffer's rows are"
+                " `columns` long", _recipe_like(
+                    lambda m, n, s: {"transpose": (0, (n, m), (s, m * s))})),
+        Mistake("a reverse that turns only one axis round",
+                _recipe_like(lambda m, n, s: {
+                    "reverse": ((m - 1) * n * s, (m, n), (-n * s, s))})),
+        Mistake("a reverse that begins at the end and steps forward: its strides must be negative",
+                _recipe_like(lambda m, n, s: {"reverse": ((m * n - 1) * s, (m, n), (n * s, s))})),
+        Mistake("a reverse that begins behind the last element, at rows * columns",
+                _recipe_like(lambda m, n, s: {"reverse": (m * n * s, (m, n), (-n * s, -s))})),
+        Mistake("a reverse of the transpose: its rows are `columns` long",
+                _recipe_like(lambda m, n, s: {
+                    "reverse": ((m * n - 1) * s, (m, n), (-s, -m * s))})),
+        Mistake("a Toeplitz matrix that begins at d[0], from where a negative stride leaves the"
+                " buffer", _recipe_like(lambda m, n, s: {"toeplitz": (0, (m, n), (s, -s))})),
+        Mistake("a Toeplitz matrix with d[i - j] where d[j - i] belongs, or the other way round",
+                _recipe_like(lambda m, n, s: {
+                    "toeplitz": ((m - 1) * s, (m, n), (-s, s))})),
+        Mistake("a Hankel matrix: constant along anti-diagonals, since both strides are positive",
+                _recipe_like(lambda m, n, s: {"toeplitz": (0, (m, n), (s, s))})),
+        Mistake("a circulant matrix whose first *row* is c; the first column must be c",
+                _recipe_like(lambda m, n, s: {"circulant": (m * s, (m, n), (-s, s))})),
+    ],
+)
+
+
+# safe_as_strided: the view, or an error when it would leave the memory of the owner
+
+
+def _safe_as_strided(x, shape, strides):
+    low, high = _reach(x, shape, strides)
+    view = as_strided(x, shape, strides, writeable=False)  # raises for impossible shapes
+    start, stop = byte_bounds(owner_of(x))
+    if 0 not in shape and (low < start or high > stop):
+        raise ValueError(f"bytes {low - start} to {high - start - 1} are outside the"
+                         f" {stop - start} bytes of the owner")
+    return _metadata(view, x)
+
+
+def _reach(x: np.ndarray, shape: tuple, strides: tuple) -> tuple[int, int]:
+    steps = [(n - 1) * s for n, s in zip(shape, strides)]
+    low = address(x) + sum(step for step in steps if step < 0)
+    return low, address(x) + sum(step for step in steps if step > 0) + x.itemsize
+
+
+def _metadata(value: object, x: np.ndarray) -> tuple:
+    """What a view *is*, without reading an element: a wrong one may point anywhere."""
+    if value is None:
+        raise Refusal("it returned None. Is a `return` missing?")
+    if not isinstance(value, np.ndarray):
+        raise Refusal(f"expected a view (a NumPy array), got {a(value)}.")
+    if value.size and not _starts_in(value, x):
+        raise Refusal("the result is a copy; it must be a view of x.")
+    return (f"shape {value.shape}", f"strides {value.strides}",
+            f"starting {address(value) - address(x) if value.size else 0} bytes after x",
+            f"dtype {value.dtype}", f"writeable={value.flags.writeable}")
+
+
+def _starts_in(value: np.ndarray, x: np.ndarray) -> bool:
+    start, stop = byte_bounds(owner_of(x))
+    return start <= address(value) < stop
+
+
+def _strided_cases() -> list[Case]:
+    x = np.arange(12, dtype=np.float32)
+    table = np.arange(24, dtype=np.int64).reshape(4, 6)
+    middle = table[1:3, 2:4]  # its owner reaches before and after it
+    back = x[::-1]
+    return [
+        (x, (9, 4), (4, 4)),  # windows that just fit
+        (x, (10, 4), (4, 4)),  # one window too many
+        (x, (12,), (4,)),
+        (x, (13,), (4,)),
+        (x, (12,), (5,)),  # the last element's last bytes stick out
+        (x, (12,), (-4,)),  # runs off the front
+        (back, (12,), (-4,)),  # negative strides of x itself: back to front and forward again
+        (back, (12,), (4,)),
+        (back, (3, 4), (-16, -4)),
+        (middle, (2, 2), (48, 8)),
+        (middle, (2, 4), (48, 8)),  # leaves x, stays inside the owner
+        (middle, (4, 2), (48, 8)),  # leaves the owner
+        (middle, (2,), (-64,)),  # back to the owner's first element
+        (middle, (2,), (-72,)),  # one element too far
+        (x[5:5], (0, 3), (4, 400)),  # no element, no byte
+        (x, (3, 0), (4000, 4)),
+        (x, (1000, 2), (0, 4)),  # zero strides repeat, they do not reach
+        (x, (), ()),
+        (x[11:], (2,), (4,)),
+        (x[5:], (2, 2), (-12, -12)),  # off the front by both axes together, by neither alone
+        (x[5:], (2, 2), (-8, -12)),
+        (x, (3, 4), (16,)),  # lengths differ
+    ]
+
+
+def _farthest(steps) -> int:
+    return max(steps, key=abs, default=0)
+
+
+def _strided_mistake(low=True, high=True, itemsize=True, empty=True, own=False, writeable=False,
+                     signed=True, total=sum):
+    def wrong(x, shape, strides):
+        steps = [(n - 1) * (s if signed else abs(s)) for n, s in zip(shape, strides)]
+        begin = address(x) + total([step for step in steps if step < 0])
+        end = address(x) + total([step for step in steps if step > 0]) + x.itemsize * itemsize
+        start, stop = byte_bounds(x if own else owner_of(x))
+        reaches = (low and begin < start) or (high and end > stop)
+        if reaches and not (empty and 0 in shape):
+            raise ValueError
+        return as_strided(x, shape, strides, writeable=writeable)
+
+    return wrong
+
+
+safe_as_strided = Task(
+    name="safe_as_strided",
+    spec=_safe_as_strided,
+    cases=_strided_cases,
+    read=lambda value, case: _metadata(value, case[0]),
+    mistakes=[
+        Mistake("a check of the far end only: negative strides run off the front",
+                _strided_mistake(low=False)),
+        Mistake("a check of the front only", _strided_mistake(high=False)),
+        Mistake("the largest distance of one axis where the distances of all axes add up",
+                _strided_mistake(total=_farthest)),
+        Mistake("bounds of x itself; a view may use all the memory of the array that owns it",
+                _strided_mistake(own=True)),
+        Mistake("an end that stops at the last element's first byte: its other bytes count too",
+                _strided_mistake(itemsize=False)),
+        Mistake("a shape with a zero treated like any other: a view without elements touches no"
+                " byte", _strided_mistake(empty=False)),
+        Mistake("negative strides taken for positive ones", _strided_mistake(signed=False)),
+        Mistake("a writeable view; overlapping windows must not be written to",
+                _strided_mistake(writeable=True)),
+        Mistake("as_strided without any check",
+                lambda x, shape, strides: as_strided(x, shape, strides, writeable=False)),
+    ],
+)
+
+
+# antidiagonals: the skewed view
+
+
+def _antidiagonals(x):
+    rows, columns = x.shape
+    result = np.zeros((rows, rows + columns - 1), x.dtype)
+    for i in range(rows):
+        result[i, i:i + columns] = x[i]
+    return result
+
+
+def _random(shape: tuple, dtype=np.float32) -> np.ndarray:
+    return (np.random.default_rng(1).standard_normal(shape) * 10 + 50).astype(dtype)
+
+
+def _skewed(x, width, keep):
+    rows, columns = x.shape
+    padded = np.zeros((rows, width(rows, columns)), x.dtype)
+    padded[:, :columns] = x
+    step = keep(rows, columns)
+    return padded.ravel()[:rows * step].reshape(rows, step)
+
+
+antidiagonals = Task(
+    name="antidiagonals",
+    spec=_antidiagonals,
+    cases=lambda: [
+        (_random((3, 5)),),
+        (_random((5, 3)),),
+        (_random((4, 4), np.int64),),
+        (_random((1, 6)),),
+        (_random((6, 1)),),
+        (_random((5, 7)).T,),
+        (_random((6, 8), np.float64)[::2, 1::3],),
+    ],
+    mistakes=[
+        Mistake("diagonals i - j: row i must move i places to the right, not to the left",
+                lambda x: _antidiagonals(x[::-1])[::-1]),
+        Mistake("padding with `columns` zeros instead of `rows` of them",
+                lambda x: _skewed(x, lambda m, n: 2 * n, lambda m, n: 2 * n - 1)
+                if 2 * x.shape[1] - 1 >= x.shape[1] else x),
+        Mistake("rows that were padded but not moved: cut the last `rows` elements of the flat"
+                " array, so that the new rows are one shorter than the padded ones",
+                lambda x: np.pad(x, ((0, 0), (0, x.shape[0] - 1)))),
+        Mistake("new rows as long as the padded ones plus one: row i moved to the left",
+                lambda x: np.stack([np.roll(np.pad(row, (0, x.shape[0] - 1)), -i)
+                                    for i, row in enumerate(x)])),
+    ],
+    rules=[
+        no_python_loop((_random((4, 6)),), (_random((400, 6)),)),
+        peak_memory((_random((300, 500)),), 2.2 * 300 * 800 * 4,
+                    "one zero-padded copy is enough, the skew itself is a view."),
+    ],
+)
+
+
+# tiles: a 4-D view
+
+
+def _tiles(x, height, width):
+    rows, columns = x.shape
+    if rows % height or columns % width:
+        raise ValueError(f"({rows}, {columns}) is no multiple of ({height}, {width})")
+    result = np.empty((rows // height, columns // width, height, width), x.dtype)
+    for i, j in np.ndindex(result.shape[:2]):
+        result[i, j] = x[i * height:(i + 1) * height, j * width:(j + 1) * width]
+    return result
+
+
+def _block_view(x, height, width):
+    rows, columns = x.shape
+    return x.reshape(rows // height, height, columns // width, width).swapaxes(1, 2)
+
+
+tiles = Task(
+    name="tiles",
+    spec=_tiles,
+    cases=lambda: [
+        (_random((6, 8)), 2, 4),
+        (_random((6, 8)), 3, 2),
+        (_random((6, 6), np.int64), 2, 3),
+        (_random((8, 12)).T, 4, 2),
+        (_random((12, 12))[::2, ::-3], 3, 2),
+        (_random((4, 5)), 4, 5),
+        (_random((4, 6)), 1, 1),
+        (_random((7, 8)), 2, 4),
+        (_random((6, 9)), 2, 4),
+    ],
+    mistakes=[
+        Mistake("one reshape straight to four axes: it deals out the elements in reading order,"
+                " not tile by tile",
+                lambda x, height, width: x.reshape(
+                    x.shape[0] // height, x.shape[1] // width, height, width)),
+        Mistake("the right reshape with its axes still in the order (tile row, row, tile column,"
+                " column)",
+                lambda x, height, width: x.reshape(
+                    x.shape[0] // height, height, x.shape[1] // width, width)),
+        Mistake("height and width swapped",
+                lambda x, height, width: _block_view(x, width, height)),
+        Mistake("tiles in the order of columns first",
+                lambda x, height, width: _block_view(x, height, width).swapaxes(0, 1)),
+        Mistake("sliding windows; tiles do not overlap",
+                lambda x, height, width: sliding_window_view(x, (height, width))),
+        Mistake("tiles that silently drop a remainder; raise ValueError",
+                lambda x, height, width: sliding_window_view(
+                    x, (height, width))[::height, ::width]),
+    ],
+    rules=[is_view()],
+)
+
+
+# patches: what a convolution with a hop sees
+
+
+def _patches(x, height, width, hop):
+    rows = (x.shape[0] - height) // hop + 1
+    columns = (x.shape[1] - width) // hop + 1
+    result = np.empty((rows, columns, height, width), x.dtype)
+    for i, j in np.ndindex(rows, columns):
+        result[i, j] = x[i * hop:i * hop + height, j * hop:j * hop + width]
+    return result
+
+
+def _hopped(x, height, width, hop):
+    return sliding_window_view(x, (height, width))[::hop, ::hop]
+
+
+patches = Task(
+    name="patches",
+    spec=_patches,
+    cases=lambda: [
+        (_random((6, 9)), 3, 2, 1),
+        (_random((6, 9)), 3, 2, 2),
+        (_random((7, 10), np.int64), 2, 4, 3),
+        (_random((9, 6)).T, 3, 3, 2),
+        (_random((12, 18))[::2, ::-2], 2, 3, 2),
+        (_random((4, 5)), 4, 5, 2),
+    ],
+    mistakes=[
+        Mistake("a hop along one axis only",
+                lambda x, height, width, hop: sliding_window_view(x, (height, width))[::hop]),
+        Mistake("patches without the hop: every position was kept",
+                lambda x, height, width, hop: sliding_window_view(x, (height, width))),
+        Mistake("a hop inside the patch (dilation); it belongs between patches",
+                lambda x, height, width, hop: sliding_window_view(
+                    x[::hop, ::hop], (min(height, -(-x.shape[0] // hop)),
+                                      min(width, -(-x.shape[1] // hop))))),
+        Mistake("axes in the order (height, width, rows, columns)",
+                lambda x, height, width, hop: _hopped(x, height, width, hop).transpose(
+                    2, 3, 0, 1)),
+        Mistake("the last patch of each axis left out: (n - size) // hop + 1 patches fit",
+                lambda x, height, width, hop: _hopped(x, height, width, hop)[
+                    :(x.shape[0] - height) // hop, :(x.shape[1] - width) // hop]),
+        Mistake("height and width swapped",
+                lambda x, height, width, hop: _hopped(x, width, height, hop)
+                if x.shape[0] >= width and x.shape[1] >= height else x),
+    ],
+    rules=[is_view()],
+)
+
+
+# recover: offset and strides from values alone
+
+
+def _recover(values, buffer):
+    at = {value: k * buffer.itemsize for k, value in enumerate(buffer.tolist())}
+    if not set(values.ravel().tolist()) <= set(at):
+        raise ValueError("a value that is not in the buffer")
+    origin = (0,) * values.ndim
+    offset = at[values[origin].item()]
+    strides = []
+    for axis, n in enumerate(values.shape):
+        step = list(origin)
+        step[axis] = min(1, n - 1)
+        strides.append(at[values[tuple(step)].item()] - offset)
+    places = np.full(values.shape, offset)
+    for axis, index in enumerate(np.indices(values.shape)):
+        places += index * strides[axis]
+    if [at[value] for value in values.ravel().tolist()] != places.ravel().tolist():
+        raise ValueError("no offset and strides give these values")
+    return rebuild((offset, values.shape, tuple(strides)), buffer).copy()
+
+
+def _recover_cases() -> list[Case]:
+    shuffled = np.random.default_rng(2).permutation(120).astype(np.int32)
+    wide = np.random.default_rng(3).permutation(40).astype(np.float64)
+    block = shuffled.reshape(4, 5, 6)
+    fancy = block[1].copy()
+    fancy[2, 3] = shuffled[0]
+    return [
+        (block.copy(), shuffled),
+        (block[1:, ::2, 3].copy(), shuffled),
+        (block[::-1, :, ::-2].T.copy(), shuffled),
+        (sliding_window_view(wide, 7).copy(), wide),
+        (np.broadcast_to(wide[3:8], (4, 5)).copy(), wide),
+        (as_strided(wide[20:], (3, 4), (-16, 24)).copy(), wide),
+        (wide[5].reshape(1, 1), wide),
+        (fancy, shuffled),  # one element out of place
+        (shuffled[[3, 5, 9, 10]], shuffled),  # picked by a list
+        (wide[[1, 0, -1]], wide),  # even steps only for one who counts from the end
+        (np.array([[1.5, 2.5], [3.5, 4.5]]), wide),  # values that are not there
+    ]
+
+
+def _recover_wrong(offset=lambda k, size: k * size, stride=lambda step, size: step * size,
+                   prove=True, inside=True, absent=True):
+    def wrong(values, buffer):
+        position = {value: k for k, value in enumerate(buffer.tolist())}
+        if absent and not np.isin(values, buffer).all():
+            raise ValueError
+        origin = (0,) * values.ndim
+        first = position[values[origin].item()]
+        steps = []
+        for axis, n in enumerate(values.shape):
+            index = list(origin)
+            index[axis] = min(1, n - 1)
+            steps.append(position[values[tuple(index)].item()] - first)
+        if prove:
+            places = first + sum(i * s for i, s in zip(np.indices(values.shape), steps))
+            if inside and (places.min() < 0 or places.max() >= buffer.size):
+                raise ValueError
+            if not np.array_equal(buffer[places], values):
+                raise ValueError
+        return (offset(first, buffer.itemsize),
+                tuple(stride(step, buffer.itemsize) for step in steps))
+
+    return wrong
+
+
+def _read_recovered(value: object, case: Case) -> np.ndarray:
+    values, buffer = case
+    if not isinstance(value, tuple) or len(value) != 2:
+        raise Refusal(f"expected the tuple (offset, strides), got {a(value)}."
+                      + (" Is a `return` missing?" if value is None else ""))
+    return rebuild((value[0], values.shape, value[1]), buffer)
+
+
+recover = Task(
+    name="recover",
+    spec=_recover,
+    cases=_recover_cases,
+    read=_read_recovered,
+    mistakes=[
+        Mistake("offset and strides counted in elements; they are in bytes",
+                _recover_wrong(lambda k, size: k, lambda step, size: step)),
+        Mistake("an offset in elements beside strides in bytes",
+                _recover_wrong(lambda k, size: k)),
+        Mistake("strides that are never negative: keep the sign",
+                _recover_wrong(stride=lambda step, size: abs(step) * size)),
+        Mistake("an answer without its proof: rebuild the view, compare, and raise ValueError when"
+                " it differs", _recover_wrong(prove=False)),
+        Mistake("a proof that lets negative positions count from the end of the buffer",
+                _recover_wrong(inside=False)),
+        Mistake("a value that is not in the buffer taken for a KeyError; raise ValueError",
+                _recover_wrong(absent=False)),
+        Mistake("the strides of the copy that was handed in, not of the view that made it",
+                lambda values, buffer: (
+                    buffer.tolist().index(values.ravel()[0].item()) * buffer.itemsize,
+                    values.strides)),
+    ],
+)

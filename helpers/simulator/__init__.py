@@ -1,1 +1,0 @@
-"""The simulator: a stand-in for a CUDA device on machines without one."""

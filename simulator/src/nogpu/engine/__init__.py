@@ -1,0 +1,134 @@
+"""The engine: CUDA C++ compiled for this machine's processor, with the errors a GPU hides.
+
+It compiles kernels, owns "device" memory, runs grids of threads and reports faults. It knows
+nothing of CuPy or PyCUDA, and imports nothing else of this project. Linux, on x86-64 and arm64.
+
+Environment: ``CXX`` names the compiler, ``NOGPU_CACHE_DIR`` the folder of compiled kernels,
+``NOGPU_WORKERS`` the number of threads that run blocks (one per processor by default).
+
+Examples
+--------
+>>> import numpy as np
+>>> from nogpu import engine
+>>> module = engine.compile('''
+... __global__ void scale(float* x, float a, int n) {
+...     int i = blockIdx.x * blockDim.x + threadIdx.x;
+...     if (i < n) x[i] *= a;
+... }''')
+>>> x = engine.allocate(4000, "x", itemsize=4)
+>>> engine.copy_to_device(x.address, np.ones(1000, np.float32))
+>>> arguments = [np.uint64(x.address).tobytes(), np.float32(2).tobytes(), np.int32(1000).tobytes()]
+>>> module.kernel("scale").launch((4,), (256,), arguments)
+>>> float(engine.view(x.address, 4000, np.float32).sum())
+2000.0
+"""
+
+from . import limits, streams
+from .compiler import find as find_compiler
+from .counters import Counts, counting
+from .errors import (
+    CompileError,
+    CompilerNotFound,
+    EngineError,
+    InvalidAddress,
+    InvalidLaunch,
+    KernelNotFound,
+    OptionError,
+    OutOfMemory,
+    StreamError,
+)
+from .faults import (
+    AssertionFault,
+    BarrierFault,
+    GlobalOutOfBounds,
+    IntegerDivisionByZero,
+    KernelFault,
+    KernelSignal,
+    KernelTimeout,
+    LocalOutOfBounds,
+    MisalignedAccess,
+    NotDeviceMemory,
+    NullPointer,
+    Race,
+    SharedOutOfBounds,
+    StackOverflow,
+    UninitialisedRead,
+    UseAfterFree,
+)
+from .memory import (
+    Allocation,
+    allocate,
+    copy,
+    copy_from_device,
+    copy_to_device,
+    displace,
+    fill,
+    free,
+    lookup,
+    mark_written,
+    place,
+    reserve,
+    succeed,
+    unreserve,
+    usage,
+    view,
+)
+from .module import Kernel, Module, compile, set_printer, use_compiler  # noqa: A004
+from .switches import active as active_checks
+from .switches import checks
+
+__all__ = [
+    "Allocation",
+    "AssertionFault",
+    "BarrierFault",
+    "CompileError",
+    "CompilerNotFound",
+    "Counts",
+    "EngineError",
+    "GlobalOutOfBounds",
+    "IntegerDivisionByZero",
+    "InvalidAddress",
+    "InvalidLaunch",
+    "Kernel",
+    "KernelFault",
+    "KernelNotFound",
+    "KernelSignal",
+    "KernelTimeout",
+    "LocalOutOfBounds",
+    "MisalignedAccess",
+    "Module",
+    "NotDeviceMemory",
+    "NullPointer",
+    "OptionError",
+    "OutOfMemory",
+    "Race",
+    "SharedOutOfBounds",
+    "StackOverflow",
+    "StreamError",
+    "UninitialisedRead",
+    "UseAfterFree",
+    "active_checks",
+    "allocate",
+    "checks",
+    "compile",
+    "copy",
+    "copy_from_device",
+    "copy_to_device",
+    "counting",
+    "displace",
+    "fill",
+    "find_compiler",
+    "free",
+    "limits",
+    "lookup",
+    "mark_written",
+    "place",
+    "reserve",
+    "set_printer",
+    "streams",
+    "succeed",
+    "unreserve",
+    "usage",
+    "use_compiler",
+    "view",
+]

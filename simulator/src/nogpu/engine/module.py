@@ -1,0 +1,797 @@
+"""From CUDA source to something that can be launched."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import hashlib
+import os
+import re
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from ctypes import byref, c_char_p, c_uint64, c_void_p
+from pathlib import Path
+
+from . import (
+    cache,
+    compiler,
+    counters,
+    faults,
+    limits,
+    memory,
+    native,
+    options,
+    source,
+    switches,
+    symbols,
+)
+from .counters import COUNT_BIT, ONE_WORKER_BIT, Counts, read_counts, recorders_now
+from .errors import CompileError, InvalidLaunch, KernelNotFound
+
+_SLICE_MS = 50  # how long a wait keeps the interpreter from seeing an interrupt
+_OWN_HEADERS = {
+    str(path.relative_to(compiler.INCLUDE))
+    for path in compiler.INCLUDE.rglob("*")
+    if path.is_file()
+}
+
+
+def _write_to_stdout(text: bytes) -> None:
+    os.write(1, text)
+
+
+_printer: Callable[[bytes], None] = _write_to_stdout
+
+
+def set_printer(printer: Callable[[bytes], None] | None) -> Callable[[bytes], None]:
+    """Where the text of a kernel's ``printf`` goes after its launch; None: file descriptor 1.
+
+    Returns where it went before.
+    """
+    global _printer
+    before, _printer = _printer, printer or _write_to_stdout
+    return before
+
+
+class _Build:
+    """One loaded library: the module instrumented, or not."""
+
+    def __init__(self, description: dict, data: bytes) -> None:
+        self.description = description
+        self.data = data
+        runtime = native.runtime()
+        try:
+            self.library = native.load_library(data, os.RTLD_NOW | os.RTLD_LOCAL)
+        except OSError as error:
+            missing = re.search(r"undefined symbol: (\S+)", str(error))
+            name = symbols.plain_name(missing.group(1)) if missing else str(error)
+            raise CompileError(
+                f"{name}: declared but not defined in this source, or CUDA that the simulator lacks"
+            ) from None
+        names = description["entries"]
+        table = (native.Entry * len(names)).in_dll(self.library, "nogpu_entries")
+        self.entries = {name: table[i] for i, name in enumerate(names)}
+        marker = self.library.nogpu_tls_marker_address
+        self.base = ctypes.cast(marker, c_void_p).value - description["marker_function"]
+        data_rows = description["data"]
+        low = min((row[2] for row in data_rows), default=0) & ~15
+        high = max((row[2] + row[3] for row in data_rows), default=0)
+        high = low + -(-(high - low) // 16) * 16
+        self.data_low = self.base + low if data_rows else 0
+        self.variables = {row[1]: (self.base + row[2], row[3]) for row in data_rows}
+        self.native = runtime.cs_library(
+            ctypes.cast(marker, c_void_p),
+            description["marker"],
+            description["tls_size"],
+            _rows([(row[2] - low, row[3], 0) for row in data_rows]),
+            len(data_rows),
+            self.data_low,
+            self.data_low + (high - low if data_rows else 0),
+            self.base,
+            self.base + description["image"],
+        )
+        self.data_offset = low
+        self._located: dict[int, tuple[str, int] | None] = {}
+
+    def locate(self, address: int) -> tuple[str, int] | None:
+        """File and line of an instruction, None where the debug information has nothing."""
+        if not self.base <= address < self.base + self.description["image"]:
+            return None
+        if address not in self._located:
+            self._located[address] = symbols.source_line(
+                self.data, address - self.base, str(compiler.INCLUDE)
+            )
+        return self._located[address]
+
+
+def _rows(values: Sequence[tuple[int, int, int]]) -> ctypes.Array:
+    array = (native.Symbol * max(1, len(values)))()
+    for i, (offset, size, dynamic) in enumerate(values):
+        array[i] = native.Symbol(offset, size, dynamic, 0)
+    return array
+
+
+class Module:
+    """Compiled CUDA source: its kernels and its variables.
+
+    Made by :func:`compile`. The instrumented library and the plain one are compiled when a launch
+    first needs them; ``__device__`` and ``__constant__`` variables keep the address that they got
+    first, and the other library works on a copy that is carried over around each of its launches.
+    A library stays loaded until the process ends.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        given: options.Options,
+        names: tuple[str, ...],
+        dialect: str,
+        name: str,
+        with_compiler: compiler.Compiler,
+    ) -> None:
+        self.source, self.options, self.dialect, self.name = text, given, dialect, name
+        self.compiler = with_compiler
+        self.from_cache: bool | None = None
+        self._names = names
+        self._lock = threading.RLock()
+        self._builds: dict[tuple[bool, bool], _Build] = {}
+        self._first: _Build | None = None
+        self._variables: dict[str, memory.Allocation] = {}
+        self._kernels: dict[str, Kernel] = {}
+        self._dynamic_names: list[str] = []
+        self._scan = source.scan(text)
+        if self._scan.needs_preprocessor:
+            self._scan_preprocessed()
+        if dialect == "nvrtc" and with_compiler.is_zig:
+            self._refuse_system_headers()
+        self.build(bool(switches.enabled()))
+        memory.register_variables(self._find_variable)
+
+    # ---- compilation ---------------------------------------------------------------------
+
+    def _scan_preprocessed(self) -> None:
+        arguments = ["-E", "-P", "-x", "c++", f"-std={self._standard()}", "-D__CUDACC__",
+                     *self.options.preprocessor, f"-I{compiler.INCLUDE}", "-w", "-"]  # fmt: skip
+        done = subprocess.run(
+            [*self.compiler.command, *arguments], input=self.source.encode(),
+            capture_output=True, check=False,
+        )  # fmt: skip
+        if done.returncode != 0:
+            return  # the compilation proper will say what is wrong
+        seen = source.scan(done.stdout.decode(errors="replace"))
+        known = {kernel.name for kernel in self._scan.kernels}
+        self._scan.kernels += [k for k in seen.kernels if k.name not in known]
+        self._scan.dynamic_shared += [
+            n for n in seen.dynamic_shared if n not in self._scan.dynamic_shared
+        ]
+
+    def _standard(self) -> str:
+        standard = self.options.standard
+        return standard if self.dialect == "nvrtc" else standard.replace("c++", "gnu++")
+
+    def _entry_names(self) -> list[tuple[str, str]]:
+        """Names of the kernels that the library must offer, each with its launch bounds."""
+        rows = [(k.name, k.launch_bounds) for k in self._scan.kernels if not k.is_template]
+        known = {name for name, _ in rows}
+        rows += [(name, "") for name in self._names if name not in known]
+        return rows
+
+    def _arguments(self, checked: bool, counted: bool) -> list[str]:
+        libc = self.dialect == "nvcc" and any(
+            name not in _OWN_HEADERS for name in self._scan.includes
+        )
+        arguments = [*self.compiler.kernel_flags(checked, counted), f"-std={self._standard()}"]
+        if self.dialect == "nvrtc":
+            # -w would silence the very errors that make it strict.
+            arguments = [a for a in arguments if a != "-w"] + ["-pedantic-errors", "-Werror=vla"]
+            arguments += ["-nostdinc"]
+        return [
+            *arguments, f"-DCUSIM_CHECKED={int(checked)}",
+            f"-DCUSIM_COUNTED={int(counted)}",
+            f"-DCUSIM_NVCC={int(self.dialect == 'nvcc')}", f"-DCUSIM_LIBC={int(libc)}",
+            *[o for o in self.options.preprocessor if o[:2] not in ("-D", "-U")],
+            *(["-DNDEBUG"] if "-DNDEBUG" in self.options.preprocessor else []),
+            # As a system folder, so that -pedantic-errors spares our own headers.
+            "-isystem", str(compiler.INCLUDE), "-include", "nogpu_prelude.h",
+        ]  # fmt: skip
+
+    def _text(self, counted: bool) -> str:
+        rows = self._entry_names()
+        entries = "".join(f"    CUSIM_ENTRY({bound or 0}, {name}),\n" for name, bound in rows)
+        dynamic = ""
+        if self._dynamic_names:
+            labels = "".join(
+                f'    ".globl {n}\\n.hidden {n}\\n.type {n},@object\\n"\n'
+                f'    ".size {n},65536\\n{n}:\\n"\n'
+                for n in self._dynamic_names
+            )
+            dynamic = (
+                '__asm__(".pushsection .tbss.nogpu_dynamic,\\"awT\\",@nobits\\n.balign 128\\n"\n'
+                f'{labels}    ".zero 65536\\n.popsection\\n");\n'
+            )
+        definitions = _definitions(self.options.preprocessor)
+        renamed = counters.RENAMED if counted else ""
+        return (
+            f'{renamed}{definitions}#line 1 "{self.name}"\n'
+            f"{source.rewrite(self.source, self._scan)}\n"
+            f'#line 1 "nogpu_entries.h"\n{dynamic}'
+            "#define CUSIM_EXPORT extern \"C\" __attribute__((visibility(\"default\")))\n"
+            "CUSIM_EXPORT __attribute__((no_sanitize(\"thread\"))) "
+            "void* nogpu_tls_marker_address() {\n"
+            "    static thread_local char nogpu_marker[16];\n    return nogpu_marker;\n}\n"
+            "CUSIM_EXPORT const nogpu::Entry nogpu_entries[] = {\n"
+            f"{entries}    {{nullptr, nullptr, nullptr, 0, 0}}}};\n"
+        )
+
+    def build(self, checked: bool, counted: bool = False) -> _Build:
+        """The library with or without instrumentation, compiled or from the cache."""
+        kind = (checked or counted, counted)
+        with self._lock:
+            if kind not in self._builds:
+                self._dynamic_names = list(self._scan.dynamic_shared)
+                build = self._compile(*kind)
+                self._builds[kind] = build
+                if self._first is None:
+                    self._first = build
+            return self._builds[kind]
+
+    def _compile(self, checked: bool, counted: bool) -> _Build:
+        arguments, text = self._arguments(checked, counted), self._text(counted)
+        found = self.compiler
+        name = cache.key(
+            "module", native.engine_version(), found.identity, found.command, arguments, text,
+            os.getcwd() if self._scan.needs_preprocessor else "",
+        )  # fmt: skip
+        entry = cache.load(name)
+        if entry is not None and _unchanged(entry[0].get("included", {})):
+            self.from_cache = True
+            return _Build(*entry)
+        self.from_cache = False
+        description, data = self._run_compiler(arguments, text)
+        self._check_limits(description)
+        cache.store(name, description, data)
+        return _Build(description, data)
+
+    def _refuse_system_headers(self) -> None:
+        """NVRTC finds no header of the system; zig's compiler cannot be kept from finding them."""
+        folders = [o[2:] for o in self.options.preprocessor if o.startswith("-I")]
+        for name in self._scan.includes:
+            own = name in _OWN_HEADERS or os.path.exists(name)
+            if not own and not any(os.path.exists(os.path.join(f, name)) for f in folders):
+                log = f'{self.name}: error: cannot open source file "{name}"'
+                raise CompileError(log, log)
+
+    def _run_compiler(self, arguments: list[str], text: str) -> tuple[dict, bytes]:
+        with tempfile.TemporaryDirectory(prefix="nogpu-") as folder:
+            output, needed = Path(folder, "kernels.so"), Path(folder, "needed.d")
+            command = [*arguments, "-MD", "-MF", str(needed), "-MT", "x"]
+            status, log = self.compiler.build(command, output, text)
+            if status != 0 or not output.exists():
+                raise compiler.explain(log)
+            data = output.read_bytes()
+            included = _user_headers(needed)
+        description = symbols.describe(data)
+        dynamic = {symbols.plain_name(n) for n in self._dynamic_names}
+        for row in description["shared"]:
+            row[4] = row[4] or int(row[0] in dynamic and row[2] == 65536)
+        description["entries"] = [row[0] for row in self._entry_names()]
+        description["included"] = included
+        description["marker_function"] = symbols.address_of(data, "nogpu_tls_marker_address")
+        return description, data
+
+    def _check_limits(self, description: dict) -> None:
+        sizes: dict[str, int] = {}
+        for row in description["shared"]:
+            if not row[4]:
+                sizes[row[3]] = sizes.get(row[3], 0) + row[2]
+        for owner, size in sizes.items():
+            if size > limits.SHARED_PER_BLOCK:
+                raise CompileError(
+                    f"ptxas error   : Entry function '{owner}' uses too much shared data "
+                    f"({size:#x} bytes, {limits.SHARED_PER_BLOCK:#x} max)"
+                )
+
+    # ---- kernels and variables ---------------------------------------------------------------
+
+    @property
+    def kernel_names(self) -> list[str]:
+        """Names of the kernels that can be had without naming template arguments."""
+        return [name for name, _ in self._entry_names()]
+
+    def kernel(self, name: str) -> Kernel:
+        """A kernel by its name, or by a template expression given to :func:`compile`.
+
+        Raises
+        ------
+        KernelNotFound
+            If the source has no such kernel.
+        """
+        name = name.strip()
+        if name not in self._kernels:
+            if name not in self.kernel_names:
+                templates = [k.name for k in self._scan.kernels if k.is_template]
+                raise KernelNotFound(
+                    f"no kernel '{name}' in this source: it has "
+                    f"{', '.join(self.kernel_names) or 'none'}"
+                    + (f"; templates to instantiate: {', '.join(templates)}" if templates else "")
+                )
+            self._kernels[name] = Kernel(self, name)
+        return self._kernels[name]
+
+    def variable(self, name: str) -> memory.Allocation:
+        """A ``__device__``, ``__constant__`` or ``__managed__`` variable: address and size.
+
+        Raises
+        ------
+        KernelNotFound
+            If the source has no such variable, or no kernel uses it and the compiler dropped it.
+        """
+        plain = name.rsplit("::", 1)[-1].strip()
+        build = self._first
+        for row in build.description["data"]:
+            if name in (row[0], row[1]) or plain == row[0]:
+                return self._variable(row)
+        raise KernelNotFound(f"no variable '{name}' in this source")
+
+    def _variable(self, row: list) -> memory.Allocation:
+        if row[1] not in self._variables:
+            address, size = self._first.variables[row[1]]
+            self._variables[row[1]] = memory.Allocation(
+                address, size, row[0], None, self, is_variable=True
+            )
+        return self._variables[row[1]]
+
+    def _find_variable(self, address: int) -> memory.Allocation | None:
+        for row in self._first.description["data"]:
+            start, size = self._first.variables[row[1]]
+            if start <= address < start + size:
+                return self._variable(row)
+        return None
+
+    def _copies(self, build: _Build) -> list[native.Copy]:
+        if build is self._first:
+            return []
+        return [
+            native.Copy(address, self._first.variables[mangled][0], size)
+            for mangled, (address, size) in build.variables.items()
+            if mangled in self._first.variables and self._first.variables[mangled][1] == size
+        ]
+
+
+def _definitions(preprocessor: Sequence[str]) -> str:
+    """-D and -U as lines after our own headers, which a macro called ``N`` would ruin."""
+    lines = []
+    for option in preprocessor:
+        if option.startswith("-D"):
+            name, given, value = option[2:].partition("=")
+            lines.append(f"#define {name} {value if given else '1'}\n")
+        elif option.startswith("-U"):
+            lines.append(f"#undef {option[2:]}\n")
+    return "".join(lines)
+
+
+def _user_headers(needed: object) -> dict[str, str]:
+    """Digests of the files that the source includes, from the compiler's list."""
+    try:
+        words = needed.read_text().replace("\\\n", " ").split(":", 1)[1].split()
+    except (OSError, IndexError):
+        return {}
+    result = {}
+    for word in words:
+        if word.startswith((str(compiler.INCLUDE), "/usr/")) or word in ("-", "<stdin>"):
+            continue
+        digest = _digest(word)
+        if digest:
+            result[os.path.abspath(word)] = digest
+    return result
+
+
+def _digest(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest()
+    except OSError:
+        return ""
+
+
+def _unchanged(included: dict[str, str]) -> bool:
+    return all(_digest(path) == digest for path, digest in included.items())
+
+
+_compiler_override: compiler.Compiler | None = None
+
+
+def use_compiler(command: str | None) -> compiler.Compiler | None:
+    """Compile kernels with this command from now on (None: whatever is found first).
+
+    Raises
+    ------
+    ValueError
+        If the command is no C++ compiler.
+    """
+    global _compiler_override
+    if command is None:
+        _compiler_override = None
+        return None
+    found = compiler.probe(command)
+    if found is None:
+        raise ValueError(f"{command!r} is no C++ compiler on this machine")
+    _compiler_override = found
+    return found
+
+
+def compile(  # noqa: A001  -- as in `re.compile`: called through the engine's name
+    text: str,
+    options_given: Sequence[str] = (),
+    names: Sequence[str] = (),
+    *,
+    dialect: str = "nvrtc",
+    name: str = "kernel.cu",
+) -> Module:
+    """Compile CUDA C++.
+
+    Parameters
+    ----------
+    text : str
+        The source.
+    options_given : sequence of str
+        Compiler options as for NVRTC or nvcc: ``-DN=4``, ``-I folder``, ``-std=c++17``; those
+        that mean nothing to a simulator are accepted and ignored.
+    names : sequence of str
+        Template instances to offer, such as ``"copy<float, 4>"``.
+    dialect : {"nvrtc", "nvcc"}
+        NVRTC knows no headers of the C library and no extensions of GNU; nvcc knows both.
+    name : str
+        What the source file is called in messages.
+
+    Raises
+    ------
+    CompileError
+        With the compiler's words and the line numbers of ``text``.
+    CompilerNotFound
+        If this machine has no C++ compiler.
+
+    Examples
+    --------
+    >>> module = compile("__global__ void zero(int* x) { x[threadIdx.x] = 0; }")
+    >>> module.kernel_names
+    ['zero']
+    """
+    if dialect not in ("nvrtc", "nvcc"):
+        raise ValueError(f"dialect {dialect!r}: 'nvrtc' or 'nvcc'")
+    if not isinstance(text, str):
+        raise TypeError(f"the source must be a str, not {type(text).__name__}")
+    given = options.parse(options_given)
+    names = tuple(dict.fromkeys(item.strip() for item in names))
+    safe_name = re.sub(r'["\\\n]', "_", name)
+    found = _compiler_override or compiler.find()
+    return Module(text, given, names, dialect, safe_name, found)
+
+
+class Kernel:
+    """A kernel that can be launched.
+
+    Attributes
+    ----------
+    parameter_sizes, parameter_offsets : tuple of int
+        Bytes of each parameter, and where it lies in a packed buffer.
+    max_dynamic_shared : int
+        How much dynamic shared memory a launch may ask for; up to 64 KB less the static part can
+        be set, 48 KB less the static part is what it starts with.
+    """
+
+    def __init__(self, module: Module, name: str) -> None:
+        self.module, self.name = module, name
+        entry = module._first.entries[name]
+        self.parameter_sizes = tuple(entry.sizes[i] for i in range(entry.parameters))
+        alignments = [entry.alignments[i] for i in range(entry.parameters)]
+        offsets, at = [], 0
+        for size, alignment in zip(self.parameter_sizes, alignments):  # noqa: B905 -- equal
+            at = -(-at // alignment) * alignment
+            offsets.append(at)
+            at += size
+        self.parameter_offsets, self.parameter_bytes = tuple(offsets), at
+        if at > limits.PARAMETER_BYTES:
+            raise CompileError(
+                f"kernel '{name}': formal parameter space overflowed ({at} bytes required, max "
+                f"{limits.PARAMETER_BYTES} bytes allowed)"
+            )
+        self.max_threads = min(entry.max_threads or 1024, limits.MAX_THREADS_PER_BLOCK)
+        self.static_shared = self._static_shared()
+        self._max_dynamic = limits.SHARED_PER_BLOCK - self.static_shared
+        self._tables: dict[bool, tuple] = {}  # what every launch passes, per build
+
+    def __repr__(self) -> str:
+        return f"<Kernel {self.name} of {self.module.name}>"
+
+    @property
+    def _base_name(self) -> str:
+        return re.sub(r"<.*", "", self.name).rsplit("::", 1)[-1].strip()
+
+    def _shared_rows(self, build: _Build) -> list[list]:
+        """The shared arrays that the kernel may use: not those inside other kernels."""
+        others = {k.name.rsplit("::", 1)[-1] for k in self.module._scan.kernels}
+        others.discard(self._base_name)
+        return [row for row in build.description["shared"] if row[3] not in others]
+
+    def _static_shared(self) -> int:
+        base = self._base_name
+        owners: dict[str, int] = {}
+        for row in self.module._first.description["shared"]:
+            if not row[4]:
+                owners[row[3]] = owners.get(row[3], 0) + row[2]
+        return owners.get(base, 0)
+
+    @property
+    def max_dynamic_shared(self) -> int:
+        """Bytes of dynamic shared memory that a launch may ask for."""
+        return self._max_dynamic
+
+    @max_dynamic_shared.setter
+    def max_dynamic_shared(self, nbytes: int) -> None:
+        most = limits.SHARED_PER_BLOCK_OPTIN - self.static_shared
+        if not 0 <= nbytes <= most:
+            raise InvalidLaunch(f"{nbytes} bytes of dynamic shared memory: 0 to {most} is possible")
+        self._max_dynamic = int(nbytes)
+
+    def launch(
+        self,
+        grid: Sequence[int],
+        block: Sequence[int],
+        arguments: Sequence[bytes] | bytes = (),
+        shared: int = 0,
+        *,
+        time_limit: float | None = None,
+        counters: bool = False,
+        one_worker: bool = False,
+    ) -> Counts | None:
+        """Run the kernel over a grid and wait for it.
+
+        Parameters
+        ----------
+        grid, block : sequence of 1 to 3 int
+            Blocks in the grid, threads in a block: ``(x, y, z)``.
+        arguments : sequence of bytes, or bytes
+            Raw bytes by position, as the real launchers pass them: one item per parameter, or
+            all in one buffer at :attr:`parameter_offsets`. A shorter item is filled up with
+            bytes that nobody chose; nothing is converted.
+        shared : int
+            Bytes of dynamic shared memory.
+        time_limit : float, optional
+            Seconds.
+        counters : bool
+            Count what the launch asks of memory, and return it; see also :func:`counting`.
+        one_worker : bool
+            Run the blocks one after another, in order: what several of them meet over is then the
+            same each time.
+
+        Returns
+        -------
+        Counts or None
+            With ``counters=True`` the counts.
+
+        Raises
+        ------
+        KernelFault
+            One of its kinds, if the kernel was at fault.
+        KernelTimeout
+            After ``time_limit`` seconds.
+        InvalidLaunch
+            For a launch that a device of compute capability 7.5 would refuse.
+        KeyboardInterrupt
+            The kernel is stopped first.
+        """
+        recorders = recorders_now(counters)
+        prepared = self.prepare(grid, block, arguments, shared, counting=bool(recorders))
+        prepared.request.checks |= ONE_WORKER_BIT * one_worker
+        runtime = native.runtime()
+        job = runtime.cs_submit(byref(prepared.request))
+        if not job:
+            raise MemoryError("no memory for the simulator's worker threads")
+        timed_out = _wait(runtime, job, time_limit)
+        record = native.FaultRecord()
+        output, length = c_char_p(), c_uint64()
+        runtime.cs_result(job, byref(record), byref(output), byref(length))
+        printed = ctypes.string_at(output, length.value) if length.value else b""
+        if recorders and not record.kind and not timed_out:
+            found = read_counts(runtime, job, prepared.place())
+            for recorder in recorders:
+                recorder.add(found)
+        runtime.cs_release(job)
+        if printed:
+            _printer(printed)
+        if timed_out:
+            fault = faults.KernelTimeout(
+                f"kernel '{self.name}' was stopped after its time limit of {time_limit} s"
+            )
+            fault.kernel = self.name
+            raise fault
+        if record.kind:
+            raise prepared.fault(record)
+        return recorders[-1] if counters else None
+
+    def prepare(
+        self,
+        grid: Sequence[int],
+        block: Sequence[int],
+        arguments: Sequence[bytes] | bytes = (),
+        shared: int = 0,
+        *,
+        counting: bool = False,
+    ) -> PreparedLaunch:
+        """Check a launch and pack its arguments; it can then be queued any number of times.
+
+        Parameters as for :meth:`launch`, which also says what a wrong launch raises. The checks
+        that are on now are those that it will run with.
+        """
+        grid, block = _triple(grid, "grid"), _triple(block, "block")
+        self._check_launch(grid, block, shared)
+        pointers, buffers = self._pack(arguments)
+        mask = switches.enabled()
+        build = self.module.build(bool(mask), counting)
+        table = self._tables.get((bool(mask), counting))
+        if table is None:
+            rows = self._shared_rows(build)
+            copies = self.module._copies(build)
+            table = (
+                _rows([(row[1], row[2], row[4]) for row in rows]), len(rows),
+                (native.Copy * max(1, len(copies)))(*copies), len(copies),
+            )  # fmt: skip
+            self._tables[bool(mask), counting] = table
+        request = native.LaunchRequest()
+        request.entry = ctypes.addressof(build.entries[self.name])
+        request.library = build.native
+        request.grid[:] = grid
+        request.block[:] = block
+        request.dynamic_shared = int(shared)
+        request.checks = mask | (COUNT_BIT if counting else 0)
+        request.arguments = ctypes.addressof(pointers)
+        request.shared = ctypes.addressof(table[0])
+        request.shared_count = table[1]
+        request.copies = ctypes.addressof(table[2])
+        request.copy_count = table[3]
+        arrays = [memory.snapshot(int.from_bytes(b[:8], "little")) for b in buffers if len(b) >= 8]
+        return PreparedLaunch(
+            self, build, int(shared), request, (pointers, buffers, table),
+            tuple(found for found in arrays if found is not None),
+        )  # fmt: skip
+
+    def _place(self, build: _Build, shared: int) -> faults.Place:
+        description = build.description
+        base = build.data_offset
+        return faults.Place(
+            kernel=self.name,
+            source=self.module.source,
+            source_name=self.module.name,
+            locate=build.locate,
+            shared=self._shared_rows(build),
+            data=[[r[0], r[1], r[2] - base, r[3]] for r in description["data"]],
+            dynamic_bytes=shared,
+        )
+
+    def _check_launch(self, grid: tuple, block: tuple, shared: int) -> None:
+        for what, sizes, most in (
+            ("grid", grid, limits.MAX_GRID),
+            ("block", block, limits.MAX_BLOCK),
+        ):
+            for axis, size, limit in zip("xyz", sizes, most):  # noqa: B905 -- all of three
+                if not 1 <= size <= limit:
+                    raise InvalidLaunch(f"{what} {sizes}: {axis} must be 1 to {limit:,}")
+        threads = block[0] * block[1] * block[2]
+        if threads > limits.MAX_THREADS_PER_BLOCK:
+            raise InvalidLaunch(
+                f"block {block} has {threads:,} threads: at most "
+                f"{limits.MAX_THREADS_PER_BLOCK:,} are possible"
+            )
+        if threads > self.max_threads:
+            raise InvalidLaunch(
+                f"block {block} has {threads} threads, but kernel '{self.name}' was compiled with "
+                f"__launch_bounds__({self.max_threads})",
+                "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
+            )
+        if not 0 <= shared <= self._max_dynamic:
+            raise InvalidLaunch(
+                f"{shared:,} bytes of dynamic shared memory: kernel '{self.name}' may have "
+                f"{self._max_dynamic:,}, beside {self.static_shared:,} static"
+            )
+
+    def _pack(self, arguments: Sequence[bytes] | bytes) -> tuple[ctypes.Array, list]:
+        """An array of pointers to the arguments, and what keeps them alive."""
+        sizes = self.parameter_sizes
+        if isinstance(arguments, (bytes, bytearray, memoryview)):
+            whole = bytes(arguments)
+            if len(whole) < self.parameter_bytes:
+                raise InvalidLaunch(
+                    f"kernel '{self.name}' takes {self.parameter_bytes} bytes of arguments, "
+                    f"and {len(whole)} were passed"
+                )
+            offsets = self.parameter_offsets
+            items = [whole[o : o + s] for o, s in zip(offsets, sizes)]  # noqa: B905
+        else:
+            items = [bytes(item) for item in arguments]
+            if len(items) != len(sizes):
+                raise InvalidLaunch(
+                    f"kernel '{self.name}' takes {len(sizes)} arguments, and {len(items)} "
+                    "were passed"
+                )
+        # Where an item is too short a launcher reads on into whatever lies behind it.
+        buffers = [
+            ctypes.create_string_buffer(item.ljust(size, b"\xcd"), max(len(item), size))
+            for item, size in zip(items, sizes)  # noqa: B905
+        ]
+        pointers = (c_void_p * max(1, len(buffers)))(*[ctypes.addressof(b) for b in buffers])
+        return pointers, buffers
+
+
+class PreparedLaunch:
+    """A launch with all that the runtime needs to know of it, see :meth:`Kernel.prepare`."""
+
+    __slots__ = ("kernel", "request", "_build", "_shared", "_keep", "_arrays")
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        build: _Build,
+        shared: int,
+        request: native.LaunchRequest,
+        keep: tuple,
+        arrays: tuple[memory.Allocation, ...],
+    ) -> None:
+        self.kernel, self.request, self._arrays = kernel, request, arrays
+        self._build, self._shared, self._keep = build, shared, keep
+
+    def fault(self, record: native.FaultRecord) -> faults.KernelFault:
+        """The exception for a fault that the runtime recorded."""
+        return faults.build(record, self.place())
+
+    def place(self) -> faults.Place:
+        """What names the addresses of this launch in reports."""
+        return dataclasses.replace(
+            self.kernel._place(self._build, self._shared), arrays=self._arrays
+        )
+
+
+def print_text(text: bytes) -> None:
+    """Hand on what kernels printed: see :func:`set_printer`."""
+    _printer(text)
+
+
+def _triple(sizes: Sequence[int] | int, what: str) -> tuple[int, int, int]:
+    if isinstance(sizes, int):
+        sizes = (sizes,)
+    values = tuple(int(size) for size in sizes)
+    if not 1 <= len(values) <= 3:
+        raise InvalidLaunch(f"{what} {values}: one to three numbers")
+    return (*values, *(1,) * (3 - len(values)))
+
+
+def _wait(runtime: ctypes.CDLL, job: int, time_limit: float | None) -> bool:
+    """Wait for a job; True when it had to be stopped because its time was up."""
+    start = time.monotonic()
+    slice_ms = _SLICE_MS
+    try:
+        while True:
+            if time_limit is not None:
+                left = time_limit - (time.monotonic() - start)
+                slice_ms = max(0, min(_SLICE_MS, int(left * 1000) + 1))
+            if runtime.cs_wait(job, slice_ms):
+                return False
+            if time_limit is not None and time.monotonic() - start >= time_limit:
+                _stop(runtime, job)
+                return True
+    except BaseException:
+        _stop(runtime, job)
+        runtime.cs_release(job)
+        raise
+
+
+def _stop(runtime: ctypes.CDLL, job: int) -> None:
+    while True:
+        runtime.cs_cancel(job)
+        if runtime.cs_wait(job, 20):
+            return
+
+

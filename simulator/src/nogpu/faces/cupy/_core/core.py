@@ -1,0 +1,998 @@
+"""The array on the simulated device, and how host code reaches its bytes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from cupy_backends.cuda.api import _contexts
+
+from cupy import _missing
+from cupy.cuda import memory as _memory
+from cupy.cuda import stream as _stream
+from nogpu import engine
+
+_IMPLICIT = (
+    "Implicit conversion to a NumPy array is not allowed. "
+    "Please use `.get()` to construct a NumPy array explicitly."
+)
+_KINDS = frozenset("?bBhHiIlLqQefdFD")
+_SCALARS = (int, float, complex, bool, np.generic)
+Shape = tuple[int, ...]
+
+
+def check_dtype(dtype: np.typing.DTypeLike) -> np.dtype:
+    """The NumPy dtype, in the machine's byte order; ValueError for what no GPU has."""
+    dtype = np.dtype(float if dtype is None else dtype)
+    if dtype.char not in _KINDS:
+        if dtype.names is not None or dtype.char == "V":
+            return dtype
+        name = dtype.str[0].replace("=", "") + dtype.str[1:] if dtype.kind in "SU" else dtype.name
+        raise ValueError(f"Unsupported dtype {name}")
+    return dtype if dtype.isnative else dtype.newbyteorder("=")
+
+
+def check_shape(shape: int | Iterable[int]) -> Shape:
+    """A tuple of Python integers."""
+    if isinstance(shape, (list, tuple)):
+        result = tuple([size.__index__() for size in shape])
+    elif isinstance(shape, ndarray):
+        raise TypeError("'ndarray' object cannot be interpreted as an integer")
+    elif isinstance(shape, np.ndarray):
+        result = tuple(int(size) for size in np.atleast_1d(shape))
+    else:
+        try:
+            result = (shape.__index__(),)
+        except AttributeError:
+            raise TypeError(
+                f"'{type(shape).__name__}' object cannot be interpreted as an integer"
+            ) from None
+    for size in result:
+        if size < 0:
+            raise ValueError("Negative dimensions are not allowed")
+    return result
+
+
+def contiguous_strides(shape: Shape, itemsize: int, order: str = "C") -> Shape:
+    """Strides in bytes of a packed array."""
+    strides, step = [], itemsize
+    for size in shape if order == "F" else reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(strides if order == "F" else reversed(strides))
+
+
+class Flags:
+    """Contiguity of an array, and whether it owns its memory."""
+
+    def __init__(self, c: bool, f: bool, own: bool) -> None:
+        self.c_contiguous, self.f_contiguous, self.owndata = c, f, own
+
+    @property
+    def forc(self) -> bool:
+        """Contiguous in either order."""
+        return self.c_contiguous or self.f_contiguous
+
+    @property
+    def fnc(self) -> bool:
+        """Contiguous in Fortran's order and not in C's."""
+        return self.f_contiguous and not self.c_contiguous
+
+    def __getitem__(self, name: str) -> bool:
+        try:
+            return {
+                "C_CONTIGUOUS": self.c_contiguous,
+                "F_CONTIGUOUS": self.f_contiguous,
+                "OWNDATA": self.owndata,
+            }[name]
+        except KeyError:
+            raise KeyError(f"{name} is not defined for cupy.ndarray.flags") from None
+
+    def __repr__(self) -> str:
+        rows = ("C_CONTIGUOUS", "F_CONTIGUOUS", "OWNDATA")
+        return "\n".join(f"  {row} : {self[row]}" for row in rows)
+
+
+def _look(address: int, shape: Shape, dtype: np.dtype, strides: Shape | None) -> np.ndarray:
+    """A NumPy array over device memory. Nothing is checked, as on the real device."""
+    if not address and 0 in shape:  # NumPy before 2.4 refuses an interface without an address
+        return np.empty(shape, dtype)
+    interface = {"version": 3, "data": (address, False), "shape": shape, "typestr": dtype.str}
+    if strides is not None:
+        interface["strides"] = strides
+    if dtype.names is not None:
+        interface["descr"] = dtype.descr
+    return np.asarray(_Interface(interface))
+
+
+class _Interface:
+    __slots__ = ("__array_interface__",)
+
+    def __init__(self, interface: dict) -> None:
+        self.__array_interface__ = interface
+
+
+class ndarray:  # noqa: N801 -- the library's name
+    """An array on the device.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    dtype : dtype
+        float64 unless said.
+    memptr : MemoryPointer, optional
+        Memory to look at; new memory, never written, unless given.
+    strides : tuple of int, optional
+        In bytes; only with ``memptr``.
+    order : {"C", "F"}
+    """
+
+    __slots__ = ("__weakref__", "_base", "_view", "data")
+    __array_priority__ = 100
+    __hash__ = None
+
+    def __new__(cls, *args: object, _obj: object = None, _no_init: bool = False, **kwargs: object):
+        """An instance without memory; ``__init__`` finds that."""
+        return object.__new__(cls)
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        self._init(*args, **kwargs)
+
+    def _init(self, shape, dtype=float, memptr=None, strides=None, order="C"):
+        shape, dtype = check_shape(shape), check_dtype(dtype)
+        order = {"C": "C", "F": "F", "c": "C", "f": "F", None: "C"}.get(order)
+        if order is None:
+            raise ValueError("order must be 'C' or 'F'")
+        itemsize = dtype.itemsize
+        if strides is not None and memptr is None:
+            raise ValueError("memptr is required if strides is given.")
+        if strides is None:
+            strides = contiguous_strides(shape, itemsize, order)
+        else:
+            strides = tuple(int(step) for step in strides)
+            if len(strides) != len(shape):
+                raise ValueError("len(shape) != len(strides)")
+        if memptr is None:
+            memptr = _memory._allocate(math.prod(shape) * itemsize, True, itemsize)
+        self.data, self._base = memptr, None
+        self._view = _look(memptr.ptr, shape, dtype, strides)
+
+    _init.__qualname__ = "_init"
+
+    def __getattr__(self, name: str) -> object:
+        raise _missing.error("cupy.ndarray", name, f"'ndarray' object has no attribute '{name}'")
+
+    # what an array is
+
+    @property
+    def shape(self) -> Shape:
+        """Sizes of the axes."""
+        return self._view.shape
+
+    @shape.setter
+    def shape(self, shape: int | Sequence[int]) -> None:
+        view = self._view.view()
+        shape = (shape,) if np.isscalar(shape) else tuple(shape)
+        reshaped = _reshape_view(view, shape)
+        if reshaped is None:
+            raise AttributeError(
+                "Incompatible shape for in-place modification. Use `.reshape()` to make a copy "
+                "with the desired shape."
+            )
+        self._view = reshaped
+
+    @property
+    def strides(self) -> Shape:
+        """Bytes from one element to the next along each axis."""
+        return self._view.strides
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the elements, a NumPy dtype."""
+        return self._view.dtype
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self._view.size
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self._view.ndim
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self._view.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self._view.nbytes
+
+    @property
+    def base(self) -> ndarray | None:
+        """The array that owns the memory; None for an array that owns its own."""
+        return self._base
+
+    @property
+    def flags(self) -> Flags:
+        """Contiguity and ownership."""
+        flags = self._view.flags
+        return Flags(flags.c_contiguous, flags.f_contiguous, self._base is None)
+
+    @property
+    def device(self):
+        """The device that holds the memory."""
+        return self.data.device
+
+    @property
+    def T(self) -> ndarray:  # noqa: N802 -- the library's name
+        """All axes reversed: a view."""
+        return _wrap(self._view.T, self)
+
+    @property
+    def mT(self) -> ndarray:  # noqa: N802 -- the library's name
+        """The last two axes exchanged: a view."""
+        if self.ndim < 2:
+            raise ValueError("matrix transpose with ndim < 2 is undefined")
+        return _wrap(self._view.swapaxes(-1, -2), self)
+
+    @property
+    def real(self) -> ndarray:
+        """The real part: a view; a real array itself."""
+        return _wrap(self._view.real, self) if self.dtype.kind == "c" else self
+
+    @real.setter
+    def real(self, value: object) -> None:
+        self.real[...] = value
+
+    @property
+    def imag(self) -> ndarray:
+        """The imaginary part: a view; zeros for a real array."""
+        if self.dtype.kind == "c":
+            return _wrap(self._view.imag, self)
+        result = _new(self.shape, self.dtype)
+        result.fill(0)
+        return result
+
+    @imag.setter
+    def imag(self, value: object) -> None:
+        if self.dtype.kind != "c":
+            raise TypeError("cupy.ndarray does not have imaginary part to set")
+        self.imag[...] = value
+
+    @property
+    def flat(self):
+        """An iterator over the elements in C order."""
+        from cupy._indexing.iterate import flatiter
+
+        return flatiter(self)
+
+    @property
+    def cstruct(self):
+        """The array as a kernel sees it: address, size, shape and strides."""
+        from cupy.cuda import function
+
+        return function._carray(self)
+
+    @property
+    def __cuda_array_interface__(self) -> dict:
+        stream = _stream.get_current_stream().ptr
+        return {
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "descr": self.dtype.descr,
+            "stream": stream if stream > 2 else 1 if stream == 0 else stream,
+            "version": 3,
+            "strides": None if self._view.flags.c_contiguous else self.strides,
+            "data": (self.data.ptr if self.size else 0, False),
+        }
+
+    def __dlpack__(self, **options: object) -> object:
+        """Export through DLPack."""
+        from cupy._core import dlpack
+
+        return dlpack.export(self, **options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """CUDA (2), and the number of the device."""
+        return 2, self.device.id
+
+    def toDlpack(self) -> object:  # noqa: N802 -- the library's name
+        """Export through DLPack, in the old way."""
+        from cupy._core import dlpack
+
+        return dlpack.export_capsule(self)
+
+    # to the host and back
+
+    def get(self, stream=None, order="C", out=None, blocking=True) -> np.ndarray:
+        """Copy to the host.
+
+        Parameters
+        ----------
+        stream : Stream, optional
+            The current one unless given.
+        order : {"C", "F", "A"}
+            Of a new host array; a contiguous source keeps its own.
+        out : numpy.ndarray, optional
+        blocking : bool
+            False returns before the copy is done (into pinned memory).
+        """
+        stream = _stream.get_current_stream() if stream is None else stream
+        _contexts.set_device()
+        _forbid_transfer(stream, "D2H")
+        if out is not None:
+            if not isinstance(out, np.ndarray):
+                raise TypeError("Only numpy.ndarray can be obtained fromcupy.ndarray")
+            if self.dtype != out.dtype:
+                raise TypeError(f"{out.dtype} array cannot be obtained from {self.dtype} array")
+            if self.shape != out.shape:
+                raise ValueError(
+                    f"Shape mismatch. Expected shape: {self.shape}, actual shape: {out.shape}"
+                )
+            if not (out.flags.c_contiguous or out.flags.f_contiguous):
+                raise RuntimeError(
+                    "`out` cannot be specified when copying to non-contiguous ndarray"
+                )
+        source = self
+        if not (self._view.flags.c_contiguous or self._view.flags.f_contiguous):
+            with stream:
+                source = _copy(self, "C")
+        flags = source._view.flags
+        if out is None:
+            if order not in ("C", "F", "A", "K"):
+                raise ValueError(f"unsupported order: {order}")
+            fortran = order == "F" or (order in ("A", "K") and flags.fnc)
+            out = np.empty(self.shape, self.dtype, order="F" if fortran else "C")
+        same = (flags.c_contiguous and out.flags.c_contiguous) or (
+            flags.f_contiguous and out.flags.f_contiguous
+        )
+        if not same:
+            with stream:
+                source = _copy(self, "C" if out.flags.c_contiguous else "F")
+        if self.size:
+            pinned = _memory_is_pinned(out)
+            stream._engine.copy(
+                out.ctypes.data, source.data.ptr, source.nbytes, "DtoH",
+                keep=(out, source), pinned=pinned,
+            )  # fmt: skip
+        if blocking:
+            stream.synchronize()
+        return out
+
+    def set(self, arr: np.ndarray, stream=None) -> None:
+        """Copy a host array of the same shape and dtype into this one."""
+        if not isinstance(arr, np.ndarray):
+            raise TypeError("Only numpy.ndarray can be set to cupy.ndarray")
+        if self.dtype != arr.dtype:
+            raise TypeError(f"{arr.dtype} array cannot be set to {self.dtype} array")
+        if self.shape != arr.shape:
+            raise ValueError(f"Shape mismatch. Old shape: {self.shape}, new shape: {arr.shape}")
+        flags = self._view.flags
+        if flags.c_contiguous:
+            arr = np.ascontiguousarray(arr)
+        elif flags.f_contiguous:
+            arr = np.asfortranarray(arr)
+        else:
+            raise RuntimeError("Cannot set to non-contiguous array")
+        stream = _stream.get_current_stream() if stream is None else stream
+        _forbid_transfer(stream, "H2D")
+        _send(self, arr, stream)
+
+    def item(self) -> object:
+        """The only element, as a Python number."""
+        if self.size != 1:
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
+        return self.get().item()
+
+    def tolist(self) -> object:
+        """Nested lists of Python numbers."""
+        return self.get().tolist()
+
+    def tobytes(self, order: str = "C") -> bytes:
+        """The elements' bytes."""
+        return self.get().tobytes(order)
+
+    def tofile(self, fid: object, sep: str = "", format: str = "%s") -> None:
+        """Write the elements to a file."""
+        self.get().tofile(fid, sep, format)
+
+    def dump(self, file: object) -> None:
+        """Pickle to a file."""
+        self.get().dump(file)
+
+    def dumps(self) -> bytes:
+        """Pickle to bytes."""
+        return self.get().dumps()
+
+    def __array__(self, dtype: object = None) -> np.ndarray:
+        raise TypeError(_IMPLICIT)
+
+    def __buffer__(self, flags: int) -> memoryview:
+        raise TypeError(_NO_BUFFER)
+
+    def __int__(self) -> int:
+        return int(self._scalar().item())
+
+    def __float__(self) -> float:
+        return float(self._scalar().item())
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar().item())
+
+    def _scalar(self) -> np.generic:
+        if self.ndim:
+            raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+        return self.get()[()]
+
+    def __bool__(self) -> bool:
+        if self.size == 0:
+            raise ValueError("The truth value of an empty array is ambiguous")
+        if self.size > 1:
+            raise ValueError(
+                "The truth value of an array with more than one element is ambiguous. "
+                "Use a.any() or a.all()"
+            )
+        return bool(self.get().reshape(())[()])
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self):
+        if not self.ndim:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, value: object) -> bool:
+        return bool((self == value).any())
+
+    def __repr__(self) -> str:
+        return repr(self.get())
+
+    def __str__(self) -> str:
+        return str(self.get())
+
+    def __format__(self, specification: str) -> str:
+        return format(self.get(), specification)
+
+    def __reduce__(self):
+        from cupy._creation.from_data import array
+
+        return array, (self.get(),)
+
+    def __copy__(self) -> ndarray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict) -> ndarray:
+        return self.copy()
+
+    # copies and views
+
+    def copy(self, order: str = "C") -> ndarray:
+        """A copy, in C order unless said."""
+        return _copy(self, order)
+
+    def astype(
+        self, dtype: object, order: str = "K", casting=None, subok=None, copy: bool = True
+    ) -> ndarray:
+        """A copy with another dtype, converted as a GPU converts."""
+        if subok is not None:
+            raise TypeError("subok is not supported yet")
+        dtype = check_dtype(dtype)
+        if casting is not None and not np.can_cast(self.dtype, dtype, casting):
+            raise TypeError(
+                f"Cannot cast array data from {self.dtype!r} to {dtype!r} according to the rule "
+                f"'{casting}'"
+            )
+        flags = self._view.flags
+        kept = {"K": True, "A": flags.c_contiguous or flags.f_contiguous,
+                "C": flags.c_contiguous, "F": flags.f_contiguous}  # fmt: skip
+        if order not in kept:
+            raise TypeError("order not understood")
+        if not copy and dtype == self.dtype and kept[order]:
+            return self
+        if self.dtype.kind == "c" and dtype.kind not in "cb":
+            import warnings
+
+            from cupy.exceptions import ComplexWarning
+
+            warnings.warn(
+                "Casting complex values to real discards the imaginary part",
+                ComplexWarning,
+                stacklevel=2,
+            )
+        return _copy(self, order, dtype)
+
+    def view(self, dtype: object = None, type: object = None) -> ndarray:
+        """The same bytes, as another dtype if given."""
+        if dtype is None:
+            return _wrap(self._view.view(), self)
+        return _wrap(self._view.view(check_dtype(dtype)), self)
+
+    def reshape(self, *shape: object, order: str = "C") -> ndarray:
+        """Another shape: a view where the strides allow it, else a copy."""
+        if len(shape) == 1:
+            shape = shape[0]
+        shape = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
+        return _reshape(self, shape, order)
+
+    def ravel(self, order: str = "C") -> ndarray:
+        """One axis: a view where possible."""
+        return _reshape(self, (-1,), order)
+
+    def flatten(self, order: str = "C") -> ndarray:
+        """One axis: always a copy."""
+        result = _reshape(self, (-1,), order)
+        return result.copy() if np.may_share_memory(result._view, self._view) else result
+
+    def squeeze(self, axis: object = None) -> ndarray:
+        """Without axes of length one: a view."""
+        return _wrap(self._view.squeeze(axis), self)
+
+    def swapaxes(self, axis1: int, axis2: int) -> ndarray:
+        """Two axes exchanged: a view."""
+        return _wrap(self._view.swapaxes(axis1, axis2), self)
+
+    def transpose(self, *axes: object) -> ndarray:
+        """Axes in another order: a view."""
+        return _wrap(self._view.transpose(*axes), self)
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
+        """The diagonal: a view that can be written to."""
+        view = self._view.diagonal(offset, axis1, axis2)
+        view.flags.writeable = True
+        return _wrap(view, self)
+
+    def reduced_view(self, dtype: object = None) -> ndarray:
+        """A view with as few axes as the strides allow."""
+        shape, strides = [], []
+        for size, stride in zip(self.shape, self.strides):
+            if size == 1:
+                continue
+            if shape and strides[-1] == stride * size:
+                shape[-1] *= size
+                strides[-1] = stride
+            else:
+                shape.append(size)
+                strides.append(stride)
+        view = np.lib.stride_tricks.as_strided(self._view, tuple(shape), tuple(strides))
+        return _wrap(view, self)
+
+    def fill(self, value: object) -> None:
+        """Set every element."""
+        if isinstance(value, ndarray):
+            if value.size != 1:
+                raise ValueError("non-scalar cupy.ndarray cannot be used for fill")
+            source = value._view.reshape(())
+        elif isinstance(value, np.ndarray):
+            if value.ndim:
+                raise ValueError("non-scalar numpy.ndarray cannot be used for fill")
+            source = value
+        else:
+            source = np.asarray(value)
+            if source.ndim:
+                raise ValueError("non-scalar numpy.ndarray cannot be used for fill")
+        target, dtype = self._view, self.dtype
+
+        def work() -> None:
+            with np.errstate(all="ignore"):
+                target.fill(convert(source, dtype)[()])
+
+        _enqueue(work, self.nbytes)
+
+    def byteswap(self, inplace: bool = False) -> ndarray:
+        """The bytes of each element reversed."""
+        result = self if inplace else self.copy()
+        view = result._view
+        _enqueue(lambda: view.byteswap(inplace=True), self.nbytes)
+        return result
+
+    def put(self, indices: object, values: object, mode: str = "wrap") -> None:
+        """Set elements by flat index; indices wrap around."""
+        from cupy._indexing.insert import put
+
+        put(self, indices, values, mode)
+
+    # indexing
+
+    def __getitem__(self, index: object) -> ndarray:
+        from cupy._core import _routines_indexing
+
+        return _routines_indexing.getitem(self, index)
+
+    def __setitem__(self, index: object, value: object) -> None:
+        from cupy._core import _routines_indexing
+
+        _routines_indexing.setitem(self, index, value)
+
+    def scatter_add(self, slices: object, value: object) -> None:
+        """Deprecated: add.at."""
+        from cupy._core import _routines_indexing
+
+        _routines_indexing.scatter(self, slices, value, "add")
+
+    def scatter_max(self, slices: object, value: object) -> None:
+        """Deprecated: maximum.at."""
+        from cupy._core import _routines_indexing
+
+        _routines_indexing.scatter(self, slices, value, "max")
+
+    def scatter_min(self, slices: object, value: object) -> None:
+        """Deprecated: minimum.at."""
+        from cupy._core import _routines_indexing
+
+        _routines_indexing.scatter(self, slices, value, "min")
+
+    # NumPy's protocols
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **kwargs: object):
+        import cupy
+
+        for item in inputs:
+            if not (isinstance(item, (ndarray, np.ndarray, *_SCALARS)) or _exports(item)):
+                return NotImplemented
+        out = kwargs.get("out")
+        if isinstance(out, tuple):
+            kwargs["out"] = out[0] if len(out) == 1 else out
+        name = {"absolute": "absolute", "true_divide": "true_divide"}.get(
+            ufunc.__name__, ufunc.__name__
+        )
+        function = getattr(cupy, name, None) if ufunc is getattr(np, name, None) else None
+        if function is None:
+            if ufunc is np.vecdot or ufunc is np.matmul:
+                function = getattr(cupy, name, None)
+            if function is None:
+                return NotImplemented
+        if method == "__call__":
+            return function(*inputs, **kwargs)
+        return getattr(function, method)(*inputs, **kwargs)
+
+    def __array_function__(self, function, types, args, kwargs):
+        import cupy
+
+        module: object = cupy
+        names = (getattr(function, "__module__", None) or "numpy").split(".")[1:]
+        for name in names:
+            if name.startswith("_"):
+                continue
+            module = getattr(module, name, None)
+            if module is None:
+                return NotImplemented
+        found = getattr(module, function.__name__, None)
+        if found is None or found is function:
+            return NotImplemented
+        for kind in types:
+            if not issubclass(kind, (ndarray, np.ndarray)):
+                return NotImplemented
+        return found(*args, **kwargs)
+
+
+_NO_BUFFER = (
+    "Accessing a CuPy ndarry on CPU is not allowed except when using system memory (on HMM or ATS "
+    "enabled systems, need to set CUPY_ENABLE_UMP=1) or managed memory"
+)
+ndarray.__module__ = "cupy"
+_ndarray_base = ndarray
+
+
+def _exports(item: object) -> bool:
+    return hasattr(type(item), "__cuda_array_interface__") or hasattr(
+        item, "__cuda_array_interface__"
+    )
+
+
+def _memory_is_pinned(array: object) -> bool:
+    """Whether a host array lies in page-locked memory of either library."""
+    while isinstance(array, np.ndarray):
+        array = array.base
+    if isinstance(array, memoryview):
+        array = array.obj
+    return type(array).__name__ in ("PinnedMemoryPointer", "PagelockedHostAllocation")
+
+
+def _forbid_transfer(stream: object, direction: str) -> None:
+    """RuntimeError while the stream is capturing, since a graph cannot hold host arrays."""
+    if stream._engine.capturing:
+        raise RuntimeError(
+            f"the current stream is capturing, so {direction} transfers are disallowed"
+        )
+
+
+def _follow(handle: int) -> None:
+    """Let the current stream wait for what another library queued on its own."""
+    current = _stream.get_current_stream()
+    if handle not in (current.ptr, current.ptr or 1):
+        event = engine.streams.Event(timing=False)
+        engine.streams.from_handle(handle).record(event)
+        current._engine.wait(event)
+
+
+# memory for results
+
+
+def _new(shape: Shape, dtype: np.dtype, order: str = "C", unwritten: bool = False) -> ndarray:
+    """An array that the caller writes whole at once, or memory that counts as never written."""
+    result = object.__new__(ndarray)
+    itemsize = dtype.itemsize
+    data = _memory._allocate(math.prod(shape) * itemsize, unwritten, itemsize)
+    result.data, result._base = data, None
+    strides = contiguous_strides(shape, itemsize, "F") if order == "F" else None
+    result._view = _look(data.ptr, shape, dtype, strides)
+    return result
+
+
+def _wrap(view: np.ndarray, owner: ndarray) -> ndarray:
+    """An array for a NumPy view of (a part of) the owner's memory."""
+    result = object.__new__(ndarray)
+    offset = _address(view) - owner.data.ptr if view.size else 0
+    result.data = owner.data + offset if offset else owner.data
+    result._base = owner if owner._base is None else owner._base
+    result._view = view
+    return result
+
+
+def _address(view: np.ndarray) -> int:
+    return view.__array_interface__["data"][0]
+
+
+def _enqueue(
+    work: Callable[[], None], nbytes: int = 0, kernel: object = None, name: str = "work"
+) -> None:
+    """Run host code on the current stream: at once where it is small and the stream idle.
+
+    A timeline shows it by the name, or by that of ``kernel``, a (name, dtype).
+    """
+    queue = _stream._local.stream._engine
+    _contexts.launch(kernel, queue.handle)
+    queue.run(work, nbytes, kernel[0].removeprefix("cupy_") if kernel else name)
+
+
+def _wait() -> None:
+    """Wait for the current stream, because the host must look at values."""
+    stream = _stream.get_current_stream()
+    _forbid_transfer(stream, "D2H")
+    stream.synchronize()
+
+
+def _views(inputs: Sequence[object]) -> list[object]:
+    return [item._view if isinstance(item, ndarray) else item for item in inputs]
+
+
+def _apply(
+    function: Callable[..., object],
+    inputs: Sequence[object],
+    shape: Shape,
+    dtype: np.dtype,
+    order: str = "C",
+) -> ndarray:
+    """Queue a NumPy function whose result's shape and dtype are known."""
+    result = _new(shape, np.dtype(dtype), order)
+    target, views = result._view, _views(inputs)
+
+    def work() -> None:
+        with np.errstate(all="ignore"):
+            target[...] = function(*views)
+
+    nbytes = max([result.nbytes, *[v.nbytes for v in views if isinstance(v, np.ndarray)]])
+    _enqueue(work, nbytes, name=getattr(function, "__name__", "work").replace("<lambda>", "work"))
+    return result
+
+
+def _apply_now(function: Callable[..., object], inputs: Sequence[object]) -> object:
+    """Wait, compute with NumPy, and move the result or results to the device."""
+    _wait()
+    with np.errstate(all="ignore"):
+        result = function(*_views(inputs))
+    return _to_device(result)
+
+
+def _to_device(result: object) -> object:
+    if isinstance(result, tuple):
+        moved = [_to_device(item) for item in result]
+        return type(result)(*moved) if hasattr(result, "_fields") else tuple(moved)
+    if isinstance(result, list):
+        return [_to_device(item) for item in result]
+    host = np.asarray(result)
+    order = "F" if host.flags.f_contiguous and not host.flags.c_contiguous else "C"
+    moved = _new(host.shape, check_dtype(host.dtype), order)
+    moved._view[...] = host
+    return moved
+
+
+def _argument(item: object) -> ndarray:
+    """An array argument: one on the device, or something that exports device memory."""
+    if isinstance(item, ndarray):
+        return item
+    if not isinstance(item, (np.ndarray, *_SCALARS)) and _exports(item):
+        return from_interface(item)
+    raise TypeError(f"Unsupported type {type(item)}")
+
+
+def _checked(item: object, name: str) -> ndarray:
+    """An array argument of a function that takes nothing else by that name."""
+    if isinstance(item, ndarray):
+        return item
+    kind = type(item)
+    module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+    raise TypeError(
+        f"Argument '{name}' has incorrect type (expected cupy._core.core._ndarray_base, got "
+        f"{module}{kind.__qualname__})"
+    )
+
+
+# conversion, copies, transfers
+
+
+def convert(source: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Elements as another dtype, by a GPU's rules: floats saturate on their way to integers.
+
+    PTX ISA, instruction cvt: out of range goes to the nearest limit; nan to 0, or where 64 bits
+    are on either side to the number whose highest bit alone is set; to 8 and 16 bits by way of 32.
+    """
+    if source.dtype == dtype:
+        return source
+    if source.dtype.kind == "c" and dtype.kind not in "cb":
+        source = source.real
+    if source.dtype.kind != "f" or dtype.kind not in "iu":
+        return source.astype(dtype)
+    wide = np.dtype(dtype.kind + str(max(4, dtype.itemsize)))
+    limits = np.iinfo(wide)
+    if source.size == 0 or (source.min() > limits.min and source.max() < float(limits.max)):
+        return source.astype(wide).astype(dtype, copy=False)
+    work = np.trunc(source.astype(np.float64))
+    nan = np.isnan(work)
+    nan_value = 0
+    if source.dtype.itemsize == 8 or wide.itemsize == 8:
+        nan_value = limits.min or 2 ** (8 * wide.itemsize - 1)
+    high, low = work >= float(limits.max), work <= float(limits.min)
+    result = np.where(nan | high | low, 0.0, work).astype(wide)
+    result = np.where(high, limits.max, np.where(low, limits.min, result)).astype(wide)
+    return np.where(nan, np.array(nan_value, wide), result).astype(wide).astype(dtype)
+
+
+def _copy(source: ndarray, order: str = "C", dtype: np.dtype | None = None) -> ndarray:
+    dtype = source.dtype if dtype is None else dtype
+    flags = source._view.flags
+    if order in ("A", "K"):
+        if flags.f_contiguous and not flags.c_contiguous:
+            order = "F"
+        elif order == "K" and not flags.c_contiguous and source.size:
+            return _copy_keeping_axes(source, dtype)
+        else:
+            order = "C"
+    elif order not in ("C", "F"):
+        raise TypeError("order not understood")
+    result = _new(source.shape, dtype, order)
+    _fill_from(result, source)
+    return result
+
+
+def _copy_keeping_axes(source: ndarray, dtype: np.dtype) -> ndarray:
+    axes = sorted(range(source.ndim), key=lambda axis: -abs(source.strides[axis]))
+    packed = _new(tuple(source.shape[axis] for axis in axes), dtype)
+    back = np.argsort(axes)
+    result = _wrap(packed._view.transpose(back), packed)
+    result._base = None
+    _fill_from(result, source)
+    return result
+
+
+def _fill_from(target: ndarray, source: ndarray) -> None:
+    """Queue target[...] = source, with conversion; shapes broadcast already."""
+    to, of, dtype = target._view, source._view, target.dtype
+
+    if of.dtype == dtype or of.dtype.kind not in "fc" or dtype.kind not in "iu":
+
+        def work() -> None:
+            with np.errstate(all="ignore"):
+                np.copyto(to, of if of.dtype.kind != "c" or dtype.kind in "cb" else of.real,
+                          casting="unsafe")  # fmt: skip
+
+    else:
+
+        def work() -> None:
+            with np.errstate(all="ignore"):
+                to[...] = convert(of, dtype)
+
+    _enqueue(work, max(to.nbytes, of.nbytes))
+
+
+def _reshape_view(view: np.ndarray, shape: tuple) -> np.ndarray | None:
+    """The view in another shape, or None where only a copy has it; ValueError as the library."""
+    unknown = [i for i, size in enumerate(shape) if size == -1]
+    if len(unknown) > 1:
+        raise ValueError("can only specify one unknown dimension")
+    known = math.prod(int(size) for size in shape if size != -1)
+    if unknown:
+        if known == 0 or view.size % known:
+            raise ValueError(f"cannot reshape array of size {view.size} into shape {shape}")
+    elif known != view.size:
+        raise ValueError(f"cannot reshape array of size {view.size} into shape {shape}")
+    shape = tuple(view.size // known if size == -1 else size.__index__() for size in shape)
+    try:
+        return view.reshape(shape, copy=False)
+    except ValueError:
+        return None
+
+
+def _reshape(source: ndarray, shape: tuple, order: str) -> ndarray:
+    if order in ("A", "a"):
+        order = "F" if source._view.flags.fnc else "C"
+    if order not in ("C", "F", "c", "f"):
+        raise ValueError(f"order {order!r} is not permitted")
+    if order in ("F", "f"):
+        flipped = _wrap(source._view.T, source)
+        if -1 in shape:
+            known = math.prod(size for size in shape if size != -1)
+            if known:
+                shape = tuple(source.size // known if size == -1 else size for size in shape)
+        result = _reshape(flipped, tuple(reversed(shape)), "C")
+        base, view = result._base, result._view.T
+        result = _wrap(view, result)
+        result._base = base
+        return result
+    view = _reshape_view(source._view, shape)
+    if view is not None:
+        return _wrap(view, source)
+    packed = _copy(source, "C")
+    packed._view = _reshape_view(packed._view, shape)
+    return packed
+
+
+def _send(target: ndarray, source: np.ndarray, stream) -> None:
+    """Queue the copy of a packed host array into packed device memory."""
+    if target.size:
+        stream._engine.copy(
+            target.data.ptr, source.ctypes.data, source.nbytes, "HtoD",
+            keep=(source,), pinned=_memory_is_pinned(source),
+        )  # fmt: skip
+
+
+def from_host(host: np.ndarray, order: str = "K", blocking: bool = False) -> ndarray:
+    """A device copy of a NumPy array."""
+    dtype = check_dtype(host.dtype)
+    if host.dtype != dtype:
+        host = host.astype(dtype)
+    if order in ("K", "A"):
+        order = "F" if host.flags.fnc else "C"
+    host = np.asarray(host, order=order)
+    result = _new(host.shape, dtype, order)
+    stream = _stream.get_current_stream()
+    _forbid_transfer(stream, "H2D")
+    _send(result, host, stream)
+    if blocking:
+        stream.synchronize()
+    return result
+
+
+def from_interface(item: object) -> ndarray:
+    """A view of memory that another library exports by ``__cuda_array_interface__``."""
+    interface = item.__cuda_array_interface__
+    if interface.get("mask") is not None:
+        raise ValueError("CuPy currently does not support masked arrays.")
+    shape, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"])
+    address = interface["data"][0]
+    strides = interface.get("strides")
+    if strides is None:
+        strides = contiguous_strides(shape, dtype.itemsize)
+    nbytes = 0
+    if math.prod(shape):
+        nbytes = dtype.itemsize + sum(
+            (size - 1) * max(step, 0) for size, step in zip(shape, strides)
+        )
+    stream = interface.get("stream")
+    if stream is not None and interface.get("version", 0) >= 3:
+        if stream == 0:
+            raise ValueError("CUDA stream 0 is disallowed by the protocol")
+        _follow(stream)
+    memory = _memory.UnownedMemory(address, nbytes, item, 0)
+    result = object.__new__(ndarray)
+    result.data, result._base = _memory.MemoryPointer(memory, 0), None
+    result._view = _look(address, shape, dtype, tuple(strides))
+    return result

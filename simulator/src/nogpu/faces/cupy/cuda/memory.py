@@ -1,0 +1,899 @@
+"""Device memory: pointers, the memory they point into, and the pools it comes from."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import os
+import sys
+import threading
+import time
+import warnings
+import weakref
+from bisect import bisect_left, insort
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from cupy_backends.cuda.api import runtime
+
+from nogpu import engine
+
+from . import memory_hook
+from . import stream as _streams
+
+
+class OutOfMemoryError(MemoryError):
+    """The device, or a pool's limit, has no room for a request."""
+
+    def __init__(self, size: int, total: int, limit: int = 0) -> None:
+        message = f"Out of memory allocating {size:,} bytes (allocated so far: {total:,} bytes"
+        if limit:
+            message += f", limit set to: {limit:,} bytes"
+        super().__init__(message + ").")
+        self._arguments = (size, total, limit)
+
+    def __reduce__(self) -> tuple:
+        return (type(self), self._arguments)
+
+
+class BaseMemory:
+    """Memory on a device.
+
+    Attributes
+    ----------
+    ptr, size, device_id : int
+        Address, bytes, device.
+    """
+
+    __slots__ = ("ptr", "size", "device_id", "__weakref__")
+
+    def __int__(self) -> int:
+        return self.ptr
+
+    @property
+    def device(self) -> object:
+        """Its device."""
+        from .device import Device
+
+        return Device(self.device_id)
+
+
+def _quiet() -> bool:
+    """Whether no stream has work left. Asks the scheduler: a capture must not notice."""
+    planner = engine.streams.scheduler.get()
+    if planner is None or planner.quiet:
+        return True
+    for stream in tuple(engine.streams._streams.values()):
+        if stream._native is not None and not planner.done(stream._native):
+            return False
+    return True
+
+
+def _wait_until_quiet() -> None:
+    """Wait for all streams, and leave what went wrong on them to whoever waits for it."""
+    while not _quiet():
+        time.sleep(0.0002)
+
+
+_late_frees: deque[engine.Allocation] = deque()  # what went while work was left
+
+
+def _free_late() -> None:
+    """Free what went while work was left, if none is left now."""
+    if _late_frees and _quiet():
+        with contextlib.suppress(IndexError):
+            while True:
+                _late_frees.popleft().free()
+
+
+class Memory(BaseMemory):
+    """Memory straight from the device, freed with this object."""
+
+    __slots__ = ("_allocation",)
+
+    def __init__(self, size: int, *, _unwritten: bool = True, _itemsize: int | None = None) -> None:
+        self.ptr, self.size, self.device_id, self._allocation = 0, size, 0, None
+        if size > 0:
+            _free_late()
+            try:
+                self._allocation = engine.allocate(size, itemsize=_itemsize, unwritten=_unwritten)
+            except engine.OutOfMemory:
+                raise runtime._error("cudaErrorMemoryAllocation") from None
+            self.ptr = self._allocation.address
+
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        allocation = getattr(self, "_allocation", None)
+        if allocation is not None and not is_finalizing():
+            self._allocation = None
+            # It may be deleted anywhere, also by what a stream runs: no waiting here.
+            _late_frees.append(allocation)
+            _free_late()
+
+
+class ManagedMemory(Memory):
+    """Memory that host and device share: here all of it is."""
+
+    __slots__ = ()
+
+    def prefetch(self, stream: _streams._BaseStream, *, device_id: int = 0) -> None:
+        """Move it to where it is needed: it is there."""
+
+    def advise(self, advise: int, device_id: int) -> None:
+        """Say how it is used: nothing follows from that here."""
+
+
+class MemoryAsync(Memory):
+    """Memory from the device's own pool, freed in the order of a stream."""
+
+    __slots__ = ("stream_ref",)
+
+    def __init__(self, size: int, stream: object = None, **kwargs: object) -> None:
+        super().__init__(size, **kwargs)
+        self.stream_ref = stream
+
+
+class UnownedMemory(BaseMemory):
+    """Memory that something else owns.
+
+    Parameters
+    ----------
+    ptr, size : int
+    owner : object
+        Kept alive.
+    device_id : int
+    """
+
+    __slots__ = ("_owner",)
+
+    def __init__(self, ptr: int, size: int, owner: object, device_id: int = -1) -> None:
+        self.ptr, self.size, self._owner = int(ptr), int(size), owner
+        self.device_id = max(0, device_id)
+
+
+def _address(memory: object) -> int:
+    """A host address given as an integer or as ctypes.c_void_p."""
+    return memory if isinstance(memory, int) else memory.value
+
+
+class MemoryPointer:
+    """A place in device memory.
+
+    Parameters
+    ----------
+    mem : BaseMemory
+    offset : int
+        Bytes from its begin.
+
+    Attributes
+    ----------
+    ptr, device_id : int
+    mem : BaseMemory
+        Kept alive.
+    """
+
+    __slots__ = ("ptr", "mem", "device_id", "__weakref__")
+
+    def __init__(self, mem: BaseMemory, offset: int) -> None:
+        self.mem, self.device_id = mem, mem.device_id
+        self.ptr = mem.ptr + int(offset)
+
+    def __int__(self) -> int:
+        return self.ptr
+
+    def __len__(self) -> int:
+        # The real type is compiled, and says its name with the module.
+        raise TypeError("object of type 'cupy.cuda.memory.MemoryPointer' has no len()")
+
+    def __bool__(self) -> bool:
+        return True
+
+    @property
+    def device(self) -> object:
+        """Its device."""
+        return self.mem.device
+
+    def __add__(self, offset: int) -> MemoryPointer:
+        if not isinstance(self, MemoryPointer):
+            self, offset = offset, self
+        return MemoryPointer(self.mem, self.ptr - self.mem.ptr + int(offset))
+
+    __radd__ = __add__
+
+    def __iadd__(self, offset: int) -> MemoryPointer:
+        self.ptr += int(offset)
+        return self
+
+    def __sub__(self, offset: int) -> MemoryPointer:
+        return self + -int(offset)
+
+    def __isub__(self, offset: int) -> MemoryPointer:
+        return self.__iadd__(-int(offset))
+
+    def copy_from_device(self, src: MemoryPointer, size: int) -> None:
+        """Copy bytes from device memory, on the legacy default stream."""
+        if size > 0:
+            runtime.memcpy(self.ptr, src.ptr, size, runtime.memcpyDefault)
+
+    def copy_from_device_async(self, src: MemoryPointer, size: int, stream=None) -> None:
+        """Copy bytes from device memory, on a stream."""
+        if size > 0:
+            runtime.memcpyAsync(self.ptr, src.ptr, size, runtime.memcpyDeviceToDevice,
+                                _streams._handle(stream))  # fmt: skip
+
+    def copy_from_host(self, mem: object, size: int) -> None:
+        """Copy bytes from host memory, on the legacy default stream."""
+        if size > 0:
+            runtime.memcpy(self.ptr, _address(mem), size, runtime.memcpyHostToDevice)
+
+    def copy_from_host_async(self, mem: object, size: int, stream=None) -> None:
+        """Copy bytes from host memory, on a stream: it must stay until that is done."""
+        if size > 0:
+            runtime.memcpyAsync(self.ptr, _address(mem), size, runtime.memcpyHostToDevice,
+                                _streams._handle(stream))  # fmt: skip
+
+    def copy_from(self, mem: object, size: int) -> None:
+        """Copy bytes from host or device memory."""
+        if isinstance(mem, MemoryPointer):
+            self.copy_from_device(mem, size)
+        else:
+            self.copy_from_host(mem, size)
+
+    def copy_from_async(self, mem: object, size: int, stream=None) -> None:
+        """Copy bytes from host or device memory, on a stream."""
+        if isinstance(mem, MemoryPointer):
+            self.copy_from_device_async(mem, size, stream)
+        else:
+            self.copy_from_host_async(mem, size, stream)
+
+    def copy_to_host(self, mem: object, size: int) -> None:
+        """Copy bytes to host memory, on the legacy default stream."""
+        if size > 0:
+            runtime.memcpy(_address(mem), self.ptr, size, runtime.memcpyDeviceToHost)
+
+    def copy_to_host_async(self, mem: object, size: int, stream=None) -> None:
+        """Copy bytes to host memory, on a stream."""
+        if size > 0:
+            runtime.memcpyAsync(_address(mem), self.ptr, size, runtime.memcpyDeviceToHost,
+                                _streams._handle(stream))  # fmt: skip
+
+    def memset(self, value: int, size: int) -> None:
+        """Set bytes, on the legacy default stream."""
+        if size > 0:
+            runtime.memset(self.ptr, value, size)
+
+    def memset_async(self, value: int, size: int, stream=None) -> None:
+        """Set bytes, on a stream."""
+        if size > 0:
+            runtime.memsetAsync(self.ptr, value, size, _streams._handle(stream))
+
+
+def _malloc(size: int) -> MemoryPointer:
+    """The allocator without a pool."""
+    return MemoryPointer(Memory(size), 0)
+
+
+def malloc_managed(size: int) -> MemoryPointer:
+    """Allocate memory that host and device share."""
+    return MemoryPointer(ManagedMemory(size), 0)
+
+
+def malloc_async(size: int) -> MemoryPointer:
+    """Allocate from the device's own pool, in the order of the current stream."""
+    return MemoryPointer(MemoryAsync(size, _streams.get_current_stream()), 0)
+
+
+_current_allocator: Callable[[int], MemoryPointer] = _malloc
+_thread_local = threading.local()
+
+
+def get_allocator() -> Callable[[int], MemoryPointer]:
+    """The function that gives device memory in this thread."""
+    return getattr(_thread_local, "allocator", None) or _current_allocator
+
+
+def _get_thread_local_allocator() -> Callable[[int], MemoryPointer] | None:
+    return getattr(_thread_local, "allocator", None)
+
+
+def _set_thread_local_allocator(allocator: Callable[[int], MemoryPointer] | None) -> None:
+    _thread_local.allocator = allocator
+
+
+def set_allocator(allocator: Callable[[int], MemoryPointer] | None = None) -> None:
+    """Let all device memory come from ``allocator``; None is straight from the device."""
+    global _current_allocator
+    if getattr(_thread_local, "allocator", None) is not None:
+        raise ValueError(
+            "Can't change the global allocator inside `using_allocator` context manager"
+        )
+    _current_allocator = allocator or _malloc
+
+
+def alloc(size: int) -> MemoryPointer:
+    """Device memory of ``size`` bytes, from the current allocator."""
+    return get_allocator()(size)
+
+
+def _allocate(nbytes: int, unwritten: bool, itemsize: int | None = None) -> MemoryPointer:
+    """Memory for an array, through the current allocator.
+
+    ``unwritten`` fills it with the pattern of memory never written; without it the caller writes
+    the whole of it at once.
+    """
+    allocator = getattr(_thread_local, "allocator", None) or _current_allocator
+    if getattr(allocator, "__func__", None) is MemoryPool.malloc:
+        return allocator.__self__._pool._give(nbytes, unwritten, itemsize)
+    if allocator is _malloc:
+        return MemoryPointer(Memory(nbytes, _unwritten=unwritten, _itemsize=itemsize), 0)
+    return allocator(nbytes)
+
+
+# pools
+
+_UNIT = 512
+
+
+class _Segment(BaseMemory):
+    """Addresses that a pool places its blocks in.
+
+    ``spread`` of 2 leaves as many addresses unused behind each block as it has, so that a kernel
+    that runs over an array's end never finds a neighbour there.
+    """
+
+    __slots__ = ("_reserved",)
+
+    def __init__(self, size: int, spread: int) -> None:
+        self._reserved, self.size, self.device_id = 0, size, 0
+        try:
+            self._reserved = self.ptr = engine.reserve(size * spread, size)
+        except engine.OutOfMemory:
+            raise runtime._error("cudaErrorMemoryAllocation") from None
+
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        if self._reserved and not is_finalizing():
+            engine.unreserve(self._reserved)
+
+
+class _Chunk:
+    """A piece of what a pool got from its allocator: a block in use, or a free one.
+
+    Attributes
+    ----------
+    placed : bool
+        An allocation of the engine is at its address.
+    """
+
+    __slots__ = ("mem", "ptr", "size", "prev", "next", "arena", "placed")
+
+    def __init__(self, mem: BaseMemory, ptr: int, size: int, arena: _Arena) -> None:
+        self.mem, self.ptr, self.size, self.arena = mem, ptr, size, arena
+        self.prev: _Chunk | None = None
+        self.next: _Chunk | None = None
+        self.placed = False
+
+
+class _Arena:
+    """The free chunks of one stream, by size; of one size the last comes first."""
+
+    __slots__ = ("bins", "sizes", "stream")
+
+    def __init__(self, stream: engine.streams.Stream) -> None:
+        self.bins: dict[int, dict[_Chunk, None]] = {}
+        self.sizes: list[int] = []  # of `bins`, in order; a bin may be empty
+        self.stream = stream
+
+    def add(self, chunk: _Chunk) -> None:
+        found = self.bins.get(chunk.size)
+        if found is None:
+            found = self.bins[chunk.size] = {}
+            insort(self.sizes, chunk.size)
+        found[chunk] = None
+
+    def remove(self, chunk: _Chunk) -> bool:
+        """Take a chunk out if it is free."""
+        found = self.bins.get(chunk.size)
+        if found is None or chunk not in found:
+            return False
+        del found[chunk]
+        return True
+
+    def take(self, size: int) -> _Chunk | None:
+        """The smallest free chunk of at least this size."""
+        found = self.bins.get(size)
+        if found:
+            return found.popitem()[0]
+        sizes = self.sizes
+        for index in range(bisect_left(sizes, size), len(sizes)):
+            found = self.bins[sizes[index]]
+            if found:
+                chunk = found.popitem()[0]
+                if len(sizes) > 256:
+                    self.compact()
+                return chunk
+        return None
+
+    def compact(self) -> None:
+        self.bins = {size: found for size, found in self.bins.items() if found}
+        self.sizes = sorted(self.bins)
+
+
+class PooledMemory(BaseMemory):
+    """A block of a pool, which goes back to it with this object.
+
+    Attributes
+    ----------
+    pool : weakref to the pool
+    """
+
+    __slots__ = ("pool", "_chunk")
+
+    def __init__(self, chunk: _Chunk, pool: weakref.ref) -> None:
+        self.ptr, self.size, self.device_id = chunk.ptr, chunk.size, 0
+        self._chunk, self.pool = chunk, pool
+
+    def free(self) -> None:
+        """Give the block back to its pool."""
+        chunk = self._chunk
+        if chunk is None:
+            return
+        self._chunk = None
+        pool = self.pool()
+        if memory_hook._active and pool is not None:
+            self._free_with_hooks(pool, chunk)
+        elif pool is not None:
+            pool._returned.append(chunk)
+            pool._settle()
+        elif chunk.placed:
+            engine.displace(chunk.ptr)
+        self.ptr = 0
+
+    def _free_with_hooks(self, pool: SingleDeviceMemoryPool, chunk: _Chunk) -> None:
+        hooks = memory_hook._hooks()
+        about = {"device_id": 0, "mem_size": self.size, "mem_ptr": self.ptr, "pmem_id": id(self)}
+        for hook in hooks:
+            hook.free_preprocess(**about)
+        try:
+            pool._returned.append(chunk)
+            pool._settle()
+        finally:
+            for hook in hooks:
+                hook.free_postprocess(**about)
+
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        if self._chunk is not None and not is_finalizing():
+            self.free()
+
+
+class SingleDeviceMemoryPool:
+    """What a `MemoryPool` has for a device.
+
+    A request is rounded up to 512 bytes and takes the smallest free chunk of its stream that is
+    large enough, or new memory from ``allocator``; what is left of a chunk stays free. A block
+    that comes back joins its free neighbours.
+
+    An array may be deleted anywhere, also by the garbage collector while this pool works: then
+    its block waits in `_returned` for the lock's holder.
+
+    A block that comes back while a stream has work left may still be used by it. Its allocation
+    stays until nothing is left (`_lingering`); the next block at its address succeeds it in the
+    order of their stream.
+    """
+
+    def __init__(self, allocator: Callable[[int], MemoryPointer] | None = None) -> None:
+        self._allocator = allocator or _malloc
+        self._lock = threading.Lock()
+        self._arenas: dict[object, _Arena] = {}
+        self._returned: deque[_Chunk] = deque()
+        self._lingering: dict[int, int] = {}  # address -> end
+        self._used = self._total = self._limit = 0
+        self._reference = weakref.ref(self)
+        self._spread = 1
+        self._pieces = self._allocator in (_malloc, malloc_managed)
+        self.set_limit(**_parse_limit_string())
+
+    # requests
+
+    def malloc(self, size: int) -> MemoryPointer:
+        """A block of at least ``size`` bytes."""
+        return self._give(size, True)
+
+    def _give(self, nbytes: int, unwritten: bool, itemsize: int | None = None) -> MemoryPointer:
+        if nbytes < 0:
+            raise OverflowError("can't convert negative value to size_t")
+        size = (nbytes + _UNIT - 1) // _UNIT * _UNIT
+        if not memory_hook._active:
+            return self._pointer(nbytes, size, unwritten, itemsize)
+        hooks, pointer = memory_hook._hooks(), None
+        for hook in hooks:
+            hook.malloc_preprocess(device_id=0, size=nbytes, mem_size=size)
+        try:
+            pointer = self._pointer(nbytes, size, unwritten, itemsize)
+        finally:
+            for hook in hooks:
+                hook.malloc_postprocess(
+                    device_id=0, size=nbytes, mem_size=size,
+                    mem_ptr=pointer.ptr if pointer else 0,
+                    pmem_id=id(pointer.mem) if pointer else 0,
+                )  # fmt: skip
+        return pointer
+
+    def _pointer(
+        self, nbytes: int, size: int, unwritten: bool, itemsize: int | None
+    ) -> MemoryPointer:
+        if not size:
+            return MemoryPointer(Memory(0), 0)
+        stream = _streams._local.stream
+        key = stream.ptr
+        if key == runtime.streamPerThread:
+            key = (key, threading.get_ident())
+        with self._lock:
+            if self._returned:
+                self._sort_in()
+            arena = self._arenas.get(key)
+            if arena is None:
+                arena = self._arenas[key] = _Arena(stream._engine)
+            chunk = arena.take(size)
+            if chunk is not None:
+                if chunk.size > size:
+                    self._split(chunk, size)
+                self._used += size
+        if chunk is None:
+            memory = self._new_memory(size)
+            with self._lock:
+                arena = self._arenas.setdefault(key, arena)
+                chunk = _Chunk(memory, memory.ptr, size, arena)
+                self._used += size
+        if self._returned:
+            self._settle()
+        pooled = PooledMemory(chunk, self._reference)
+        if type(chunk.mem) is _Segment:
+            if self._lingering:
+                self._succeed(chunk, nbytes, unwritten, itemsize)
+            else:
+                engine.place(chunk.ptr, nbytes, itemsize=itemsize, unwritten=unwritten)
+            chunk.placed = True
+        return MemoryPointer(pooled, 0)
+
+    def _split(self, chunk: _Chunk, size: int) -> None:
+        rest = _Chunk(chunk.mem, chunk.ptr + size * self._spread, chunk.size - size, chunk.arena)
+        rest.prev, rest.next = chunk, chunk.next
+        if rest.next is not None:
+            rest.next.prev = rest
+        chunk.next, chunk.size = rest, size
+        chunk.arena.add(rest)
+
+    def _succeed(
+        self, chunk: _Chunk, nbytes: int, unwritten: bool, itemsize: int | None
+    ) -> None:
+        """Place a block where queued work may still use what was there."""
+        end = chunk.ptr + chunk.size * self._spread
+        with self._lock:
+            self._end_lingering()
+            there = [at for at, last in self._lingering.items() if at < end and last > chunk.ptr]
+            only = there == [chunk.ptr] and self._lingering[chunk.ptr] <= chunk.ptr + chunk.size
+            if only:
+                del self._lingering[chunk.ptr]
+        stream = chunk.arena.stream
+        if only and not stream.capturing:
+            _, settle = engine.succeed(
+                chunk.ptr, nbytes, itemsize=itemsize, unwritten=unwritten
+            )
+            stream.run(settle, 0, "memory given out again")
+            return
+        if there:  # other sizes than before: order alone does not help
+            _wait_until_quiet()
+            with self._lock:
+                for at in there:
+                    if self._lingering.pop(at, None) is not None or only:
+                        engine.displace(at)
+        engine.place(chunk.ptr, nbytes, itemsize=itemsize, unwritten=unwritten)
+
+    def _new_memory(self, size: int) -> BaseMemory:
+        for attempt in range(3):
+            if attempt == 2:
+                gc.collect()
+            if attempt:
+                self.free_all_blocks()
+            with self._lock:
+                total, limit = self._total, self._limit
+                refused = limit and total + size > limit
+                if not refused:
+                    self._total += size
+            if refused:
+                continue
+            try:
+                return self._ask(size)
+            except BaseException as error:
+                with self._lock:
+                    self._total -= size
+                if getattr(error, "status", None) != runtime.errorMemoryAllocation:
+                    raise
+        raise OutOfMemoryError(size, total, limit)
+
+    def _ask(self, size: int) -> BaseMemory:
+        hooks, memory = memory_hook._hooks(), None
+        for hook in hooks:
+            hook.alloc_preprocess(device_id=0, mem_size=size)
+        try:
+            if self._pieces:
+                memory = _Segment(size, self._spread)
+            else:
+                memory = self._allocator(size).mem
+            return memory
+        finally:
+            for hook in hooks:
+                hook.alloc_postprocess(device_id=0, mem_size=size,
+                                       mem_ptr=memory.ptr if memory else 0)  # fmt: skip
+
+    # blocks that come back
+
+    def _settle(self) -> None:
+        # Whoever holds the lock (perhaps this thread, further up) settles when it is done.
+        while self._returned and self._lock.acquire(False):
+            try:
+                self._sort_in()
+            finally:
+                self._lock.release()
+
+    def _sort_in(self) -> None:
+        """Let the returned blocks be free ones; the lock is held."""
+        while self._returned:
+            chunk = self._returned.popleft()
+            self._used -= chunk.size
+            if chunk.placed:
+                chunk.placed = False
+                if chunk.arena.stream.capturing or _quiet():
+                    engine.displace(chunk.ptr)
+                else:
+                    self._lingering[chunk.ptr] = chunk.ptr + chunk.size
+            arena, after, before = chunk.arena, chunk.next, chunk.prev
+            if after is not None and arena.remove(after):
+                chunk.size += after.size
+                chunk.next = after.next
+                if chunk.next is not None:
+                    chunk.next.prev = chunk
+            if before is not None and arena.remove(before):
+                before.size += chunk.size
+                before.next = chunk.next
+                if before.next is not None:
+                    before.next.prev = before
+                chunk = before
+            arena.add(chunk)
+        if self._lingering:
+            self._end_lingering()
+
+    def _end_lingering(self) -> None:
+        if self._lingering and _quiet():
+            for address in list(self._lingering):
+                del self._lingering[address]
+                engine.displace(address)
+
+    def _lingers(self, chunk: _Chunk) -> bool:
+        end = chunk.ptr + chunk.size * self._spread
+        return any(chunk.ptr <= address < end for address in self._lingering)
+
+    def free(self, ptr: int, size: int) -> None:
+        """The blocks know their chunks: nothing can be freed by its address."""
+        raise RuntimeError("Cannot free out-of-pool memory")
+
+    def free_all_blocks(self, stream: _streams._BaseStream | None = None) -> None:
+        """Give the chunks that are free as a whole back to the device."""
+        gone = []
+        with self._lock:
+            self._sort_in()
+        if self._lingering:  # a device waits before it frees
+            _wait_until_quiet()
+        with self._lock:
+            self._sort_in()
+            if stream is None:
+                arenas = list(self._arenas.values())
+            else:
+                key = stream.ptr
+                if key == runtime.streamPerThread:
+                    key = (key, threading.get_ident())
+                arenas = [self._arenas[key]] if key in self._arenas else []
+            for arena in arenas:
+                for found in arena.bins.values():
+                    for chunk in list(found):
+                        if chunk.prev is None and chunk.next is None and not self._lingers(chunk):
+                            del found[chunk]
+                            self._total -= chunk.size
+                            gone.append(chunk)
+                arena.compact()
+        del gone, arenas
+        self._settle()
+
+    def free_all_free(self) -> None:
+        """The old name of `free_all_blocks`."""
+        warnings.warn("free_all_free is deprecated. Use free_all_blocks instead.",
+                      DeprecationWarning, stacklevel=2)  # fmt: skip
+        self.free_all_blocks()
+
+    # figures
+
+    def n_free_blocks(self) -> int:
+        """How many chunks are free."""
+        with self._lock:
+            self._sort_in()
+            return sum(len(f) for arena in self._arenas.values() for f in arena.bins.values())
+
+    def used_bytes(self) -> int:
+        """Bytes in blocks that are in use."""
+        with self._lock:
+            self._sort_in()
+            return self._used
+
+    def free_bytes(self) -> int:
+        """Bytes in free chunks."""
+        with self._lock:
+            self._sort_in()
+            return sum(
+                size * len(found)
+                for arena in self._arenas.values()
+                for size, found in arena.bins.items()
+            )
+
+    def total_bytes(self) -> int:
+        """Bytes that it has from the device."""
+        with self._lock:
+            self._sort_in()
+            return self._total
+
+    def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
+        """Never have more than ``size`` bytes, or than a fraction of the device; 0: no limit."""
+        if size is None:
+            size = 0
+            if fraction is not None:
+                if not 0 <= fraction <= 1:
+                    raise ValueError(f"memory limit fraction out of range: {fraction}")
+                size = int(fraction * runtime.memGetInfo()[1])
+        elif fraction is not None:
+            raise ValueError("size and fraction cannot be specified at one time")
+        if size < 0:
+            raise ValueError(f"memory limit size out of range: {size}")
+        self._limit = int(size)
+
+    def get_limit(self) -> int:
+        """The limit in bytes; 0: none."""
+        return self._limit
+
+
+def _parse_limit_string(limit: str | None = None) -> dict[str, float | None]:
+    """The limit that ``CUPY_GPU_MEMORY_LIMIT`` sets: bytes, or a percentage."""
+    if limit is None:
+        limit = os.environ.get("CUPY_GPU_MEMORY_LIMIT")
+    size = fraction = None
+    if limit is not None:
+        if limit.endswith("%"):
+            fraction = float(limit[:-1]) / 100
+        else:
+            size = int(limit)
+    return {"size": size, "fraction": fraction}
+
+
+class MemoryPool:
+    """Device memory that is kept when it is freed, and given out again.
+
+    Parameters
+    ----------
+    allocator : function, optional
+        Where new memory comes from: takes bytes, gives a `MemoryPointer`.
+    """
+
+    def __init__(self, allocator: Callable[[int], MemoryPointer] | None = None) -> None:
+        self._pool = SingleDeviceMemoryPool(allocator)
+
+    def malloc(self, size: int) -> MemoryPointer:
+        """A block of at least ``size`` bytes."""
+        return self._pool._give(size, True)
+
+    def free_all_blocks(self, stream: _streams._BaseStream | None = None) -> None:
+        """Give what is free back to the device, of one stream or of all."""
+        self._pool.free_all_blocks(stream)
+
+    def free_all_free(self) -> None:
+        """The old name of `free_all_blocks`."""
+        self._pool.free_all_free()
+
+    def n_free_blocks(self) -> int:
+        """How many blocks are free."""
+        return self._pool.n_free_blocks()
+
+    def used_bytes(self) -> int:
+        """Bytes in use."""
+        return self._pool.used_bytes()
+
+    def free_bytes(self) -> int:
+        """Bytes that are free in the pool."""
+        return self._pool.free_bytes()
+
+    def total_bytes(self) -> int:
+        """Bytes that the pool has from the device."""
+        return self._pool.total_bytes()
+
+    def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
+        """Limit `total_bytes`, in bytes or as a fraction of the device's memory."""
+        self._pool.set_limit(size, fraction)
+
+    def get_limit(self) -> int:
+        """The limit in bytes; 0: none."""
+        return self._pool.get_limit()
+
+
+class MemoryAsyncPool:
+    """The device's own pool, with a stream's order for requests and frees."""
+
+    def __init__(self, pool_handles: str | int = "current") -> None:
+        self.memoryAsyncHasStat = False
+
+    def malloc(self, size: int) -> MemoryPointer:
+        """Memory of ``size`` bytes."""
+        return malloc_async(size)
+
+    def free_all_blocks(self, stream: _streams._BaseStream | None = None) -> None:
+        """Free what was given back."""
+        _streams.get_current_stream().synchronize()
+        _free_late()
+
+
+class PythonFunctionAllocator:
+    """An allocator made of two functions: ``malloc(size, device)`` and ``free(ptr, device)``."""
+
+    def __init__(self, malloc_func: Callable, free_func: Callable) -> None:
+        self._malloc_func, self._free_func = malloc_func, free_func
+
+    def malloc(self, size: int) -> MemoryPointer:
+        """Memory of ``size`` bytes."""
+        return MemoryPointer(_FunctionMemory(size, self._malloc_func, self._free_func), 0)
+
+
+class CFunctionAllocator:
+    """An allocator made of two C functions: ``malloc(param, size, device)``, ``free(param, ptr,
+    device)``."""
+
+    def __init__(
+        self, param: int, malloc_func: int, free_func: int, owner: object
+    ) -> None:
+        take = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+        give = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
+        self._owner, taken, given = owner, take(malloc_func), give(free_func)
+        self._malloc_func = lambda size, device: taken(param, size, device) or 0
+        self._free_func = lambda ptr, device: given(param, ptr, device)
+
+    def malloc(self, size: int) -> MemoryPointer:
+        """Memory of ``size`` bytes."""
+        return MemoryPointer(_FunctionMemory(size, self._malloc_func, self._free_func), 0)
+
+
+class _FunctionMemory(BaseMemory):
+    __slots__ = ("_free",)
+
+    def __init__(self, size: int, malloc_func: Callable, free_func: Callable) -> None:
+        self.size, self.device_id, self.ptr, self._free = size, 0, 0, None
+        if size > 0:
+            self.ptr = malloc_func(size, 0)
+            self._free = free_func
+
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        if getattr(self, "_free", None) is not None and not is_finalizing():
+            self._free(self.ptr, self.device_id)
+
+
+@contextlib.contextmanager
+def using_allocator(
+    allocator: Callable[[int], MemoryPointer] | None = None,
+) -> Iterator[None]:
+    """Let this thread's device memory come from ``allocator``; None is straight from the device."""
+    before = _get_thread_local_allocator()
+    _set_thread_local_allocator(allocator or _malloc)
+    try:
+        yield
+    finally:
+        _set_thread_local_allocator(before)
+
+
+_default_memory_pool = MemoryPool()
+# Arrays keep their distance, whatever was cut out of one block.
+_default_memory_pool._pool._spread = 2
+_current_allocator = _default_memory_pool.malloc

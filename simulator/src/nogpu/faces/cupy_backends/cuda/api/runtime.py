@@ -1,0 +1,714 @@
+"""CUDA's runtime interface, as far as the simulator has it."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import itertools
+import threading
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable
+
+import numpy as np
+
+from nogpu import engine
+
+from . import _contexts, _errors
+
+
+class CUDARuntimeError(RuntimeError):
+    """A call of the runtime failed; ``status`` is CUDA's number for it."""
+
+    def __init__(self, status: int) -> None:
+        self.status = int(status)
+        name, text = _errors.by_number(_errors.RUNTIME, self.status)
+        super().__init__(f"{name}: {text}")
+
+    def __reduce__(self) -> tuple:
+        return (type(self), (self.status,))
+
+
+_NUMBERS = {name: number for name, (number, _) in _errors.RUNTIME.items()}
+errorMemoryAllocation = _NUMBERS["cudaErrorMemoryAllocation"]
+errorInvalidValue = _NUMBERS["cudaErrorInvalidValue"]
+errorInvalidResourceHandle = _NUMBERS["cudaErrorInvalidResourceHandle"]
+errorNotReady = _NUMBERS["cudaErrorNotReady"]
+errorPeerAccessAlreadyEnabled = _NUMBERS["cudaErrorPeerAccessAlreadyEnabled"]
+errorContextIsDestroyed = 709
+
+
+def _error(name: str) -> CUDARuntimeError:
+    return CUDARuntimeError(_errors.RUNTIME[name][0])
+
+
+def _translated(function: Callable) -> Callable:
+    """Let it raise the engine's refusals as CUDA words them; a kernel's faults pass."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except engine.StreamError as error:
+            raise _error(error.code) from None
+        except engine.OutOfMemory:
+            raise _error("cudaErrorMemoryAllocation") from None
+        except engine.InvalidAddress as error:
+            raise _error("cudaErrorInvalidValue") from error
+
+    return call
+
+
+# streams and events by their handles
+
+streamLegacy, streamPerThread = 1, 2
+streamDefault, streamNonBlocking = 0, 1
+streamCaptureModeGlobal, streamCaptureModeThreadLocal, streamCaptureModeRelaxed = 0, 1, 2
+streamCaptureStatusNone, streamCaptureStatusActive, streamCaptureStatusInvalidated = 0, 1, 2
+eventDefault, eventBlockingSync, eventDisableTiming, eventInterprocess = 0, 1, 2, 4
+_CAPTURE_MODES = {0: "global", 1: "thread_local", 2: "relaxed"}
+_event_handles = itertools.count(0x10000, 0x10)
+_events: dict[int, engine.streams.Event] = {}
+_graph_handles = itertools.count(0x20000, 0x10)
+_graphs: dict[int, engine.streams.Graph] = {}
+
+
+def _stream(handle: int) -> engine.streams.Stream:
+    try:
+        return engine.streams.from_handle(int(handle))
+    except engine.StreamError as error:
+        raise _error(error.code) from None
+
+
+def _event(handle: int) -> engine.streams.Event:
+    try:
+        return _events[handle]
+    except KeyError:
+        raise _error("cudaErrorInvalidResourceHandle") from None
+
+
+def streamCreate() -> int:
+    """Make a stream; return its handle."""
+    return engine.streams.Stream().handle
+
+
+def streamCreateWithFlags(flags: int) -> int:
+    """Make a stream; ``flags`` may be `streamNonBlocking`."""
+    return engine.streams.Stream(non_blocking=bool(flags & streamNonBlocking)).handle
+
+
+def streamCreateWithPriority(flags: int, priority: int) -> int:
+    """Make a stream with a priority, clamped to what the device has."""
+    return engine.streams.Stream(bool(flags & streamNonBlocking), priority).handle
+
+
+def streamGetFlags(stream: int) -> int:
+    """The flags that a stream was made with."""
+    return streamNonBlocking if _stream(stream).non_blocking else streamDefault
+
+
+def streamGetPriority(stream: int) -> int:
+    """A stream's priority."""
+    return _stream(stream).priority
+
+
+def deviceGetStreamPriorityRange() -> tuple[int, int]:
+    """The least and the greatest priority: a smaller number comes first."""
+    return 0, -5
+
+
+@_translated
+def streamDestroy(stream: int) -> None:
+    """Forget a stream; what is queued still runs."""
+    _stream(stream).destroy()
+
+
+@_translated
+def streamSynchronize(stream: int) -> None:
+    """Wait for all work on a stream."""
+    _stream(stream).synchronize()
+
+
+@_translated
+def streamQuery(stream: int) -> int:
+    """0 where all work is done, 600 (not ready) otherwise."""
+    return 0 if _stream(stream).done else errorNotReady
+
+
+@_translated
+def streamWaitEvent(stream: int, event: int, flags: int = 0) -> None:
+    """Let what a stream gets from now on wait for an event."""
+    _stream(stream).wait(_event(event))
+
+
+@_translated
+def streamAddCallback(stream: int, callback: Callable, arg: object) -> None:
+    """Call ``callback(stream, status, arg)`` after the work so far."""
+    _stream(stream).call(lambda: callback(stream, 0, arg))
+
+
+@_translated
+def launchHostFunc(stream: int, callback: Callable, arg: object) -> None:
+    """Call ``callback(arg)`` after the work so far."""
+    _stream(stream).call(lambda: callback(arg))
+
+
+@_translated
+def streamBeginCapture(stream: int, mode: int = streamCaptureModeRelaxed) -> None:
+    """Record what a stream gets from now on, and run nothing."""
+    if mode not in _CAPTURE_MODES:
+        raise _error("cudaErrorInvalidValue")
+    _stream(stream).begin_capture(_CAPTURE_MODES[mode])
+
+
+@_translated
+def streamEndCapture(stream: int) -> int:
+    """Stop recording; return the graph's handle."""
+    graph = _stream(stream).end_capture()
+    handle = next(_graph_handles)
+    _graphs[handle] = graph
+    return handle
+
+
+@_translated
+def streamIsCapturing(stream: int) -> bool:
+    """Whether a stream records."""
+    return _stream(stream).capturing
+
+
+def eventCreate() -> int:
+    """Make an event; return its handle."""
+    return eventCreateWithFlags(eventDefault)
+
+
+def eventCreateWithFlags(flags: int) -> int:
+    """Make an event; ``flags`` may hold `eventDisableTiming`."""
+    handle = next(_event_handles)
+    _events[handle] = engine.streams.Event(timing=not flags & eventDisableTiming)
+    return handle
+
+
+def eventDestroy(event: int) -> None:
+    """Forget an event."""
+    _event(event)
+    _events.pop(event, None)
+
+
+@_translated
+def eventRecord(event: int, stream: int) -> None:
+    """Queue an event's mark on a stream."""
+    _stream(stream).record(_event(event))
+
+
+@_translated
+def eventQuery(event: int) -> int:
+    """0 where an event is done, 600 (not ready) otherwise."""
+    return 0 if _event(event).done else errorNotReady
+
+
+@_translated
+def eventSynchronize(event: int) -> None:
+    """Wait for an event."""
+    _event(event).synchronize()
+
+
+@_translated
+def eventElapsedTime(start: int, end: int) -> float:
+    """Milliseconds between two events."""
+    return float(_event(start).elapsed(_event(end)))
+
+
+def _graph(handle: int) -> engine.streams.Graph:
+    try:
+        return _graphs[handle]
+    except KeyError:
+        raise _error("cudaErrorInvalidValue") from None
+
+
+@_translated
+def graphLaunch(graph: int, stream: int) -> None:
+    """Queue a graph on a stream."""
+    _graph(graph).launch(_stream(stream))
+
+
+def graphUpload(graph: int, stream: int) -> None:
+    """Nothing is left to prepare for a launch here."""
+    _graph(graph)
+    _stream(stream)
+
+
+def graphDestroy(graph: int) -> None:
+    """Forget a graph."""
+    _graph(graph)
+    _graphs.pop(graph, None)
+
+
+graphExecDestroy = graphDestroy
+
+
+# devices
+
+memoryTypeUnregistered, memoryTypeHost, memoryTypeDevice, memoryTypeManaged = 0, 1, 2, 3
+cudaDevAttrComputeCapabilityMajor, cudaDevAttrComputeCapabilityMinor = 75, 76
+cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
+cudaDevAttrMemoryPoolsSupported = 115
+computeModeDefault, computeModeExclusive, computeModeProhibited = 0, 1, 2
+is_hip = False
+CUDA_VERSION = engine.limits.CUDA_VERSION
+_NAME = "Simulator on this machine's processor (no GPU)"
+_PCI = "0000:00:00.0"
+
+
+def _check_device(device: int) -> None:
+    if device != 0:
+        raise _error("cudaErrorInvalidDevice")
+
+
+@functools.lru_cache(maxsize=1)
+def _attributes() -> dict[str, tuple[int, int]]:
+    """Number and value of a device's attributes. What has no counterpart here is 0."""
+    limits = engine.limits
+    block, grid = limits.MAX_BLOCK, limits.MAX_GRID
+    return {
+        "MaxThreadsPerBlock": (1, limits.MAX_THREADS_PER_BLOCK),
+        "MaxBlockDimX": (2, block[0]),
+        "MaxBlockDimY": (3, block[1]),
+        "MaxBlockDimZ": (4, block[2]),
+        "MaxGridDimX": (5, grid[0]),
+        "MaxGridDimY": (6, grid[1]),
+        "MaxGridDimZ": (7, grid[2]),
+        "MaxSharedMemoryPerBlock": (8, limits.SHARED_PER_BLOCK),
+        "TotalConstantMemory": (9, limits.CONSTANT_MEMORY),
+        "WarpSize": (10, limits.WARP_SIZE),
+        "MaxPitch": (11, 2**31 - 1),
+        "MaxRegistersPerBlock": (12, limits.REGISTERS_PER_BLOCK),
+        "ClockRate": (13, 0),
+        "TextureAlignment": (14, 512),
+        "GpuOverlap": (15, 1),
+        "MultiProcessorCount": (16, limits.worker_count()),
+        "KernelExecTimeout": (17, 0),
+        "Integrated": (18, 1),
+        "CanMapHostMemory": (19, 0),
+        "ComputeMode": (20, computeModeDefault),
+        "ConcurrentKernels": (31, 1),
+        "EccEnabled": (32, 0),
+        "PciBusId": (33, 0),
+        "PciDeviceId": (34, 0),
+        "TccDriver": (35, 0),
+        "MemoryClockRate": (36, 0),
+        "GlobalMemoryBusWidth": (37, 0),
+        "L2CacheSize": (38, 0),
+        "MaxThreadsPerMultiProcessor": (39, limits.THREADS_PER_MULTIPROCESSOR),
+        "AsyncEngineCount": (40, 1),
+        "UnifiedAddressing": (41, 1),
+        "PciDomainId": (50, 0),
+        "ComputeCapabilityMajor": (75, limits.COMPUTE_CAPABILITY[0]),
+        "ComputeCapabilityMinor": (76, limits.COMPUTE_CAPABILITY[1]),
+        "StreamPrioritiesSupported": (78, 1),
+        "GlobalL1CacheSupported": (79, 0),
+        "LocalL1CacheSupported": (80, 0),
+        "MaxSharedMemoryPerMultiprocessor": (81, limits.SHARED_PER_MULTIPROCESSOR),
+        "MaxRegistersPerMultiprocessor": (82, limits.REGISTERS_PER_BLOCK),
+        "ManagedMemory": (83, 1),
+        "IsMultiGpuBoard": (84, 0),
+        "MultiGpuBoardGroupID": (85, 0),
+        "HostNativeAtomicSupported": (86, 1),
+        "SingleToDoublePrecisionPerfRatio": (87, 2),
+        "PageableMemoryAccess": (88, 0),
+        "ConcurrentManagedAccess": (89, 1),
+        "ComputePreemptionSupported": (90, 1),
+        "CanUseHostPointerForRegisteredMem": (91, 0),
+        "CooperativeLaunch": (95, 0),
+        "CooperativeMultiDeviceLaunch": (96, 0),
+        "MaxSharedMemoryPerBlockOptin": (97, limits.SHARED_PER_BLOCK_OPTIN),
+        "PageableMemoryAccessUsesHostPageTables": (100, 0),
+        "DirectManagedMemAccessFromHost": (101, 1),
+        "MaxBlocksPerMultiprocessor": (106, limits.BLOCKS_PER_MULTIPROCESSOR),
+        "MaxPersistingL2CacheSize": (108, 0),
+        "MaxAccessPolicyWindowSize": (109, 0),
+        "ReservedSharedMemoryPerBlock": (111, 0),
+        "MemoryPoolsSupported": (115, 1),
+    }
+
+
+# The names that a device's properties have, where they are those of an attribute.
+_PROPERTIES = {
+    "ECCEnabled": "EccEnabled", "accessPolicyMaxWindowSize": "MaxAccessPolicyWindowSize",
+    "asyncEngineCount": "AsyncEngineCount", "canMapHostMemory": "CanMapHostMemory",
+    "canUseHostPointerForRegisteredMem": "CanUseHostPointerForRegisteredMem",
+    "clockRate": "ClockRate", "computeMode": "ComputeMode",
+    "computePreemptionSupported": "ComputePreemptionSupported",
+    "concurrentKernels": "ConcurrentKernels",
+    "concurrentManagedAccess": "ConcurrentManagedAccess",
+    "cooperativeLaunch": "CooperativeLaunch",
+    "cooperativeMultiDeviceLaunch": "CooperativeMultiDeviceLaunch",
+    "deviceOverlap": "GpuOverlap",
+    "directManagedMemAccessFromHost": "DirectManagedMemAccessFromHost",
+    "globalL1CacheSupported": "GlobalL1CacheSupported",
+    "hostNativeAtomicSupported": "HostNativeAtomicSupported", "integrated": "Integrated",
+    "isMultiGpuBoard": "IsMultiGpuBoard", "kernelExecTimeoutEnabled": "KernelExecTimeout",
+    "l2CacheSize": "L2CacheSize", "localL1CacheSupported": "LocalL1CacheSupported",
+    "major": "ComputeCapabilityMajor", "managedMemory": "ManagedMemory",
+    "maxBlocksPerMultiProcessor": "MaxBlocksPerMultiprocessor",
+    "maxThreadsPerBlock": "MaxThreadsPerBlock",
+    "maxThreadsPerMultiProcessor": "MaxThreadsPerMultiProcessor",
+    "memoryBusWidth": "GlobalMemoryBusWidth", "memoryClockRate": "MemoryClockRate",
+    "minor": "ComputeCapabilityMinor", "multiGpuBoardGroupID": "MultiGpuBoardGroupID",
+    "multiProcessorCount": "MultiProcessorCount",
+    "pageableMemoryAccess": "PageableMemoryAccess",
+    "pageableMemoryAccessUsesHostPageTables": "PageableMemoryAccessUsesHostPageTables",
+    "pciBusID": "PciBusId", "pciDeviceID": "PciDeviceId", "pciDomainID": "PciDomainId",
+    "persistingL2CacheMaxSize": "MaxPersistingL2CacheSize",
+    "regsPerBlock": "MaxRegistersPerBlock",
+    "regsPerMultiprocessor": "MaxRegistersPerMultiprocessor",
+    "reservedSharedMemPerBlock": "ReservedSharedMemoryPerBlock",
+    "sharedMemPerBlock": "MaxSharedMemoryPerBlock",
+    "sharedMemPerBlockOptin": "MaxSharedMemoryPerBlockOptin",
+    "sharedMemPerMultiprocessor": "MaxSharedMemoryPerMultiprocessor",
+    "singleToDoublePrecisionPerfRatio": "SingleToDoublePrecisionPerfRatio",
+    "streamPrioritiesSupported": "StreamPrioritiesSupported", "tccDriver": "TccDriver",
+    "textureAlignment": "TextureAlignment", "totalConstMem": "TotalConstantMemory",
+    "unifiedAddressing": "UnifiedAddressing", "warpSize": "WarpSize",
+}  # fmt: skip
+# Textures and surfaces, which the simulator lacks: how many extents each has.
+_TEXTURES = {
+    "maxSurface1D": 1, "maxSurface1DLayered": 2, "maxSurface2D": 2, "maxSurface2DLayered": 3,
+    "maxSurface3D": 3, "maxSurfaceCubemap": 1, "maxSurfaceCubemapLayered": 2, "maxTexture1D": 1,
+    "maxTexture1DLayered": 2, "maxTexture1DLinear": 1, "maxTexture1DMipmap": 1,
+    "maxTexture2D": 2, "maxTexture2DGather": 2, "maxTexture2DLayered": 3,
+    "maxTexture2DLinear": 3, "maxTexture2DMipmap": 2, "maxTexture3D": 3, "maxTexture3DAlt": 3,
+    "maxTextureCubemap": 1, "maxTextureCubemapLayered": 2,
+}  # fmt: skip
+
+
+def getDevice() -> int:
+    """The current device: there is one."""
+    return 0
+
+
+def getDeviceCount() -> int:
+    """How many devices there are."""
+    return 1
+
+
+def setDevice(device: int) -> None:
+    """Make a device the current one."""
+    _check_device(device)
+    _contexts.set_device()
+
+
+def deviceGetAttribute(attrib: int, device: int) -> int:
+    """An attribute of a device, by its number."""
+    _check_device(device)
+    for number, value in _attributes().values():
+        if number == attrib:
+            return value
+    raise _error("cudaErrorInvalidValue")
+
+
+def getDeviceProperties(device: int) -> dict[str, object]:
+    """All about a device. What has no counterpart here is 0."""
+    _check_device(device)
+    values = _attributes()
+    properties: dict[str, object] = {
+        name: values[attribute][1] for name, attribute in _PROPERTIES.items()
+    }
+    for name, extents in _TEXTURES.items():
+        properties[name] = 0 if extents == 1 else (0,) * extents
+    return properties | {
+        "name": _NAME.encode(), "totalGlobalMem": engine.usage()[1],
+        "maxThreadsDim": engine.limits.MAX_BLOCK, "maxGridSize": engine.limits.MAX_GRID,
+        "surfaceAlignment": 512, "texturePitchAlignment": 32, "uuid": bytes(16),
+        "luid": bytes(8), "luidDeviceNodeMask": 0,
+    }  # fmt: skip
+
+
+def deviceGetPCIBusId(device: int) -> str:
+    """The place of a device on the PCI bus."""
+    _check_device(device)
+    return _PCI
+
+
+def deviceGetByPCIBusId(pciBusId: str) -> int:
+    """The device at a place of the PCI bus."""
+    if pciBusId != _PCI:
+        raise _error("cudaErrorInvalidValue" if ":" not in pciBusId else "cudaErrorInvalidDevice")
+    return 0
+
+
+@_translated
+def deviceSynchronize() -> None:
+    """Wait for all work on all streams."""
+    engine.streams.synchronize()
+
+
+def deviceCanAccessPeer(device: int, peerDevice: int) -> int:
+    """Whether a device reaches another's memory; no device is its own peer."""
+    _check_device(device)
+    _check_device(peerDevice)
+    return 0
+
+
+def deviceEnablePeerAccess(peerDevice: int) -> None:
+    """There is no other device."""
+    raise _error("cudaErrorInvalidDevice")
+
+
+deviceDisablePeerAccess = deviceEnablePeerAccess
+
+
+def runtimeGetVersion() -> int:
+    """The version of CUDA whose language the simulator takes."""
+    return engine.limits.CUDA_VERSION
+
+
+driverGetVersion = _getLocalRuntimeVersion = runtimeGetVersion
+
+
+def getLastError() -> int:
+    """0: errors are exceptions here and leave nothing behind."""
+    return 0
+
+
+peekAtLastError = getLastError
+
+
+def profilerStart() -> None:
+    """No profiler listens."""
+
+
+def profilerStop() -> None:
+    """No profiler listens."""
+
+
+def check_status(status: int) -> None:
+    """Raise the error of a number that is not 0."""
+    if status != 0:
+        raise CUDARuntimeError(status)
+
+
+# memory
+
+hostAllocDefault, hostAllocPortable, hostAllocMapped, hostAllocWriteCombined = 0, 1, 2, 4
+hostRegisterDefault, hostRegisterPortable, hostRegisterMapped = 0, 1, 2
+memAttachGlobal, memAttachHost, memAttachSingle = 1, 2, 4
+memAdviseSetReadMostly, memAdviseUnsetReadMostly = 1, 2
+memAdviseSetPreferredLocation, memAdviseUnsetPreferredLocation = 3, 4
+memAdviseSetAccessedBy, memAdviseUnsetAccessedBy = 5, 6
+_pinned: dict[int, tuple[int, object]] = {}  # page-locked: address -> bytes, what keeps it
+_pinned_order: list[int] = []
+_pinned_lock = threading.RLock()
+_managed: set[int] = set()
+
+
+def memGetInfo() -> tuple[int, int]:
+    """Free and total bytes of the device."""
+    used, capacity = engine.usage()
+    return capacity - used, capacity
+
+
+@_translated
+def malloc(size: int) -> int:
+    """Allocate device memory; return its address, 0 for no bytes."""
+    return engine.allocate(size).address if size else 0
+
+
+@_translated
+def mallocManaged(size: int, flags: int = memAttachGlobal) -> int:
+    """Allocate memory that host and device share."""
+    address = malloc(size)
+    _managed.add(address)
+    return address
+
+
+@_translated
+def mallocAsync(size: int, stream: int) -> int:
+    """Allocate device memory in the order of a stream."""
+    _stream(stream)
+    return malloc(size)
+
+
+@_translated
+def free(ptr: int) -> None:
+    """Wait for all work, and free device memory."""
+    if ptr:
+        engine.streams.synchronize()
+        engine.free(ptr)
+        _managed.discard(ptr)
+
+
+@_translated
+def freeAsync(ptr: int, stream: int) -> None:
+    """Free device memory when the stream's work so far is done."""
+    if ptr:
+        if engine.lookup(ptr) is None:
+            raise _error("cudaErrorInvalidValue")
+        _stream(stream).run(lambda: engine.free(ptr), 0, "freeAsync")
+
+
+def hostAlloc(size: int, flags: int = hostAllocDefault) -> int:
+    """Allocate page-locked host memory; return its address."""
+    if size <= 0:
+        return 0
+    try:
+        memory = np.empty(size, np.uint8)
+    except MemoryError:
+        raise _error("cudaErrorMemoryAllocation") from None
+    _pin(memory.ctypes.data, size, memory)
+    return memory.ctypes.data
+
+
+def _pin(address: int, size: int, keep: object) -> None:
+    with _pinned_lock:
+        _pinned[address] = (size, keep)
+        insort(_pinned_order, address)
+
+
+def _unpin(address: int, error: str) -> None:
+    with _pinned_lock:
+        if _pinned.pop(address, None) is None:
+            raise _error(error)
+        del _pinned_order[bisect_left(_pinned_order, address)]
+
+
+def freeHost(ptr: int) -> None:
+    """Free page-locked host memory."""
+    if ptr:
+        _unpin(ptr, "cudaErrorInvalidValue")
+
+
+def hostRegister(ptr: int, size: int, flags: int = hostRegisterDefault) -> None:
+    """Lock the pages of host memory."""
+    if not ptr or size <= 0:
+        raise _error("cudaErrorInvalidValue")
+    if _is_pinned(ptr) or _is_pinned(ptr + size - 1):
+        raise _error("cudaErrorHostMemoryAlreadyRegistered")
+    _pin(ptr, size, None)
+
+
+def hostUnregister(ptr: int) -> None:
+    """Unlock the pages of host memory."""
+    _unpin(ptr, "cudaErrorHostMemoryNotRegistered")
+
+
+def _is_pinned(address: int) -> bool:
+    """Whether a host address lies in page-locked memory."""
+    with _pinned_lock:
+        index = bisect_right(_pinned_order, address)
+        if not index:
+            return False
+        begin = _pinned_order[index - 1]
+        return address < begin + _pinned[begin][0]
+
+
+class PointerAttributes:
+    """What is known about an address.
+
+    Attributes
+    ----------
+    device : int
+        -1 for host memory that CUDA does not know.
+    devicePointer, hostPointer : int
+    type : int
+        `memoryTypeDevice`, ...
+    """
+
+    def __init__(self, device: int, devicePointer: int, hostPointer: int, type: int = -1) -> None:
+        self.device, self.type = device, type
+        self.devicePointer, self.hostPointer = devicePointer, hostPointer
+
+
+def pointerGetAttributes(ptr: int) -> PointerAttributes:
+    """What is known about an address."""
+    allocation = engine.lookup(ptr)
+    if allocation is not None:
+        if allocation.address in _managed:
+            return PointerAttributes(0, ptr, ptr, memoryTypeManaged)
+        return PointerAttributes(0, ptr, 0, memoryTypeDevice)
+    if _is_pinned(ptr):
+        return PointerAttributes(0, ptr, ptr, memoryTypeHost)
+    return PointerAttributes(-1, 0, ptr, memoryTypeUnregistered)
+
+
+def memPrefetchAsync(devPtr: int, count: int, dstDevice: int, stream: int) -> None:
+    """Managed memory is where it is needed."""
+    _stream(stream)
+
+
+def memAdvise(devPtr: int, count: int, advice: int, device: int) -> None:
+    """Nothing follows from an advice here."""
+
+
+# copies
+
+memcpyHostToHost, memcpyHostToDevice, memcpyDeviceToHost = 0, 1, 2
+memcpyDeviceToDevice, memcpyDefault = 3, 4
+_KINDS = {0: "HtoH", 1: "HtoD", 2: "DtoH", 3: "DtoD"}
+
+
+def _kind(destination: int, source: int, kind: int) -> str:
+    if kind == memcpyDefault:
+        ends = ["H" if engine.lookup(at) is None else "D" for at in (source, destination)]
+        return "to".join(ends)
+    if kind not in _KINDS:
+        raise _error("cudaErrorInvalidMemcpyDirection")
+    return _KINDS[kind]
+
+
+@_translated
+def memcpy(dst: int, src: int, size: int, kind: int) -> None:
+    """Copy bytes on the legacy default stream, and wait for it."""
+    memcpyAsync(dst, src, size, kind, streamDefault)
+    engine.streams.null.synchronize()
+
+
+@_translated
+def memcpyAsync(dst: int, src: int, size: int, kind: int, stream: int) -> None:
+    """Queue a copy of bytes on a stream."""
+    if not size:
+        return
+    if not dst or not src:
+        raise _error("cudaErrorInvalidValue")
+    kind = _kind(dst, src, kind)
+    if kind == "HtoH":
+        _stream(stream).run(lambda: ctypes.memmove(dst, src, size), size, "copy HtoH")
+        return
+    host = {"HtoD": src, "DtoH": dst}.get(kind)
+    _stream(stream).copy(dst, src, size, kind, pinned=host is None or _is_pinned(host))
+
+
+def memcpyPeer(dst: int, dstDevice: int, src: int, srcDevice: int, size: int) -> None:
+    """Copy between devices: there is one."""
+    _check_device(dstDevice)
+    _check_device(srcDevice)
+    memcpy(dst, src, size, memcpyDeviceToDevice)
+
+
+def memcpyPeerAsync(
+    dst: int, dstDevice: int, src: int, srcDevice: int, size: int, stream: int
+) -> None:
+    """Queue a copy between devices: there is one."""
+    _check_device(dstDevice)
+    _check_device(srcDevice)
+    memcpyAsync(dst, src, size, memcpyDeviceToDevice, stream)
+
+
+@_translated
+def memset(ptr: int, value: int, size: int) -> None:
+    """Queue setting bytes on the legacy default stream."""
+    memsetAsync(ptr, value, size, 0)
+
+
+@_translated
+def memsetAsync(ptr: int, value: int, size: int, stream: int) -> None:
+    """Queue setting bytes on a stream."""
+    if size:
+        _stream(stream).fill(ptr, value, size)
+
+
+def graphDebugDotStr(graph: int, flags: int = 0) -> str:
+    """A drawing of a graph in the DOT language: its nodes, in the order in which they run."""
+    nodes = getattr(_graph(graph), "_nodes", None) or ()
+    lines = [f'  n{i} [label="{i}: {getattr(node, "name", "work")}"];' for i, node in
+             enumerate(nodes)]  # fmt: skip
+    lines += [f"  n{i} -> n{i + 1};" for i in range(len(nodes) - 1)]
+    return "\n".join(["digraph graph_1 {", *lines, "}"]) + "\n"

@@ -1,0 +1,618 @@
+"""Device memory, page-locked and managed memory, and what goes in between."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import time
+from bisect import bisect_right
+from collections import deque
+from contextlib import suppress
+
+import numpy as np
+
+from nogpu import engine
+
+from . import _contexts, _streams
+from ._contexts import ArgumentError, Dependent, failed, need
+
+_late_frees: deque[engine.Allocation] = deque()  # what went while work was left
+
+
+class _Buffer(ctypes.Structure):
+    """Python's Py_buffer."""
+
+    _fields_ = [
+        ("buf", ctypes.c_void_p), ("obj", ctypes.py_object), ("len", ctypes.c_ssize_t),
+        ("itemsize", ctypes.c_ssize_t), ("readonly", ctypes.c_int), ("ndim", ctypes.c_int),
+        ("format", ctypes.c_char_p), ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p),
+        ("suboffsets", ctypes.c_void_p), ("internal", ctypes.c_void_p),
+    ]  # fmt: skip
+
+
+_ANY_CONTIGUOUS, _WRITABLE = 0x98, 0x01
+_get_buffer = ctypes.pythonapi.PyObject_GetBuffer
+_get_buffer.argtypes = [ctypes.py_object, ctypes.POINTER(_Buffer), ctypes.c_int]
+_release_buffer = ctypes.pythonapi.PyBuffer_Release
+_release_buffer.argtypes = [ctypes.POINTER(_Buffer)]
+_release_buffer.restype = None
+
+
+class HostBuffer:
+    """The memory behind an object with the buffer protocol: contiguous in C's order or Fortran's.
+
+    Attributes
+    ----------
+    address, nbytes : int
+    """
+
+    def __init__(self, item: object, writable: bool = False) -> None:
+        buffer = _Buffer()
+        _get_buffer(item, buffer, _ANY_CONTIGUOUS | (_WRITABLE if writable else 0))
+        self.address, self.nbytes = buffer.buf or 0, buffer.len
+        self._item = item  # its memory stays where it is while it lives
+        _release_buffer(buffer)
+
+
+def _quiet() -> bool:
+    """Whether no stream has work left. Asks the scheduler: a capture must not notice."""
+    planner = engine.streams.scheduler.get()
+    if planner is None or planner.quiet:
+        return True
+    streams = tuple(engine.streams._streams.values())
+    return all(one._native is None or planner.done(one._native) for one in streams)
+
+
+def free_late() -> None:
+    """Free what went while work was left, if none is left now."""
+    if _late_frees and _quiet():
+        with suppress(IndexError):
+            while True:
+                _late_frees.popleft().free()
+
+
+class DeviceAllocation(Dependent):
+    """Device memory, freed with this object."""
+
+    __module__ = "pycuda._driver"
+
+    def __init__(self, *arguments: object) -> None:
+        raise _contexts.no_constructor()
+
+    @classmethod
+    def _of(cls, nbytes: int, routine: str = "cuMemAlloc") -> DeviceAllocation:
+        need(routine)
+        if nbytes == 0:
+            raise failed(routine, "CUDA_ERROR_INVALID_VALUE")
+        self = object.__new__(cls)
+        self._allocation = None
+        self._enter_context()
+        free_late()
+        try:
+            self._allocation = engine.allocate(nbytes)
+        except engine.OutOfMemory:
+            raise failed(routine, "CUDA_ERROR_OUT_OF_MEMORY") from None
+        self._address = self._allocation.address
+        return self
+
+    def free(self) -> None:
+        """Give it back."""
+        if self._allocation is None:
+            raise failed("device_allocation::free", "CUDA_ERROR_INVALID_HANDLE")
+        allocation, self._allocation = self._allocation, None
+        _late_frees.append(allocation)
+        while not _quiet():  # what went wrong is for those who wait for it
+            time.sleep(0.0002)
+        free_late()
+
+    def __del__(self, is_finalizing=sys.is_finalizing) -> None:
+        allocation = getattr(self, "_allocation", None)
+        if allocation is not None and not is_finalizing():
+            self._allocation = None
+            _late_frees.append(allocation)
+            free_late()
+
+    def __int__(self) -> int:
+        return self._address
+
+    def __index__(self) -> int:
+        return self._address
+
+    def __hash__(self) -> int:
+        return hash(self._address)
+
+    def as_buffer(self, size: int, offset: int = 0) -> memoryview:
+        """Its bytes; on a GPU no processor can read them."""
+        return memoryview((ctypes.c_uint8 * size).from_address(self._address + offset))
+
+
+class PointerHolderBase:
+    """Base of classes that hold a pointer: they define ``get_pointer``."""
+
+    __module__ = "pycuda._driver"
+
+    def __init__(self) -> None:
+        pass
+
+    def get_pointer(self) -> int:
+        raise TypeError("Pure virtual function called")
+
+    def __int__(self) -> int:
+        return self.get_pointer()
+
+    def __index__(self) -> int:
+        return self.get_pointer()
+
+    def as_buffer(self, size: int, offset: int = 0) -> memoryview:
+        """Its bytes; on a GPU no processor can read them."""
+        return memoryview((ctypes.c_uint8 * size).from_address(int(self) + offset))
+
+
+def pointer(item: object, function: str) -> int:
+    """A device address, as the binding converts its arguments."""
+    if isinstance(item, int):
+        return int(item)
+    if isinstance(item, (DeviceAllocation, PointerHolderBase, HostAllocation)):
+        return int(item)
+    if type(item).__name__ == "PooledDeviceAllocation":
+        return int(item)
+    raise mismatch(function, item)
+
+
+def mismatch(function: str, *items: object) -> ArgumentError:
+    """The binding's error for arguments whose types fit no signature."""
+    names = ", ".join(type(item).__name__ for item in items)
+    return ArgumentError(
+        f"Python argument types in\n    pycuda._driver.{function}({names})\n"
+        "did not match C++ signature"
+    )
+
+
+def whole(item: object, function: str) -> int:
+    """A size or count, as the binding converts it."""
+    if not isinstance(item, int):
+        raise mismatch(function, item)
+    if item < 0:
+        raise OverflowError("can't convert negative value to unsigned int")
+    return int(item)
+
+
+def mem_alloc(bytes: int) -> DeviceAllocation:  # noqa: A002
+    """Device memory."""
+    nbytes = whole(bytes, "mem_alloc")
+    if nbytes >= 2**62:
+        raise failed("cuMemAlloc", "CUDA_ERROR_OUT_OF_MEMORY")
+    return DeviceAllocation._of(nbytes)
+
+
+def mem_alloc_pitch(width: int, height: int, access_size: int) -> tuple[DeviceAllocation, int]:
+    """Memory for rows that begin at multiples of 512 bytes; and the distance of two rows."""
+    pitch = -(-width // 512) * 512
+    return DeviceAllocation._of(pitch * height, "cuMemAllocPitch"), pitch
+
+
+def mem_get_info() -> tuple[int, int]:
+    """Bytes free, and in all."""
+    need("cuMemGetInfo")
+    free_late()
+    used, capacity = engine.usage()
+    return capacity - used, capacity
+
+
+def mem_get_address_range(address: object) -> tuple[int, int]:
+    """Beginning and size of the allocation that an address lies in."""
+    found = engine.lookup(pointer(address, "mem_get_address_range"))
+    if found is None:
+        raise failed("cuMemGetAddressRange", "CUDA_ERROR_NOT_FOUND")
+    return found.address, found.nbytes
+
+
+# copies
+
+
+def _copy(
+    routine: str, destination: int, source: int, nbytes: int, kind: str, stream: object,
+    keep: tuple = (), pinned: bool = False,
+) -> None:  # fmt: skip
+    need(routine)
+    queue = _streams.queue_of(stream)
+    try:
+        queue.copy(destination, source, nbytes, kind, keep, pinned=pinned)
+    except engine.InvalidAddress as error:
+        raise refused(routine, error) from None
+    except engine.StreamError as error:
+        raise _contexts.stream_failed(routine, error) from None
+
+
+def refused(routine: str, error: engine.InvalidAddress) -> Exception:
+    """A copy that leaves its memory: CUDA's error, with what the simulator knows about it."""
+    result = failed(routine, "CUDA_ERROR_INVALID_VALUE")
+    result.__notes__ = [f"The simulator: {error}"]
+    return result
+
+
+def memcpy_htod(dest: object, src: object) -> None:
+    """Copy host to device, and wait."""
+    address = pointer(dest, "memcpy_htod")
+    host = HostBuffer(src)
+    _copy("cuMemcpyHtoD", address, host.address, host.nbytes, "HtoD", None, (host,))
+    engine.streams.null.synchronize()
+
+
+def memcpy_htod_async(dest: object, src: object, stream: object = None) -> None:
+    """Queue a copy from host to device."""
+    address = pointer(dest, "memcpy_htod_async")
+    host = HostBuffer(src)
+    _copy("cuMemcpyHtoDAsync", address, host.address, host.nbytes, "HtoD", stream, (host,),
+          is_pinned(host))  # fmt: skip
+
+
+def memcpy_dtoh(dest: object, src: object) -> None:
+    """Copy device to host, and wait."""
+    host = HostBuffer(dest, writable=True)
+    address = pointer(src, "memcpy_dtoh")
+    _copy("cuMemcpyDtoH", host.address, address, host.nbytes, "DtoH", None, (host,))
+    engine.streams.null.synchronize()
+
+
+def memcpy_dtoh_async(dest: object, src: object, stream: object = None) -> None:
+    """Queue a copy from device to host."""
+    host = HostBuffer(dest, writable=True)
+    address = pointer(src, "memcpy_dtoh_async")
+    _copy("cuMemcpyDtoHAsync", host.address, address, host.nbytes, "DtoH", stream, (host,),
+          is_pinned(host))  # fmt: skip
+
+
+def memcpy_dtod(dest: object, src: object, size: int) -> None:
+    """Copy within the device."""
+    to, origin = pointer(dest, "memcpy_dtod"), pointer(src, "memcpy_dtod")
+    _copy("cuMemcpyDtoD", to, origin, whole(size, "memcpy_dtod"), "DtoD", None)
+
+
+def memcpy_dtod_async(dest: object, src: object, size: int, stream: object = None) -> None:
+    """Queue a copy within the device."""
+    to, origin = pointer(dest, "memcpy_dtod_async"), pointer(src, "memcpy_dtod_async")
+    _copy("cuMemcpyDtoDAsync", to, origin, whole(size, "memcpy_dtod_async"), "DtoD", stream)
+
+
+def memcpy_peer(
+    dest: object, src: object, size: int, dest_context: object = None, src_context: object = None
+) -> None:
+    """Copy between devices: here within the only one."""
+    memcpy_dtod(dest, src, size)
+
+
+def memcpy_peer_async(
+    dest: object, src: object, size: int, dest_context: object = None, src_context: object = None,
+    stream: object = None,
+) -> None:  # fmt: skip
+    """Queue `memcpy_peer`."""
+    memcpy_dtod_async(dest, src, size, stream)
+
+
+def _fill(routine: str, dest: object, value: int, count: int, width: int, stream: object) -> None:
+    address = pointer(dest, routine)
+    need(routine)
+    try:
+        value, count = whole(value, routine), whole(count, routine)
+        if value >= 2 ** (8 * width):
+            raise OverflowError("value too large to convert")
+        _streams.queue_of(stream).fill(address, value, count, width)
+    except engine.InvalidAddress as error:
+        raise refused(routine, error) from None
+
+
+def memset_d8(dest: object, data: int, size: int) -> None:
+    """Set bytes."""
+    _fill("cuMemsetD8", dest, data, size, 1, None)
+
+
+def memset_d16(dest: object, data: int, size: int) -> None:
+    """Set elements of two bytes."""
+    _fill("cuMemsetD16", dest, data, size, 2, None)
+
+
+def memset_d32(dest: object, data: int, size: int) -> None:
+    """Set elements of four bytes."""
+    _fill("cuMemsetD32", dest, data, size, 4, None)
+
+
+def memset_d8_async(dest: object, data: int, size: int, stream: object = None) -> None:
+    """Queue `memset_d8`."""
+    _fill("cuMemsetD8Async", dest, data, size, 1, stream)
+
+
+def memset_d16_async(dest: object, data: int, size: int, stream: object = None) -> None:
+    """Queue `memset_d16`."""
+    _fill("cuMemsetD16Async", dest, data, size, 2, stream)
+
+
+def memset_d32_async(dest: object, data: int, size: int, stream: object = None) -> None:
+    """Queue `memset_d32`."""
+    _fill("cuMemsetD32Async", dest, data, size, 4, stream)
+
+
+def _fill_rows(dest: object, pitch: int, value: int, width: int, height: int, item: int,
+               stream: object = None) -> None:  # fmt: skip
+    first = pointer(dest, f"memset_d2d{8 * item}")
+    for row in range(height):
+        _fill(f"cuMemsetD2D{8 * item}", first + row * pitch, value, width, item, stream)
+
+
+def memset_d2d8(dest: object, pitch: int, data: int, width: int, height: int) -> None:
+    """Set a rectangle of bytes."""
+    _fill_rows(dest, pitch, data, width, height, 1)
+
+
+def memset_d2d16(dest: object, pitch: int, data: int, width: int, height: int) -> None:
+    """Set a rectangle of elements of two bytes."""
+    _fill_rows(dest, pitch, data, width, height, 2)
+
+
+def memset_d2d32(dest: object, pitch: int, data: int, width: int, height: int) -> None:
+    """Set a rectangle of elements of four bytes."""
+    _fill_rows(dest, pitch, data, width, height, 4)
+
+
+class Memcpy2D:
+    """A copy of a rectangle: set source, destination, pitches and sizes, then call it."""
+
+    __module__ = "pycuda._driver"
+    _depth_given = False
+
+    def __init__(self) -> None:
+        self.src_x_in_bytes = self.src_y = self.dst_x_in_bytes = self.dst_y = 0
+        self.src_pitch = self.dst_pitch = self.width_in_bytes = self.height = 0
+        self._source = self._destination = None
+
+    def set_src_host(self, buffer: object) -> None:
+        """Take the source from the host."""
+        self._source = ("H", HostBuffer(_loose(buffer)))
+
+    def set_dst_host(self, buffer: object) -> None:
+        """Copy to the host."""
+        self._destination = ("H", HostBuffer(_loose(buffer), writable=True))
+
+    def set_src_device(self, address: object) -> None:
+        """Take the source from the device."""
+        self._source = ("D", pointer(address, "set_src_device"))
+
+    def set_dst_device(self, address: object) -> None:
+        """Copy to the device."""
+        self._destination = ("D", pointer(address, "set_dst_device"))
+
+    set_src_unified, set_dst_unified = set_src_device, set_dst_device
+
+    def _ends(self) -> tuple[str, int, int, tuple]:
+        if self._source is None or self._destination is None:
+            raise failed("cuMemcpy2D", "CUDA_ERROR_INVALID_VALUE")
+        (source_kind, source), (kind, destination) = self._source, self._destination
+        keep = (source, destination)
+        return f"{source_kind}to{kind}", _start(destination), _start(source), keep
+
+    def _rows(self, stream: object, to: int, origin: int, kind: str, keep: tuple) -> None:
+        for row in range(self.height):
+            _copy(
+                "cuMemcpy2D",
+                to + (self.dst_y + row) * self.dst_pitch + self.dst_x_in_bytes,
+                origin + (self.src_y + row) * self.src_pitch + self.src_x_in_bytes,
+                self.width_in_bytes, kind, stream, keep,
+            )  # fmt: skip
+
+    def __call__(self, stream: object = None, aligned: bool = True) -> None:
+        if isinstance(stream, bool):
+            stream = None
+        kind, to, origin, keep = self._ends()
+        self._rows(stream, to, origin, kind, keep)
+        if stream is None:
+            engine.streams.null.synchronize()
+
+
+def _start(end: HostBuffer | int) -> int:
+    return end.address if isinstance(end, HostBuffer) else end
+
+
+def _loose(buffer: object) -> object:
+    """An array with gaps in its rows is allowed here: its memory from the first to the last."""
+    if isinstance(buffer, np.ndarray) and not buffer.flags.forc:
+        nbytes = sum((n - 1) * s for n, s in zip(buffer.shape, buffer.strides)) + buffer.itemsize
+        raw = (ctypes.c_uint8 * nbytes).from_address(buffer.ctypes.data)
+        raw._owner = buffer
+        return raw
+    return buffer
+
+
+class Memcpy3D(Memcpy2D):
+    """A copy of a box."""
+
+    __module__ = "pycuda._driver"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.src_z = self.dst_z = self.src_height = self.dst_height = 0
+        self.depth = 1
+
+    def __call__(self, stream: object = None) -> None:
+        kind, to, origin, keep = self._ends()
+        for plane in range(self.depth):
+            self._rows(
+                stream,
+                to + (self.dst_z + plane) * self.dst_pitch * self.dst_height,
+                origin + (self.src_z + plane) * self.src_pitch * self.src_height,
+                kind, keep,
+            )  # fmt: skip
+        if stream is None:
+            engine.streams.null.synchronize()
+
+
+# host memory that the device can reach
+
+
+_starts: list[int] = []
+_ends: dict[int, int] = {}
+
+
+def _pin(address: int, nbytes: int) -> None:
+    _starts.insert(bisect_right(_starts, address), address)
+    _ends[address] = address + nbytes
+
+
+def _unpin(address: int) -> None:
+    if address in _ends:
+        del _ends[address]
+        _starts.remove(address)
+
+
+def is_pinned(host: HostBuffer) -> bool:
+    """Whether memory of the host is page-locked, by PyCUDA or by CuPy."""
+    at = bisect_right(_starts, host.address) - 1
+    if at >= 0 and host.address < _ends[_starts[at]]:
+        return True
+    core = sys.modules.get("cupy._core.core")
+    return bool(core is not None and isinstance(host._item, np.ndarray)
+                and core._memory_is_pinned(host._item))  # fmt: skip
+
+
+class HostPointer(Dependent):
+    """Memory of the host that the device knows."""
+
+    __module__ = "pycuda._driver"
+
+    def get_device_pointer(self) -> int:
+        """The device's address of it."""
+        return self._address
+
+
+class HostAllocation(HostPointer):
+    """Memory of the host made for the device; an array's ``base``."""
+
+    __module__ = "pycuda._driver"
+    _what, _routine = "pagelocked_host_allocation", "cuMemHostAlloc"
+
+    @classmethod
+    def _array(cls, shape: object, dtype: object, order: str, flags: int) -> np.ndarray:
+        dtype = np.dtype(dtype)
+        shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+        self = object.__new__(cls)
+        if cls is not AlignedHostAllocation:
+            need(self._routine)
+            self._enter_context()
+        nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        self._flags = int(flags)
+        self._obtain(nbytes)
+        self._alive = True
+        strides = np.ndarray(shape, dtype, np.empty(max(nbytes, 1), np.uint8), order=order).strides
+        self.__array_interface__ = {
+            "shape": shape, "typestr": dtype.str, "descr": dtype.descr, "version": 3,
+            "strides": strides, "data": (self._address, False),
+        }  # fmt: skip
+        return np.asarray(self)
+
+    def _obtain(self, nbytes: int) -> None:
+        self._memory = np.empty(nbytes + 512, np.uint8)
+        self._address = -(-self._memory.ctypes.data // 512) * 512
+        _pin(self._address, max(nbytes, 1))
+
+    def get_flags(self) -> int:
+        """The flags that it was made with; the device reaches all of it."""
+        return self._flags | 2
+
+    def free(self) -> None:
+        """Give it back; here it lives on while arrays use it."""
+        if not self._alive:
+            raise failed(f"{self._what}::free", "CUDA_ERROR_INVALID_HANDLE")
+        self._alive = False
+        _unpin(self._address)
+
+    def __int__(self) -> int:
+        return self._address
+
+    def __del__(self, is_finalizing=sys.is_finalizing) -> None:
+        if not is_finalizing() and getattr(self, "_alive", False):
+            self._alive = False
+            _unpin(self._address)
+
+
+class PagelockedHostAllocation(HostAllocation):
+    """Page-locked memory."""
+
+    __module__ = "pycuda._driver"
+
+
+class AlignedHostAllocation(HostAllocation):
+    """Ordinary memory that begins where it should."""
+
+    __module__ = "pycuda._driver"
+    _what = "aligned_host_allocation"
+
+    def _obtain(self, nbytes: int) -> None:
+        step = max(1, self._flags)
+        self._memory = np.empty(nbytes + step, np.uint8)
+        self._address = -(-self._memory.ctypes.data // step) * step
+
+
+class ManagedAllocation(HostAllocation):
+    """Memory that host and device share: device memory, which the host can reach here."""
+
+    __module__ = "pycuda._driver"
+    _what, _routine = "managed_allocation", "cuMemAllocManaged"
+
+    def _obtain(self, nbytes: int) -> None:
+        self._memory = engine.allocate(nbytes, unwritten=False)
+        self._address = self._memory.address
+
+    def attach(self, flags: int, stream: object = None) -> None:
+        """Say who uses it; nothing follows from that here."""
+
+    def __del__(self, is_finalizing=sys.is_finalizing) -> None:
+        if not is_finalizing() and getattr(self, "_memory", None) is not None:
+            _late_frees.append(self._memory)
+            self._memory = None
+            free_late()
+
+
+class RegisteredHostMemory(HostPointer):
+    """Memory that was there before and is page-locked now; an array's ``base``."""
+
+    __module__ = "pycuda._driver"
+
+    def unregister(self) -> None:
+        """Let it be ordinary memory again."""
+        if not self._alive:
+            raise failed("registered_host_memory::unregister", "CUDA_ERROR_INVALID_HANDLE")
+        self._alive = False
+        _unpin(self._address)
+
+    @property
+    def base(self) -> object:
+        """The array that was registered."""
+        return self._given
+
+
+def pagelocked_empty(
+    shape: object, dtype: object, order: str = "C", mem_flags: int = 0
+) -> np.ndarray:
+    """An array in page-locked memory."""
+    return PagelockedHostAllocation._array(shape, dtype, order, mem_flags)
+
+
+def aligned_empty(shape: object, dtype: object, order: str = "C", alignment: int = 4096):
+    """An array that begins at a multiple of ``alignment``."""
+    return AlignedHostAllocation._array(shape, dtype, order, alignment)
+
+
+def managed_empty(
+    shape: object, dtype: object, order: str = "C", mem_flags: int = 0
+) -> np.ndarray:
+    """An array that host and device share."""
+    return ManagedAllocation._array(shape, dtype, order, mem_flags)
+
+
+def register_host_memory(ary: np.ndarray, flags: int = 0) -> np.ndarray:
+    """The same memory, page-locked."""
+    self = object.__new__(RegisteredHostMemory)
+    self._enter_context()
+    self._given, self._address, self._alive = ary, ary.ctypes.data, True
+    _pin(self._address, max(ary.nbytes, 1))
+    self.__array_interface__ = {**ary.__array_interface__, "strides": ary.strides}
+    return np.asarray(self)

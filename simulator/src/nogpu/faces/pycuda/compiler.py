@@ -1,0 +1,233 @@
+"""CUDA source to something that can be launched: here the simulator's engine is the compiler."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from nogpu import engine
+
+from . import _contexts, _modules
+from ._missing import missing
+
+DEFAULT_NVCC_FLAGS = [
+    _flag.strip() for _flag in os.environ.get("PYCUDA_DEFAULT_NVCC_FLAGS", "").split() if _flag
+]
+_CONTEXT = re.compile(r"\S+: (In (?:member )?function|At global scope|In instantiation)\b")
+INCLUDE = Path(__file__).parent / "cuda"
+
+
+def get_nvcc_version(nvcc: str) -> str:
+    """What a compiler says of itself."""
+    return "the course's simulator: no nvcc\n"
+
+
+def _command(options: Sequence[str]) -> list[str]:
+    return ["nvcc", "--cubin", *options, "kernel.cu"]
+
+
+def _nvcc_says(log: str, shift: int) -> str:
+    from cupy.cuda import compiler
+
+    log = "".join(line for line in log.splitlines(True) if not _CONTEXT.match(line))
+    text = compiler._as_nvrtc_says(log, "kernel.cu")
+    return re.sub(r"(?m)^kernel\.cu\((\d+)\)",
+                  lambda found: f"kernel.cu({int(found.group(1)) + shift})", text)  # fmt: skip
+
+
+def _error(what: str, options: Sequence[str], stderr: str) -> Exception:
+    from .driver import CompileError
+
+    place = os.path.join(tempfile.gettempdir(), "simulator", "kernel.cu")
+    return CompileError(f"nvcc {what} of {place} failed", _command(options), "", stderr)
+
+
+def _all_options(
+    options: Sequence[str] | None, arch: str | None, code: str | None, include_dirs: Sequence[str]
+) -> list[str]:
+    given = DEFAULT_NVCC_FLAGS if options is None else options
+    found = given[:]
+    if arch is None:
+        major, minor = engine.limits.COMPUTE_CAPABILITY
+        arch = f"sm_{major}{minor}"
+    found.extend(["-arch", arch])
+    if code is not None:
+        found.extend(["-code", code])
+    return [*found, *(f"-I{folder}" for folder in include_dirs), f"-I{INCLUDE}"]
+
+
+def _build(source: object, options: list[str], plain: bool, keep: bool = False) -> engine.Module:
+    """Compile, and say what is wrong as nvcc does."""
+    source = str(source)
+    if keep:
+        print(f"*** compiler output in {os.path.join(tempfile.gettempdir(), 'simulator')}")
+    arch = options[options.index("-arch") + 1]
+    if not re.fullmatch(r"(sm|compute|lto)_\d{2,3}[af]?", arch):
+        raise _error(
+            "compilation", options,
+            f"nvcc fatal   : Value '{arch}' is not defined for option 'gpu-architecture'\n",
+        )  # fmt: skip
+    shift = int(plain)  # the line extern "C" { that nvcc would see first
+    if plain:
+        _refuse_templates(source, options)
+    names = _modules.instances(source)
+    try:
+        return engine.compile(source, options, names, dialect="nvcc", name="kernel.cu")
+    except engine.OptionError as error:
+        raise _error("compilation", options, f"{error}\n") from None
+    except engine.CompileError as error:
+        what = "compilation"
+        if "#include" in source and ("No such file" in str(error) or "not found" in str(error)):
+            what = "preprocessing"
+        raise _error(what, options, _nvcc_says(str(error), shift)) from None
+
+
+def _refuse_templates(source: str, options: list[str]) -> None:
+    """Templates cannot stand in ``extern "C"``, where SourceModule puts the source."""
+    lines = [
+        number
+        for number, line in enumerate(engine.source.blank(source).split("\n"), 1)
+        if line.split("<")[0].strip() == "template"
+    ]
+    if lines:
+        text = "".join(
+            f'kernel.cu({line + 1}): error: this declaration may not have extern "C" linkage\n'
+            for line in lines
+        )
+        plural = "s" if len(lines) > 1 else ""
+        text += f'\n{len(lines)} error{plural} detected in the compilation of "kernel.cu".\n'
+        raise _error("compilation", options, text)
+
+
+def compile_plain(
+    source: str, options: list[str], keep: bool = False, nvcc: str = "nvcc",
+    cache_dir: str | bool | None = None, target: str = "cubin",
+) -> bytes:  # fmt: skip
+    """Compile a source as it is; return an image for `pycuda.driver.module_from_buffer`."""
+    options = options if "-arch" in options else [*options, "-arch", "sm_75"]
+    module = _build(source, options, plain=False, keep=keep)
+    return _image(source, options, module, plain=False)
+
+
+def _image(source: str, options: Sequence[str], module: engine.Module, plain: bool) -> bytes:
+    from cupy.cuda import compiler
+
+    source = str(source)
+    if plain and "#include" not in source:  # CuPy takes it, too
+        source, plain = f'extern "C" {{\n{source}\n}}\n', False
+    content = {
+        "source": source, "options": list(options), "names": list(module._names),
+        "backend": "nvcc", "plain": plain,
+    }  # fmt: skip
+    return compiler._MAGIC + json.dumps(content).encode()
+
+
+def preprocess_source(source: str, options: Sequence[str], nvcc: str) -> str:
+    """The source; the engine's compiler preprocesses it."""
+    return source
+
+
+def compile(  # noqa: A001
+    source: str,
+    nvcc: str = "nvcc",
+    options: list[str] | None = None,
+    keep: bool = False,
+    no_extern_c: bool = False,
+    arch: str | None = None,
+    code: str | None = None,
+    cache_dir: str | None = None,
+    include_dirs: Sequence[str] | None = None,
+    target: str = "cubin",
+) -> bytes:
+    """Compile; return an image for `pycuda.driver.module_from_buffer`.
+
+    It holds the source for the simulator and is no cubin.
+    """
+    found = _all_options(options, arch, code, include_dirs or ())
+    module = _build(source, found, plain=not no_extern_c, keep=keep)
+    return _image(source, found, module, plain=not no_extern_c)
+
+
+class CudaModule:
+    """Kernels and variables of a module by name."""
+
+    def _bind_module(self) -> None:
+        self.get_global = self.module.get_global
+
+    def get_function(self, name: str) -> object:
+        """A kernel."""
+        return self.module.get_function(name)
+
+    def get_texref(self, name: str) -> object:
+        """Texture references went with CUDA 12."""
+        return self.module.get_texref(name)
+
+    def get_surfref(self, name: str) -> object:
+        """Surface references went with CUDA 12."""
+        return self.module.get_surfref(name)
+
+
+class SourceModule(CudaModule):
+    """CUDA source, compiled and loaded at once.
+
+    Parameters
+    ----------
+    source : str
+        Put in ``extern "C" { ... }`` unless ``no_extern_c``.
+    nvcc, keep, code, cache_dir
+        Accepted.
+    options : list of str, optional
+        nvcc's.
+    no_extern_c : bool
+        For templates. Names are then mangled, unless the source says ``extern "C"`` itself.
+    arch : str, optional
+    include_dirs : list of str, optional
+    """
+
+    def __init__(
+        self,
+        source: str,
+        nvcc: str = "nvcc",
+        options: list[str] | None = None,
+        keep: bool = False,
+        no_extern_c: bool = False,
+        arch: str | None = None,
+        code: str | None = None,
+        cache_dir: str | None = None,
+        include_dirs: Sequence[str] | None = None,
+    ) -> None:
+        found = _all_options(options, arch, code, include_dirs or ())
+        self._source, self._options, self._no_extern_c = source, tuple(options or ()), no_extern_c
+        module = _build(source, found, plain=not no_extern_c, keep=keep)
+        _contexts.need("cuModuleLoadDataEx", " - ")
+        self.module = _modules.load(module, plain=not no_extern_c)
+        self._bind_module()
+
+
+def _lacking(name: str) -> Callable:
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        raise NotImplementedError(
+            f"pycuda.compiler.{name} exists in PyCUDA, but the course's simulator lacks it: "
+            "it needs a machine with a GPU"
+        )
+
+    return __init__
+
+
+class DynamicModule(CudaModule):
+    """Modules linked at run time: not here."""
+
+    __init__ = _lacking("DynamicModule")
+
+
+class DynamicSourceModule(DynamicModule):
+    """A source linked at run time: not here."""
+
+    __init__ = _lacking("DynamicSourceModule")
+
+
+__getattr__ = missing("pycuda.compiler")

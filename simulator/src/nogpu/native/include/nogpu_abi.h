@@ -1,0 +1,58 @@
+// What a compiled kernel and the runtime must agree on: the per-worker context, the entry table
+// and the runtime's functions. Both sides include this file; nothing else crosses the border.
+#pragma once
+
+struct uint3 {
+    unsigned int x, y, z;
+};
+
+namespace nogpu {
+
+// Lives in thread-local storage of each worker. A fibre switch rewrites `thread`; a new block
+// rewrites `block`. Kernels see it through the macros threadIdx, blockIdx, blockDim, gridDim.
+struct Context {
+    uint3 thread, block, block_size, grid_size;
+    unsigned int next_thread;    // linear index of the thread that started last
+    unsigned int total_threads;  // threads in a block
+    int spin_budget;             // atomics left before this thread lets others run
+};
+
+// One row per kernel (or kernel instance) that the Python side asked for.
+struct Entry {
+    void (*run)(Context*, const void* const*);  // runs threads from next_thread on, to the last
+    const unsigned int* sizes;                  // bytes of each parameter
+    const unsigned int* alignments;
+    unsigned int parameters;
+    unsigned int max_threads;  // from __launch_bounds__, 0 when it has none
+};
+
+enum WarpOp { kSyncWarp, kShuffle, kBallot, kAny, kAll, kMatchAny, kMatchAll };
+enum BarrierOp { kBarrier, kBarrierCount, kBarrierAnd, kBarrierOr };
+
+typedef float Bytes16 __attribute__((vector_size(16)));
+
+}  // namespace nogpu
+
+extern "C" {
+int nogpu_barrier(int op, int value, int line);
+unsigned long long nogpu_warp(int op, unsigned int mask, unsigned long long value, int source,
+                              int line);
+unsigned int nogpu_active_mask(int line);
+void nogpu_fence(int scope);
+void nogpu_yield();
+// increments: an integer 1 is added, for which a GPU has an instruction of its own.
+void nogpu_atomic_hook(const volatile void* address, unsigned int size, bool increments);
+int nogpu_printf(const char* format, ...) __attribute__((format(printf, 1, 2)));
+void nogpu_assert_failed(const char* expression, int line, const char* function)
+    __attribute__((noreturn));
+void nogpu_trap() __attribute__((noreturn));
+long long nogpu_nanoseconds();
+unsigned short nogpu_read2(const void*);
+unsigned int nogpu_read4(const void*);
+unsigned long long nogpu_read8(const void*);
+nogpu::Bytes16 nogpu_read16(const void*);
+void nogpu_write2(void*, unsigned short);
+void nogpu_write4(void*, unsigned int);
+void nogpu_write8(void*, unsigned long long);
+void nogpu_write16(void*, nogpu::Bytes16);
+}

@@ -1,0 +1,123 @@
+// Barriers, warp operations and fences. The line of the call travels along so that a report
+// about a barrier can say where each thread waits; two copies of one call have one line.
+#pragma once
+
+#define CUSIM_LINE int nogpu_line = __builtin_LINE()
+
+static inline void __syncthreads(CUSIM_LINE) { nogpu_barrier(nogpu::kBarrier, 0, nogpu_line); }
+static inline int __syncthreads_count(int predicate, CUSIM_LINE) {
+    return nogpu_barrier(nogpu::kBarrierCount, predicate, nogpu_line);
+}
+static inline int __syncthreads_and(int predicate, CUSIM_LINE) {
+    return nogpu_barrier(nogpu::kBarrierAnd, predicate, nogpu_line);
+}
+static inline int __syncthreads_or(int predicate, CUSIM_LINE) {
+    return nogpu_barrier(nogpu::kBarrierOr, predicate, nogpu_line);
+}
+static inline void __syncwarp(unsigned int mask = 0xffffffffu, CUSIM_LINE) {
+    nogpu_warp(nogpu::kSyncWarp, mask, 0, 0, nogpu_line);
+}
+static inline unsigned int __ballot_sync(unsigned int mask, int predicate, CUSIM_LINE) {
+    return (unsigned int)nogpu_warp(nogpu::kBallot, mask, predicate != 0, 0, nogpu_line);
+}
+static inline int __any_sync(unsigned int mask, int predicate, CUSIM_LINE) {
+    return (int)nogpu_warp(nogpu::kAny, mask, predicate != 0, 0, nogpu_line);
+}
+static inline int __all_sync(unsigned int mask, int predicate, CUSIM_LINE) {
+    return (int)nogpu_warp(nogpu::kAll, mask, predicate != 0, 0, nogpu_line);
+}
+static inline unsigned int __activemask(CUSIM_LINE) { return nogpu_active_mask(nogpu_line); }
+static inline void __threadfence_block() { nogpu_fence(0); }
+static inline void __threadfence() { nogpu_fence(1); }
+static inline void __threadfence_system() { nogpu_fence(2); }
+static inline void __nanosleep(unsigned int) { nogpu_yield(); }
+
+namespace nogpu {
+static inline unsigned int lane() {
+    const unsigned int row = threadIdx.z * blockDim.y + threadIdx.y;
+    return (row * blockDim.x + threadIdx.x) & 31u;
+}
+template <class T> static inline unsigned long long to_bits(T value) {
+    static_assert(sizeof(T) <= 8, "a warp operation moves at most 8 bytes");
+    unsigned long long bits = 0;
+    __builtin_memcpy(&bits, &value, sizeof(T));
+    return bits;
+}
+template <class T> static inline T from_bits(unsigned long long bits) {
+    T value;
+    __builtin_memcpy(&value, &bits, sizeof(T));
+    return value;
+}
+template <class T>
+static inline T shuffle(unsigned int mask, T value, int source, int line) {
+    return from_bits<T>(nogpu_warp(kShuffle, mask, to_bits(value), source, line));
+}
+}  // namespace nogpu
+
+// Which lane each shuffle reads, with the sub-warp of `width` lanes that CUDA describes.
+#define CUSIM_SHUFFLES(T)                                                                     \
+    static inline T __shfl_sync(unsigned int mask, T value, int source, int width = 32,       \
+                                CUSIM_LINE) {                                                 \
+        const int lane = (int)nogpu::lane(), base = lane & ~(width - 1);                      \
+        return nogpu::shuffle(mask, value, base + (source & (width - 1)), nogpu_line);        \
+    }                                                                                         \
+    static inline T __shfl_up_sync(unsigned int mask, T value, unsigned int delta,            \
+                                   int width = 32, CUSIM_LINE) {                              \
+        const int lane = (int)nogpu::lane(), base = lane & ~(width - 1);                      \
+        const int source = lane - (int)delta;                                                 \
+        return nogpu::shuffle(mask, value, source < base ? lane : source, nogpu_line);        \
+    }                                                                                         \
+    static inline T __shfl_down_sync(unsigned int mask, T value, unsigned int delta,          \
+                                     int width = 32, CUSIM_LINE) {                            \
+        const int lane = (int)nogpu::lane(), last = lane | (width - 1);                       \
+        const int source = lane + (int)delta;                                                 \
+        return nogpu::shuffle(mask, value, source > last ? lane : source, nogpu_line);        \
+    }                                                                                         \
+    static inline T __shfl_xor_sync(unsigned int mask, T value, int bits, int width = 32,     \
+                                    CUSIM_LINE) {                                             \
+        const int lane = (int)nogpu::lane(), last = lane | (width - 1);                       \
+        const int source = lane ^ bits;                                                       \
+        return nogpu::shuffle(mask, value, source > last ? lane : source, nogpu_line);        \
+    }
+CUSIM_SHUFFLES(int)
+CUSIM_SHUFFLES(unsigned int)
+CUSIM_SHUFFLES(long)
+CUSIM_SHUFFLES(unsigned long)
+CUSIM_SHUFFLES(long long)
+CUSIM_SHUFFLES(unsigned long long)
+CUSIM_SHUFFLES(float)
+CUSIM_SHUFFLES(double)
+
+#define CUSIM_MATCHES(T)                                                                      \
+    static inline unsigned int __match_any_sync(unsigned int mask, T value, CUSIM_LINE) {     \
+        return (unsigned int)nogpu_warp(nogpu::kMatchAny, mask, nogpu::to_bits(value), 0,     \
+                                        nogpu_line);                                          \
+    }                                                                                         \
+    static inline unsigned int __match_all_sync(unsigned int mask, T value, int* predicate,   \
+                                                CUSIM_LINE) {                                 \
+        const unsigned int found = (unsigned int)nogpu_warp(                                  \
+            nogpu::kMatchAll, mask, nogpu::to_bits(value), 0, nogpu_line);                    \
+        *predicate = found != 0;                                                              \
+        return found;                                                                         \
+    }
+CUSIM_MATCHES(int)
+CUSIM_MATCHES(unsigned int)
+CUSIM_MATCHES(long)
+CUSIM_MATCHES(unsigned long)
+CUSIM_MATCHES(long long)
+CUSIM_MATCHES(unsigned long long)
+CUSIM_MATCHES(float)
+CUSIM_MATCHES(double)
+
+#if defined(__x86_64__)
+static inline long long clock64() { return (long long)__builtin_ia32_rdtsc(); }
+#else
+static inline long long clock64() { return nogpu_nanoseconds(); }
+#endif
+#if !CUSIM_LIBC
+typedef long clock_t;
+static inline clock_t clock() { return (clock_t)clock64(); }
+#endif
+static inline unsigned long long __globaltimer() {
+    return (unsigned long long)nogpu_nanoseconds();
+}

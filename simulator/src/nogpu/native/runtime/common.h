@@ -1,0 +1,292 @@
+// The runtime's shared state: checks, jobs, workers, and the record of a fault.
+// The Python side mirrors FaultRecord and LaunchRequest in native.py: keep them in step.
+#pragma once
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "../include/nogpu_abi.h"
+
+#define CUSIM_API extern "C" __attribute__((visibility("default")))
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define NOINLINE __attribute__((noinline))
+
+// The definition that kernels see as `extern`; const there in instrumented builds.
+extern "C" {
+__attribute__((visibility("default"), tls_model("initial-exec"))) __thread nogpu::Context
+    nogpu_context;
+}
+
+enum CheckBits : uint32_t {
+    kCheckGlobalBounds = 1,
+    kCheckSharedBounds = 2,
+    kCheckUseAfterFree = 4,
+    kCheckMisaligned = 8,
+    kCheckUninitialised = 16,
+    kCheckRace = 32,
+    kCheckBarrier = 64,
+    kCheckDivision = 128,
+};
+
+enum FaultKind : int32_t {
+    kNoFault = 0,
+    kGlobalOutOfBounds = 1,
+    kSharedOutOfBounds = 2,
+    kArrayOutOfBounds = 3,  // found by the compiler's bounds check: the array's type is known
+    kNullPointer = 4,
+    kUseAfterFree = 5,
+    kMisaligned = 6,
+    kUninitialised = 7,
+    kRace = 8,
+    kBarrier = 9,
+    kStackOverflow = 10,
+    kDivision = 11,
+    kAssertion = 12,
+    kNotDeviceMemory = 13,
+    kSignal = 14,
+    kTrap = 15,
+    kCancelled = 16,
+};
+
+enum RegionKind : int32_t { kNowhere = 0, kGlobal = 1, kShared = 2, kModule = 3 };
+enum AccessKind : int32_t { kRead = 0, kWrite = 1, kAtomic = 2 };
+enum BarrierTrouble : int32_t {
+    kExited = 1,       // threads left the kernel while others wait
+    kTwoBarriers = 2,  // threads of a block wait at two different barriers
+    kLaneExited = 3,   // lanes named in a warp mask left the kernel
+    kNotInMask = 4,    // a thread called a warp operation whose mask omits it
+    kDeadlock = 5,     // everyone waits for someone else
+};
+
+struct FaultRecord {
+    int32_t kind, access, region, detail;
+    uint64_t address, size, pc, offset;
+    uint32_t block[3], thread[3];
+    uint32_t other_block[3], other_thread[3];
+    int32_t has_other, other_access;
+    int32_t line, other_line;
+    uint32_t waiting, missing;
+    int64_t index;
+    int32_t signal_number, column;
+    char text[256];
+};
+
+struct Symbol {
+    uint64_t offset, size;
+    // 1: extern __shared__, as long as the launch says. 2: the compiler's own flag beside an
+    // array of class type, which no check looks at.
+    int32_t dynamic, reserved;
+};
+
+// A loaded library of kernels. TLS holds its __shared__ arrays, one copy per worker.
+struct Library {
+    void* (*tls_marker)();
+    uint64_t tls_marker_offset, tls_size;
+    std::vector<Symbol> data;
+    uintptr_t data_low, data_high, image_low, image_high;
+    uint32_t* data_shadow;
+    uint32_t* data_fine;
+};
+
+struct Copy {
+    uint64_t destination, source, bytes;
+};
+
+struct LaunchRequest {
+    const nogpu::Entry* entry;
+    Library* library;
+    uint32_t grid[3], block[3];
+    uint32_t dynamic_shared, checks;
+    const void* const* arguments;
+    const Symbol* shared;  // the shared arrays that this kernel may use
+    uint64_t shared_count;
+    const Copy* copies;  // device variables carried over from the module's other build
+    uint64_t copy_count;
+};
+
+struct Job {
+    const nogpu::Entry* entry;
+    Library* library;
+    uint32_t grid[3], block[3];
+    uint32_t dynamic_shared, checks, threads;
+    uint64_t blocks;
+    std::vector<char> argument_bytes;
+    std::vector<const void*> arguments;
+    std::vector<Copy> copies;
+    std::vector<Symbol> shared;
+    std::atomic<uint64_t> next_block{0};
+    std::atomic<uint64_t> fault_block{UINT64_MAX};
+    std::atomic<int> cancelled{0};
+    uint32_t first_segment;
+    uint32_t number;  // of the launch, in the segments that it uses
+    uint64_t chunk;
+    int workers, seats, running;  // at most, that may still join, that are at it
+    bool done;
+    int64_t opened, started;  // nanoseconds: may be begun, was begun
+    struct Node* node;  // of a stream; null where the caller waits for the job itself
+    FaultRecord fault;
+    std::string output;
+    struct JobCounts* counts;  // see counters.h
+    pthread_mutex_t lock;
+};
+
+struct Fibre {
+    void* stack_pointer;
+    uint3 thread;
+    uint32_t id;  // linear index of the thread that runs on this fibre
+};
+
+struct WarpState {
+    uint32_t waiting, active_waiting;
+    uint8_t op[32];
+    uint32_t mask[32];
+    uint64_t value[32], result[32];
+    int32_t source[32], line[32];
+    Fibre* fibre[32];
+};
+
+struct BlockBarrier {
+    uint32_t count, nonzero, first_thread;
+    int line, result_count, threads;
+};
+
+static const uint32_t kMaxThreads = 1024;
+
+struct Worker {
+    pthread_t thread;
+    int number;
+    pthread_cond_t wake;
+    bool awake;
+    Job* job;
+    sigjmp_buf jump;
+    FaultRecord fault;
+    FaultRecord pending;  // a read of unwritten memory, reported when this interval ends
+    void* base_stack;
+    char* stacks;
+    uint32_t fibre_count;
+    Fibre fibres[kMaxThreads + 1];
+    Fibre* free_fibres[kMaxThreads + 1];
+    uint32_t free_count;
+    Fibre* current;
+    Fibre* queue[2 * kMaxThreads];  // ring of fibres that can run
+    uint32_t queue_head, queue_tail;
+    Fibre* at_barrier[kMaxThreads];
+    BlockBarrier barrier;
+    WarpState warps[32];
+    uint32_t suspended;
+    bool warps_used;
+    uint64_t block_index;
+    // race detection
+    uint32_t segment_next, segment_end, segment_first_of_interval;
+    uint32_t warp_segment[32];
+    uint32_t block_segments[64];  // recent segments of this block, for __threadfence
+    uint32_t block_segment_count;
+    uint32_t acquired, fenced;
+    uint32_t* shared_shadow;
+    uint32_t* shared_fine;
+    uint64_t shared_capacity;
+    struct Counting* counting;  // while a job is counted
+    struct Counting* counting_memory;
+};
+
+struct Allocation {
+    uintptr_t base, size;
+    bool host_written;  // every byte was copied in or set from the host
+    bool touched;       // its shadow may hold stamps
+};
+
+// What the access checks read on every call, in thread-local storage.
+struct Hot {
+    uint32_t stamp;         // who I am: segment and thread
+    uint32_t first;         // smallest stamp of this launch
+    uint32_t block_first;   // smallest stamp of this block
+    uint32_t interval_first;  // smallest stamp since this block's last barrier
+    uint32_t checks;
+    uintptr_t shared_low, shared_size;
+    uint32_t* shared_shadow;
+    Worker* worker;
+    volatile int in_kernel, locked;
+    uintptr_t cached_low[2], cached_size[2];
+    Allocation* cached[2];
+    uint32_t cache_generation, cache_next;
+};
+static __thread Hot hot __attribute__((tls_model("initial-exec")));
+
+// Between these two a signal must not leave the kernel: a lock is held.
+struct Locked {
+    Locked() { hot.locked = hot.locked + 1; }
+    ~Locked() { hot.locked = hot.locked - 1; }
+};
+
+static inline uint32_t linear_thread() {
+    const nogpu::Context& c = nogpu_context;
+    return (c.thread.z * c.block_size.y + c.thread.y) * c.block_size.x + c.thread.x;
+}
+
+static inline void thread_coordinates(uint32_t linear, uint32_t* xyz) {
+    const nogpu::Context& c = nogpu_context;
+    const uint32_t row = linear / c.block_size.x;
+    xyz[0] = linear % c.block_size.x;
+    xyz[1] = row % c.block_size.y;
+    xyz[2] = row / c.block_size.y;
+}
+
+static inline void block_coordinates(uint64_t linear, uint32_t* xyz) {
+    const nogpu::Context& c = nogpu_context;
+    const uint64_t row = linear / c.grid_size.x;
+    xyz[0] = (uint32_t)(linear % c.grid_size.x);
+    xyz[1] = (uint32_t)(row % c.grid_size.y);
+    xyz[2] = (uint32_t)(row / c.grid_size.y);
+}
+
+// Starts a record with everything that is known at any fault; the caller adds the rest.
+static FaultRecord& begin_fault(FaultKind kind) {
+    Worker* w = hot.worker;
+    FaultRecord& f = w->fault;
+    memset(&f, 0, sizeof f);
+    f.kind = kind;
+    f.index = -1;
+    f.block[0] = nogpu_context.block.x;
+    f.block[1] = nogpu_context.block.y;
+    f.block[2] = nogpu_context.block.z;
+    f.thread[0] = nogpu_context.thread.x;
+    f.thread[1] = nogpu_context.thread.y;
+    f.thread[2] = nogpu_context.thread.z;
+    return f;
+}
+
+[[noreturn]] static void leave_kernel() {
+    Worker* w = hot.worker;
+    // What happens after a read of unwritten memory may well be its consequence. A race is not:
+    // it explains the read.
+    if (w->pending.kind && w->fault.kind != kRace && w->fault.kind != kCancelled)
+        w->fault = w->pending;
+    siglongjmp(w->jump, 1);
+}
+
+// Where the lanes of a warp meet, what they asked of memory is put together (counters.h).
+static void warp_met(Worker* w, uint32_t warp);
+static void count_barrier(Worker* w);
+static void count_warp_operation(Worker* w, uint32_t warp, uint32_t lanes, uint32_t all);
+
+// An interval between two barriers ends: nobody wrote in it what was read unwritten.
+static inline void report_pending() {
+    if (__builtin_expect(hot.worker->pending.kind != kNoFault, 0)) leave_kernel();
+}

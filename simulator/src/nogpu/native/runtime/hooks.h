@@ -1,0 +1,277 @@
+// The functions that instrumented code calls. Their names and meanings are the interface that
+// -fsanitize=thread and -fsanitize=bounds,integer-divide-by-zero compile against; the runtimes
+// that usually stand behind them are not linked.
+#pragma once
+#include "threads.h"
+
+#define CALLER __builtin_return_address(0)
+
+#define PLAIN(N)                                                                             \
+    CUSIM_API void __tsan_read##N(void* p) { check_access<N, kRead>(p, CALLER); }            \
+    CUSIM_API void __tsan_write##N(void* p) { check_access<N, kWrite>(p, CALLER); }
+PLAIN(1)
+PLAIN(2)
+PLAIN(4)
+PLAIN(8)
+PLAIN(16)
+
+#define VARIANTS(N)                                                                          \
+    CUSIM_API void __tsan_unaligned_read##N(void* p) {                                       \
+        check_general(p, N, kRead, false, false, CALLER);                                    \
+    }                                                                                        \
+    CUSIM_API void __tsan_unaligned_write##N(void* p) {                                      \
+        check_general(p, N, kWrite, false, false, CALLER);                                   \
+    }                                                                                        \
+    CUSIM_API void __tsan_read_write##N(void* p) {                                           \
+        check_access<N, kRead>(p, CALLER);                                                   \
+        check_access<N, kWrite>(p, CALLER);                                                  \
+    }                                                                                        \
+    CUSIM_API void __tsan_unaligned_read_write##N(void* p) {                                 \
+        check_general(p, N, kRead, false, false, CALLER);                                    \
+        check_general(p, N, kWrite, false, false, CALLER);                                   \
+    }                                                                                        \
+    CUSIM_API void __tsan_volatile_read##N(void* p) {                                        \
+        check_general(p, N, kRead, true, true, CALLER);                                      \
+        if (hot.worker && hot.in_kernel) {                                                   \
+            strong_access_seen(hot.worker);                                                  \
+            count_spin();                                                                    \
+        }                                                                                    \
+    }                                                                                        \
+    CUSIM_API void __tsan_volatile_write##N(void* p) {                                       \
+        check_general(p, N, kWrite, true, true, CALLER);                                     \
+        if (hot.worker && hot.in_kernel) strong_access_seen(hot.worker);                     \
+    }                                                                                        \
+    CUSIM_API void __tsan_unaligned_volatile_read##N(void* p) {                              \
+        check_general(p, N, kRead, true, false, CALLER);                                     \
+    }                                                                                        \
+    CUSIM_API void __tsan_unaligned_volatile_write##N(void* p) {                             \
+        check_general(p, N, kWrite, true, false, CALLER);                                    \
+    }
+VARIANTS(1)
+VARIANTS(2)
+VARIANTS(4)
+VARIANTS(8)
+VARIANTS(16)
+
+CUSIM_API void __tsan_init() {}
+CUSIM_API void __tsan_func_entry(void*) {}
+CUSIM_API void __tsan_func_exit() {}
+CUSIM_API void __tsan_vptr_update(void**, void*) {}
+CUSIM_API void __tsan_vptr_read(void**) {}
+CUSIM_API void __tsan_read_range(void* p, unsigned long n) {
+    check_general(p, (uint32_t)n, kRead, false, false, CALLER);
+}
+CUSIM_API void __tsan_write_range(void* p, unsigned long n) {
+    check_general(p, (uint32_t)n, kWrite, false, false, CALLER);
+}
+
+// memcpy and kin: reached by these names from newer compilers and through the linker's --wrap
+// from those that call memcpy itself.
+static inline void* checked_copy(void* d, const void* s, size_t n, void* pc) {
+    check_general(s, (uint32_t)n, kRead, false, false, pc);
+    check_general(d, (uint32_t)n, kWrite, false, false, pc);
+    return memmove(d, s, n);
+}
+static inline void* checked_set(void* d, int value, size_t n, void* pc) {
+    check_general(d, (uint32_t)n, kWrite, false, false, pc);
+    return memset(d, value, n);
+}
+#define COPIES(PREFIX)                                                                       \
+    CUSIM_API void* PREFIX##memcpy(void* d, const void* s, size_t n) {                       \
+        return checked_copy(d, s, n, CALLER);                                                \
+    }                                                                                        \
+    CUSIM_API void* PREFIX##memmove(void* d, const void* s, size_t n) {                      \
+        return checked_copy(d, s, n, CALLER);                                                \
+    }                                                                                        \
+    CUSIM_API void* PREFIX##memset(void* d, int value, size_t n) {                           \
+        return checked_set(d, value, n, CALLER);                                             \
+    }
+COPIES(__tsan_)
+COPIES(__wrap_)
+
+// Vector types: one access each.
+CUSIM_API unsigned short nogpu_read2(const void* p) {
+    check_access<2, kRead>(p, CALLER);
+    return *(const unsigned short*)p;
+}
+CUSIM_API unsigned int nogpu_read4(const void* p) {
+    check_access<4, kRead>(p, CALLER);
+    return *(const unsigned int*)p;
+}
+CUSIM_API unsigned long long nogpu_read8(const void* p) {
+    check_access<8, kRead>(p, CALLER);
+    return *(const unsigned long long*)p;
+}
+CUSIM_API nogpu::Bytes16 nogpu_read16(const void* p) {
+    check_access<16, kRead>(p, CALLER);
+    nogpu::Bytes16 value;
+    memcpy(&value, p, 16);
+    return value;
+}
+CUSIM_API void nogpu_write2(void* p, unsigned short v) {
+    check_access<2, kWrite>(p, CALLER);
+    *(unsigned short*)p = v;
+}
+CUSIM_API void nogpu_write4(void* p, unsigned int v) {
+    check_access<4, kWrite>(p, CALLER);
+    *(unsigned int*)p = v;
+}
+CUSIM_API void nogpu_write8(void* p, unsigned long long v) {
+    check_access<8, kWrite>(p, CALLER);
+    *(unsigned long long*)p = v;
+}
+CUSIM_API void nogpu_write16(void* p, nogpu::Bytes16 v) {
+    check_access<16, kWrite>(p, CALLER);
+    memcpy(p, &v, 16);
+}
+
+// Atomics: the header announces the address, then the compiler's own atomic follows.
+CUSIM_API void nogpu_atomic_hook(const volatile void* p, unsigned int size, bool) {
+    check_general((const void*)p, size, kAtomic, true, true, CALLER);
+    strong_access_seen(hot.worker);
+    count_spin();
+}
+
+#define ATOMICS(BITS, T)                                                                     \
+    CUSIM_API T __tsan_atomic##BITS##_load(const volatile T* p, int) {                       \
+        return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                         \
+    }                                                                                        \
+    CUSIM_API void __tsan_atomic##BITS##_store(volatile T* p, T v, int) {                    \
+        __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                            \
+    }                                                                                        \
+    CUSIM_API T __tsan_atomic##BITS##_exchange(volatile T* p, T v, int) {                    \
+        return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                                  \
+    }                                                                                        \
+    CUSIM_API T __tsan_atomic##BITS##_fetch_add(volatile T* p, T v, int) {                   \
+        return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);                                   \
+    }                                                                                        \
+    CUSIM_API T __tsan_atomic##BITS##_fetch_sub(volatile T* p, T v, int) {                   \
+        return __atomic_fetch_sub(p, v, __ATOMIC_SEQ_CST);                                   \
+    }                                                                                        \
+    CUSIM_API T __tsan_atomic##BITS##_fetch_and(volatile T* p, T v, int) {                   \
+        return __atomic_fetch_and(p, v, __ATOMIC_SEQ_CST);                                   \
+    }                                                                                        \
+    CUSIM_API T __tsan_atomic##BITS##_fetch_or(volatile T* p, T v, int) {                    \
+        return __atomic_fetch_or(p, v, __ATOMIC_SEQ_CST);                                    \
+    }                                                                                        \
+    CUSIM_API T __tsan_atomic##BITS##_fetch_xor(volatile T* p, T v, int) {                   \
+        return __atomic_fetch_xor(p, v, __ATOMIC_SEQ_CST);                                   \
+    }                                                                                        \
+    CUSIM_API int __tsan_atomic##BITS##_compare_exchange_strong(volatile T* p, T* expected,  \
+                                                                T v, int, int) {             \
+        return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST,          \
+                                           __ATOMIC_SEQ_CST);                                \
+    }                                                                                        \
+    CUSIM_API int __tsan_atomic##BITS##_compare_exchange_weak(volatile T* p, T* expected,    \
+                                                              T v, int, int) {               \
+        return __atomic_compare_exchange_n(p, expected, v, true, __ATOMIC_SEQ_CST,           \
+                                           __ATOMIC_SEQ_CST);                                \
+    }                                                                                        \
+    CUSIM_API T __tsan_atomic##BITS##_compare_exchange_val(volatile T* p, T expected, T v,   \
+                                                           int, int) {                       \
+        __atomic_compare_exchange_n(p, &expected, v, false, __ATOMIC_SEQ_CST,                \
+                                    __ATOMIC_SEQ_CST);                                       \
+        return expected;                                                                     \
+    }
+ATOMICS(8, unsigned char)
+ATOMICS(16, unsigned short)
+ATOMICS(32, unsigned int)
+ATOMICS(64, unsigned long long)
+CUSIM_API void __tsan_atomic_thread_fence(int) { __sync_synchronize(); }
+CUSIM_API void __tsan_atomic_signal_fence(int) {}
+
+// ---- -fsanitize=bounds,integer-divide-by-zero ------------------------------------------------
+
+struct SourceLocation {
+    const char* file;
+    uint32_t line, column;
+};
+struct TypeDescriptor {
+    uint16_t kind, info;
+    char name[1];
+};
+struct OutOfBoundsData {
+    SourceLocation location;
+    TypeDescriptor* array_type;
+    TypeDescriptor* index_type;
+};
+
+CUSIM_API void __ubsan_handle_out_of_bounds(OutOfBoundsData* data, uintptr_t index) {
+    if (!hot.worker || !hot.in_kernel) return;
+    if (!(hot.checks & kCheckSharedBounds)) return;
+    // The index arrives as a value of its own type, or, when wider than a pointer, by address.
+    const uint32_t bits = 1u << (data->index_type->info >> 1);
+    const bool is_signed = data->index_type->info & 1;
+    int64_t value = (int64_t)index;
+    if (is_signed && bits < 64) value = (int64_t)((uint64_t)index << (64 - bits)) >> (64 - bits);
+    FaultRecord& f = begin_fault(kArrayOutOfBounds);
+    f.index = value;
+    f.line = (int32_t)data->location.line;
+    f.column = (int32_t)data->location.column;
+    f.pc = (uint64_t)CALLER;
+    snprintf(f.text, sizeof f.text, "%s", data->array_type->name);
+    leave_kernel();
+}
+CUSIM_API void __ubsan_handle_out_of_bounds_abort(OutOfBoundsData* data, uintptr_t index) {
+    __ubsan_handle_out_of_bounds(data, index);
+}
+
+struct OverflowData {
+    SourceLocation location;
+    TypeDescriptor* type;
+};
+CUSIM_API void __ubsan_handle_divrem_overflow(OverflowData* data, uintptr_t, uintptr_t right) {
+    const uint32_t bits = 1u << (data->type->info >> 1);
+    const uint64_t mask = bits >= 64 ? ~0ull : (1ull << bits) - 1;
+    if (!hot.worker || !hot.in_kernel || !(hot.checks & kCheckDivision)) return;
+    if (bits <= 64 && (right & mask) != 0) return;  // INT_MIN / -1 is not a division by zero
+    FaultRecord& f = begin_fault(kDivision);
+    f.line = (int32_t)data->location.line;
+    f.pc = (uint64_t)CALLER;
+    leave_kernel();
+}
+CUSIM_API void __ubsan_handle_divrem_overflow_abort(OverflowData* data, uintptr_t left,
+                                                    uintptr_t right) {
+    __ubsan_handle_divrem_overflow(data, left, right);
+}
+
+// ---- assert, trap, printf -----------------------------------------------------------------
+
+CUSIM_API void nogpu_assert_failed(const char* expression, int line, const char* function) {
+    FaultRecord& f = begin_fault(kAssertion);
+    f.line = line;
+    snprintf(f.text, sizeof f.text, "%s", expression);
+    (void)function;
+    leave_kernel();
+}
+
+CUSIM_API void nogpu_trap() {
+    FaultRecord& f = begin_fault(kTrap);
+    f.pc = (uint64_t)CALLER;
+    leave_kernel();
+}
+
+static const size_t kPrintfBuffer = 1 << 20;  // CUDA's default: older output is lost first
+
+CUSIM_API int nogpu_printf(const char* format, ...) {
+    char line[4096];
+    va_list list;
+    Locked guard;
+    va_start(list, format);
+    const int n = vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    if (!hot.worker || n < 0) return n;
+    Job* job = hot.worker->job;
+    pthread_mutex_lock(&job->lock);
+    job->output.append(line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
+    if (job->output.size() > 2 * kPrintfBuffer)
+        job->output.erase(0, job->output.size() - kPrintfBuffer);
+    pthread_mutex_unlock(&job->lock);
+    return n;
+}
+
+CUSIM_API long long nogpu_nanoseconds() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (long long)t.tv_sec * 1000000000ll + t.tv_nsec;
+}

@@ -1,0 +1,637 @@
+// Workers, jobs and signals.
+#pragma once
+#include "counted_hooks.h"
+#include "hooks.h"
+
+static std::vector<Worker*>* workers;
+static int wanted_workers = 1;
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t pool_done;  // on the steady clock
+// Launches of independent streams are begun in their order by the workers, one per processor. A
+// launch that they leave waiting, since they are all in kernels that do not end, gets a spare.
+static std::vector<Job*>* running_jobs;
+static std::vector<Job*>* paused_jobs;  // out of segment numbers: go on when all others have ended
+static std::vector<Job*>* waiting_jobs;
+static const size_t kMostJobs = 16;  // launches that run at once
+static const int64_t kPatience = 10000000;  // nanoseconds until a spare helps
+static std::vector<Worker*>* sleeping_workers;
+static int busy_workers;   // spares do not count
+static Worker* watcher;    // the spare that waits until a launch has waited too long
+// In streams.h; the first is called with pool_lock held.
+static void job_finished(Job* job);
+static void prepare_streams();
+static void forget_streams();
+static pid_t pool_process;
+
+// ---- signals ---------------------------------------------------------------------------------
+
+static const int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
+static const int kSignalCount = 6;
+static struct sigaction previous_actions[65];
+static const int kLeaveSignal = SIGURG;  // ignored by default, and hardly used by anyone
+
+static uint64_t program_counter(void* context) {
+    ucontext_t* u = (ucontext_t*)context;
+#if defined(__x86_64__)
+    return (uint64_t)u->uc_mcontext.gregs[REG_RIP];
+#else
+    return (uint64_t)u->uc_mcontext.pc;
+#endif
+}
+
+static uint64_t stack_pointer(void* context) {
+    ucontext_t* u = (ucontext_t*)context;
+#if defined(__x86_64__)
+    return (uint64_t)u->uc_mcontext.gregs[REG_RSP];
+#else
+    return (uint64_t)u->uc_mcontext.sp;
+#endif
+}
+
+// Where the kernel's own code was: the signal may have come inside a function that it called.
+static uint64_t kernel_counter(Worker* w, void* context) {
+    const Library* l = w->job->library;
+    const uint64_t pc = program_counter(context);
+    if (pc - l->image_low < l->image_high - l->image_low) return pc;
+    const uint64_t low = (uint64_t)w->stacks, high = low + (kMaxThreads + 1) * kStack;
+    uint64_t sp = (stack_pointer(context) + 7) & ~7ull;
+    const uint64_t slot = (sp - low) / kStack, end = low + (slot + 1) * kStack;
+    if (sp < low || sp >= high) return pc;
+    if (sp < low + slot * kStack + kGuard) sp = low + slot * kStack + kGuard;
+    for (int i = 0; i < 4096 && sp + 8 <= end; i++, sp += 8) {
+        const uint64_t word = *(const uint64_t*)sp;
+        if (word - l->image_low < l->image_high - l->image_low) return word;
+    }
+    return pc;
+}
+
+static void chain(int number, siginfo_t* info, void* context) {
+    // A handler that returns without a cure would bring us here for ever.
+    static std::atomic<int> rounds{0};
+    if (number != kLeaveSignal && ++rounds > 8) {
+        signal(number, SIG_DFL);
+        return;
+    }
+    const struct sigaction& old = previous_actions[number];
+    if (old.sa_flags & SA_SIGINFO) {
+        if (old.sa_sigaction) old.sa_sigaction(number, info, context);
+    } else if (old.sa_handler == SIG_DFL) {
+        if (number == kLeaveSignal) return;
+        signal(number, SIG_DFL);  // the signal comes again when the instruction is repeated
+        if (info->si_code <= 0) raise(number);
+    } else if (old.sa_handler != SIG_IGN) {
+        old.sa_handler(number);
+    }
+}
+
+static void on_signal(int number, siginfo_t* info, void* context) {
+    Worker* w = hot.worker;
+    if (!w || !hot.in_kernel || hot.locked) {
+        if (number == kLeaveSignal && w) return;
+        chain(number, info, context);
+        return;
+    }
+    if (number == kLeaveSignal) {
+        if (!w->job->cancelled.load()) return;
+        begin_fault(kCancelled);
+        leave_kernel();
+    }
+    const uint64_t address = (uint64_t)info->si_addr;
+    FaultKind kind = kSignal;
+    if (number == SIGFPE) {
+        kind = kDivision;
+    } else if (number == SIGSEGV || number == SIGBUS) {
+        const uint64_t in_stacks = address - (uint64_t)w->stacks;
+        if (in_stacks < (uint64_t)(kMaxThreads + 1) * kStack)
+            kind = kStackOverflow;
+        else if (info->si_code <= 0 || info->si_code == 0x80)
+            kind = kNotDeviceMemory;  // the kernel does not say which address
+        else
+            kind = address < 65536 ? kNullPointer : kNotDeviceMemory;
+    }
+    FaultRecord& f = begin_fault(kind);
+    f.pc = kernel_counter(w, context);
+    f.signal_number = number;
+    f.address = address;
+    f.access = -1;
+    leave_kernel();
+}
+
+// Called before each launch: someone (faulthandler, say) may have put a handler above ours, and
+// then that one is chained.
+static void install_handlers() {
+    auto install = [](int number) {
+        struct sigaction now;
+        sigaction(number, nullptr, &now);
+        if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_signal) return;
+        previous_actions[number] = now;
+        struct sigaction ours;
+        memset(&ours, 0, sizeof ours);
+        ours.sa_sigaction = on_signal;
+        ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+        sigemptyset(&ours.sa_mask);
+        sigaction(number, &ours, nullptr);
+    };
+    for (int i = 0; i < kSignalCount; i++) install(kSignals[i]);
+    install(kLeaveSignal);
+}
+
+// ---- running blocks ----------------------------------------------------------------------------
+
+static void prepare_shared(Worker* w, Library* library) {
+    hot.shared_low = hot.shared_size = 0;
+    if (!library->tls_size) return;
+    hot.shared_low = (uintptr_t)library->tls_marker() - library->tls_marker_offset;
+    hot.shared_size = library->tls_size;
+    if (w->shared_capacity < library->tls_size) {
+        Locked guard;
+        if (w->shared_shadow) {
+            munmap(w->shared_shadow, 2 * w->shared_capacity);
+            munmap(w->shared_fine, 8 * w->shared_capacity);
+        }
+        w->shared_capacity = round_up(library->tls_size, 65536);
+        const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+        w->shared_shadow = (uint32_t*)mmap(nullptr, 2 * w->shared_capacity,
+                                           PROT_READ | PROT_WRITE, flags, -1, 0);
+        w->shared_fine = (uint32_t*)mmap(nullptr, 8 * w->shared_capacity,
+                                         PROT_READ | PROT_WRITE, flags, -1, 0);
+        if (w->shared_shadow == MAP_FAILED || w->shared_fine == MAP_FAILED) abort();
+    }
+    hot.shared_shadow = w->shared_shadow;
+}
+
+static void run_block(Worker* w, Job* job, uint64_t index) {
+    nogpu::Context& c = nogpu_context;
+    w->block_index = index;
+    const uint64_t row = index / job->grid[0];
+    c.block.x = (uint32_t)(index - row * job->grid[0]);
+    c.block.z = (uint32_t)(row / job->grid[1]);
+    c.block.y = (uint32_t)(row - (uint64_t)c.block.z * job->grid[1]);
+    c.thread = uint3{0, 0, 0};
+    c.next_thread = 0;
+    if (hot.checks) start_block_segments(w);
+    if (w->warps_used) {
+        for (WarpState& s : w->warps) s.waiting = s.active_waiting = 0;
+        w->warps_used = false;
+    }
+    Fibre* f = take_fibre(w);
+    f->thread = c.thread;
+    f->id = 0;
+    become(w, f);
+    nogpu_switch(&w->base_stack, f->stack_pointer);
+    report_pending();
+    if (UNLIKELY(w->counting != nullptr)) count_block_end(w);
+}
+
+static void run_blocks(Worker* w, Job* job) {
+    nogpu::Context& c = nogpu_context;
+    c.block_size = uint3{job->block[0], job->block[1], job->block[2]};
+    c.grid_size = uint3{job->grid[0], job->grid[1], job->grid[2]};
+    c.total_threads = job->threads;
+    c.spin_budget = kSpinBudget;
+    w->barrier.count = w->barrier.nonzero = 0;
+    w->queue_head = w->queue_tail = 0;
+    w->suspended = 0;
+    w->warps_used = true;
+    w->segment_next = w->segment_end = 0;
+    hot.checks = job->checks;
+    hot.first = job->checks & kCheckRace ? job->first_segment << 12 : UINT32_MAX;
+    hot.block_first = 0;
+    hot.cached_size[0] = hot.cached_size[1] = 0;
+    prepare_shared(w, job->library);
+    begin_counting(w, job);
+    w->fault.kind = w->pending.kind = kNoFault;
+    if (sigsetjmp(w->jump, 1) == 0) {
+        hot.in_kernel = 1;
+        for (;;) {
+            if (job->checks && next_segment.load(std::memory_order_relaxed) > kSoftLimit) break;
+            const uint64_t from = job->next_block.fetch_add(job->chunk);
+            if (from >= job->blocks) break;
+            const uint64_t to = from + job->chunk < job->blocks ? from + job->chunk : job->blocks;
+            for (uint64_t b = from; b < to; b++) {
+                // Blocks below the first fault still run, so that the report is repeatable.
+                if (b > job->fault_block.load(std::memory_order_relaxed) ||
+                    job->cancelled.load(std::memory_order_relaxed))
+                    break;
+                run_block(w, job, b);
+            }
+            if (from > job->fault_block.load() || job->cancelled.load()) break;
+        }
+        hot.in_kernel = 0;
+    } else {
+        hot.in_kernel = 0;
+        hot.locked = 0;
+        reset_fibres(w);
+        if (w->fault.kind != kCancelled) {
+            pthread_mutex_lock(&job->lock);
+            if (w->block_index < job->fault_block.load()) {
+                job->fault_block = w->block_index;
+                job->fault = w->fault;
+            }
+            pthread_mutex_unlock(&job->lock);
+        }
+    }
+    if (w->counting) {
+        pthread_mutex_lock(&job->lock);
+        hand_in_counts(w, job);
+        pthread_mutex_unlock(&job->lock);
+    }
+}
+
+// ---- the pool ----------------------------------------------------------------------------------
+
+static bool add_worker();
+
+static bool is_spare(const Worker* w) { return w->number >= wanted_workers; }
+
+// The same ones again and again: their stacks are in the caches.
+static Worker* sleeping_worker(bool spare) {
+    Worker* found = nullptr;
+    for (Worker* w : *sleeping_workers)
+        if (is_spare(w) == spare && (!found || w->number < found->number)) found = w;
+    return found;
+}
+
+static void wake(Worker* w) {
+    for (size_t i = 0; i < sleeping_workers->size(); i++)
+        if ((*sleeping_workers)[i] == w) {
+            sleeping_workers->erase(sleeping_workers->begin() + (long)i);
+            break;
+        }
+    w->awake = true;
+    pthread_cond_signal(&w->wake);
+}
+
+// Somebody who looks after a launch that nobody has begun.
+static void call_spare() {
+    if (watcher) return;
+    Worker* w = sleeping_worker(true);
+    if (w)
+        wake(w);
+    else if (workers->size() < (size_t)wanted_workers + kMostJobs - 1)
+        add_worker();
+}
+
+// Called whenever a worker begins something, or a launch may begin.
+static void look_after_others() {
+    if (busy_workers < wanted_workers) return;
+    for (Job* job : *running_jobs)
+        if (job->seats && !job->running) {
+            call_spare();
+            return;
+        }
+}
+
+static void open_job(Job* job) {  // with pool_lock held
+    running_jobs->push_back(job);
+    job->seats = job->workers;
+    job->running = 0;
+    job->opened = nogpu_nanoseconds();
+    int woken = 0;
+    for (; woken < job->workers; woken++) {
+        Worker* w = sleeping_worker(false);
+        if (!w) break;
+        wake(w);
+    }
+    look_after_others();
+}
+
+static void start_job(Job* job) {  // with pool_lock held
+    static uint32_t numbers = 0;
+    job->number = ++numbers;
+    job->first_segment = next_segment.load();
+    for (const Copy& c : job->copies)
+        memcpy((void*)c.destination, (const void*)c.source, c.bytes);
+    open_job(job);
+}
+
+static void start_waiting_jobs() {  // with pool_lock held
+    while (!waiting_jobs->empty() && paused_jobs->empty() && running_jobs->size() < kMostJobs) {
+        Job* job = waiting_jobs->front();
+        const bool alone = running_jobs->empty();
+        // Where variables are carried over, nobody else may use them meanwhile.
+        if (!alone && (!job->copies.empty() || !running_jobs->front()->copies.empty())) return;
+        if (job->checks && next_segment.load() > kSoftLimit / 2) {
+            if (alone)
+                restart_segments(workers->data(), (int)workers->size());
+            else if (next_segment.load() > kSoftLimit / 8 * 7)
+                return;
+        }
+        waiting_jobs->erase(waiting_jobs->begin());
+        start_job(job);
+    }
+}
+
+static void forget_job(std::vector<Job*>* jobs, Job* job) {
+    for (size_t i = 0; i < jobs->size(); i++)
+        if ((*jobs)[i] == job) {
+            jobs->erase(jobs->begin() + (long)i);
+            return;
+        }
+}
+
+static void finish_job(Job* job) {  // with pool_lock held
+    for (Worker* w : *workers)
+        if (w->job == job) w->job = nullptr;
+    job->done = true;
+    if (job->node)
+        job_finished(job);
+    else
+        pthread_cond_broadcast(&pool_done);
+}
+
+static void end_phase(Job* job) {  // with pool_lock held, by the last worker to leave
+    forget_job(running_jobs, job);
+    const bool stopped = job->cancelled.load() || job->fault_block.load() != UINT64_MAX;
+    if (!stopped && job->next_block.load() < job->blocks) {
+        paused_jobs->push_back(job);
+    } else {
+        for (const Copy& c : job->copies)
+            memcpy((void*)c.source, (const void*)c.destination, c.bytes);
+        finish_job(job);
+    }
+    if (running_jobs->empty() && !paused_jobs->empty()) {
+        // The segment numbers ran out: forget the stamps and go on with the remaining blocks.
+        restart_segments(workers->data(), (int)workers->size());
+        std::vector<Job*> again;
+        again.swap(*paused_jobs);
+        for (Job* paused : again) {
+            paused->first_segment = next_segment.load();
+            open_job(paused);
+        }
+    }
+    start_waiting_jobs();
+}
+
+// The oldest with a seat. A spare takes what nobody has begun for a while; until then `due` is the
+// time at which it will.
+static Job* job_with_seat(const Worker* w, int64_t* due) {  // with pool_lock held
+    *due = 0;
+    for (Job* job : *running_jobs) {
+        if (!job->seats) continue;
+        if (!is_spare(w)) return job;
+        if (job->running) continue;
+        *due = job->opened + kPatience;
+        return nogpu_nanoseconds() >= *due ? job : nullptr;
+    }
+    return nullptr;
+}
+
+static Job* wait_for_seat(Worker* w) {  // with pool_lock held
+    int64_t due;
+    for (;;) {
+        Job* job = job_with_seat(w, &due);
+        if (job) return job;
+        if (due && !watcher) {
+            watcher = w;
+            const timespec until = {(time_t)(due / 1000000000), (long)(due % 1000000000)};
+            pthread_cond_timedwait(&w->wake, &pool_lock, &until);
+            watcher = nullptr;
+        } else {
+            sleeping_workers->push_back(w);
+            w->awake = false;
+            while (!w->awake) pthread_cond_wait(&w->wake, &pool_lock);
+        }
+    }
+}
+
+static void* worker_main(void* argument) {
+    Worker* w = (Worker*)argument;
+    sigset_t set;
+    sigfillset(&set);
+    for (int i = 0; i < kSignalCount; i++) sigdelset(&set, kSignals[i]);
+    sigdelset(&set, kLeaveSignal);
+    pthread_sigmask(SIG_SETMASK, &set, nullptr);
+    stack_t alternative;
+    memset(&alternative, 0, sizeof alternative);
+    alternative.ss_size = 128 * 1024;
+    alternative.ss_sp = malloc(alternative.ss_size);
+    sigaltstack(&alternative, nullptr);
+    hot.worker = w;
+    pthread_mutex_lock(&pool_lock);
+    for (;;) {
+        Job* job = wait_for_seat(w);
+        job->seats--;
+        if (!job->started) job->started = nogpu_nanoseconds();
+        job->running++;
+        w->job = job;
+        if (!is_spare(w)) busy_workers++;
+        look_after_others();
+        pthread_mutex_unlock(&pool_lock);
+        run_blocks(w, job);
+        pthread_mutex_lock(&pool_lock);
+        if (!is_spare(w)) busy_workers--;
+        job->seats = 0;  // whoever leaves has found nothing more to do
+        if (--job->running == 0) end_phase(job);
+    }
+    return nullptr;
+}
+
+// All signals blocked while it starts: it must not take Python's.
+static bool start_thread(pthread_t* thread, void* (*main)(void*), void* argument) {
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    const int error = pthread_create(thread, nullptr, main, argument);
+    pthread_sigmask(SIG_SETMASK, &old, nullptr);
+    if (error) return false;
+    pthread_detach(*thread);
+    return true;
+}
+
+static bool add_worker() {  // with pool_lock held
+    Worker* w = (Worker*)calloc(1, sizeof(Worker));
+    if (!w) return false;
+    w->number = (int)workers->size();
+    pthread_condattr_t steady;
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->wake, &steady);
+    pthread_condattr_destroy(&steady);
+    if (!reserve_stacks(w) || !start_thread(&w->thread, worker_main, w)) {
+        free(w);
+        return false;
+    }
+    workers->push_back(w);
+    return true;
+}
+
+static bool start_pool() {  // with pool_lock held
+    if (pool_process != getpid()) {  // first use, or after a fork: threads do not survive that
+        workers->clear();
+        waiting_jobs->clear();
+        running_jobs->clear();
+        paused_jobs->clear();
+        sleeping_workers->clear();
+        busy_workers = 0;
+        watcher = nullptr;
+        pool_process = getpid();
+    }
+    while ((int)workers->size() < wanted_workers)
+        if (!add_worker()) return false;
+    return true;
+}
+
+CUSIM_API int cs_start(int count, uint64_t capacity) {
+    static bool ready = false;
+    wanted_workers = count > 0 ? count : 1;
+    if (ready) return 0;
+    if (!reserve_arena(capacity)) return -1;
+    live = new std::map<uintptr_t, Allocation*>;
+    freed = new std::map<uintptr_t, uintptr_t>;
+    libraries = new std::vector<Library*>;
+    workers = new std::vector<Worker*>;
+    waiting_jobs = new std::vector<Job*>;
+    running_jobs = new std::vector<Job*>;
+    paused_jobs = new std::vector<Job*>;
+    sleeping_workers = new std::vector<Worker*>;
+    bytes_capacity = capacity;
+    segments = (SegmentInfo*)mmap(nullptr, sizeof(SegmentInfo) << 20, PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (segments == MAP_FAILED) return -1;
+    // A child of fork has none of the threads: it starts with empty streams and a pool of its own.
+    pthread_atfork([] { pthread_mutex_lock(&pool_lock); },
+                   [] { pthread_mutex_unlock(&pool_lock); },
+                   [] {
+                       pthread_mutex_init(&pool_lock, nullptr);
+                       forget_streams();
+                   });
+    prepare_streams();
+    ready = true;
+    return 0;
+}
+
+CUSIM_API Library* cs_library(void* (*tls_marker)(), uint64_t marker_offset, uint64_t tls_size,
+                              const Symbol* data, uint64_t data_count, uint64_t data_low, uint64_t data_high,
+                              uint64_t image_low, uint64_t image_high) {
+    Library* l = new Library();
+    l->tls_marker = tls_marker;
+    l->tls_marker_offset = marker_offset;
+    l->tls_size = tls_size;
+    l->data.assign(data, data + data_count);
+    l->data_low = data_low;
+    l->data_high = data_high;
+    l->image_low = image_low;
+    l->image_high = image_high;
+    const uint64_t bytes = data_high - data_low;
+    if (bytes) {
+        l->data_shadow = (uint32_t*)calloc(bytes / 4 + 1, 8);
+        l->data_fine = (uint32_t*)calloc(bytes + 4, 8);
+    }
+    pthread_mutex_lock(&pool_lock);
+    libraries->push_back(l);
+    pthread_mutex_unlock(&pool_lock);
+    return l;
+}
+
+static Job* make_job(const LaunchRequest* r) {
+    Job* job = new Job();
+    job->entry = r->entry;
+    job->library = r->library;
+    memcpy(job->grid, r->grid, sizeof job->grid);
+    memcpy(job->block, r->block, sizeof job->block);
+    job->dynamic_shared = r->dynamic_shared;
+    job->checks = r->checks;
+    job->threads = r->block[0] * r->block[1] * r->block[2];
+    job->blocks = (uint64_t)r->grid[0] * r->grid[1] * r->grid[2];
+    job->shared.assign(r->shared, r->shared + r->shared_count);
+    job->copies.assign(r->copies, r->copies + r->copy_count);
+    pthread_mutex_init(&job->lock, nullptr);
+    // The caller may drop its bytes once this returns.
+    std::vector<size_t> offsets;
+    size_t at = 0;
+    for (uint32_t i = 0; i < r->entry->parameters; i++) {
+        at = round_up(at, 16);
+        offsets.push_back(at);
+        at += r->entry->sizes[i];
+    }
+    job->argument_bytes.resize(at + 16);
+    char* bytes = (char*)round_up((uintptr_t)job->argument_bytes.data(), 16);
+    for (uint32_t i = 0; i < r->entry->parameters; i++) {
+        memcpy(bytes + offsets[i], r->arguments[i], r->entry->sizes[i]);
+        job->arguments.push_back(bytes + offsets[i]);
+    }
+    return job;
+}
+
+static bool queue_job(Job* job) {  // with pool_lock held
+    if (!start_pool()) return false;
+    install_handlers();
+    const uint64_t count = (uint64_t)wanted_workers;
+    job->workers = (int)(job->blocks < count ? job->blocks : count);
+    if (job->checks & kOneWorker) job->workers = 1;
+    job->chunk = job->blocks / (count * 16);
+    if (job->chunk < 1) job->chunk = 1;
+    if (job->chunk > 64) job->chunk = 64;
+    waiting_jobs->push_back(job);
+    start_waiting_jobs();
+    return true;
+}
+
+static void delete_job(Job* job) {
+    pthread_mutex_destroy(&job->lock);
+    delete job->counts;
+    delete job;
+}
+
+CUSIM_API Job* cs_submit(const LaunchRequest* r) {
+    Job* job = make_job(r);
+    pthread_mutex_lock(&pool_lock);
+    const bool queued = queue_job(job);
+    pthread_mutex_unlock(&pool_lock);
+    if (queued) return job;
+    delete_job(job);
+    return nullptr;
+}
+
+static timespec deadline(int milliseconds) {
+    timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += (long)(milliseconds % 1000) * 1000000l;
+    until.tv_sec += milliseconds / 1000 + until.tv_nsec / 1000000000l;
+    until.tv_nsec %= 1000000000l;
+    return until;
+}
+
+// Waits at most `milliseconds`; 1 when the job is done, 0 when not yet.
+CUSIM_API int cs_wait(Job* job, int milliseconds) {
+    const timespec until = deadline(milliseconds);
+    pthread_mutex_lock(&pool_lock);
+    while (!job->done)
+        if (pthread_cond_timedwait(&pool_done, &pool_lock, &until) == ETIMEDOUT) break;
+    const int done = job->done;
+    pthread_mutex_unlock(&pool_lock);
+    return done;
+}
+
+static void cancel_job(Job* job) {  // with pool_lock held
+    if (job->done) return;
+    job->cancelled = 1;
+    bool runs = false;
+    for (Job* other : *running_jobs) runs |= other == job;
+    if (runs && job->running) {
+        for (Worker* w : *workers)
+            if (w->job == job) pthread_kill(w->thread, kLeaveSignal);
+        return;
+    }
+    forget_job(waiting_jobs, job);
+    forget_job(paused_jobs, job);
+    forget_job(running_jobs, job);
+    finish_job(job);
+    start_waiting_jobs();
+}
+
+// Asks a job to stop. A worker that holds a lock goes on until it has let go: ask again.
+CUSIM_API void cs_cancel(Job* job) {
+    pthread_mutex_lock(&pool_lock);
+    cancel_job(job);
+    pthread_mutex_unlock(&pool_lock);
+}
+
+CUSIM_API void cs_result(Job* job, FaultRecord* fault, const char** output, uint64_t* bytes) {
+    *fault = job->fault;
+    *output = job->output.data();
+    *bytes = job->output.size();
+}
+
+CUSIM_API void cs_release(Job* job) { delete_job(job); }

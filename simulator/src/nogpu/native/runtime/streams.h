@@ -1,0 +1,732 @@
+// Streams: work in order, on the workers that it needs.
+//
+// All that is queued is one graph of nodes. A node waits for the one before it on its stream, for
+// the events that its stream was told to wait for, and for the legacy default stream where the
+// rules say so; it goes to its engine when the last of them is done: kernels to the pool, copies
+// to a thread per direction, Python to the thread that asks for it. Everything here is guarded by
+// pool_lock, which nobody holds while waiting for the interpreter.
+//
+// A node that fails leaves its number behind, on its stream and on all that waits for it. Until
+// someone has asked for that fault, what is queued there is dropped.
+#pragma once
+#include <deque>
+#include <unordered_map>
+
+#include "launch.h"
+
+enum NodeKind : int32_t { kKernel, kCopyNode, kFillNode, kPython, kMark, kJoin };
+enum CopyEngine : int32_t { kToDevice, kToHost, kWithin, kCopyEngines };
+enum FailureKind : int32_t { kNoFailure, kKernelFailed, kPythonFailed, kCopyFailed, kNoWorker };
+
+struct Stream {
+    uint64_t handle;
+    bool blocking, alive;
+    struct Node* last;  // not yet done
+    uint64_t fault;     // number of the node that failed
+};
+
+struct Event {
+    uint64_t node;  // that records it
+    int64_t time;
+    uint64_t fault;
+    int users;
+    bool recorded;
+};
+
+// Rows of bytes; one row where it is an ordinary copy or fill.
+struct Rows {
+    uint64_t destination, source, width, height, destination_pitch, source_pitch;
+};
+
+struct Node {
+    uint64_t id;
+    NodeKind kind;
+    Stream* stream;
+    int waits;  // nodes that must be done before, and one while it is being built
+    std::vector<Node*> next;
+    uint64_t fault;
+    bool dropped, hold, claimed, awaited;
+    int64_t start;
+    uint64_t bytes;
+    Job* job;
+    Event* event;
+    CopyEngine engine;
+    Rows rows;
+    uint32_t value, width;
+    void* staging;
+};
+
+struct Span {
+    uint64_t stream, id;
+    int64_t start, end;
+    uint64_t bytes;
+    int64_t kind;
+};
+
+struct Failure {
+    FailureKind kind;
+    FaultRecord record;
+    uint64_t stream;
+};
+
+static std::vector<Stream*>* streams;
+static Stream* legacy_stream;
+static std::unordered_map<uint64_t, Node*>* live_nodes;
+static std::map<uint64_t, Failure>* failures;
+static std::deque<Node*>* ready_nodes;
+static std::deque<Node*>* copy_queue[kCopyEngines];
+static pthread_cond_t copy_work[kCopyEngines];
+static bool copy_started[kCopyEngines];
+static std::deque<Node*>* python_queue;
+static pthread_cond_t python_work;
+static bool python_stopped;
+static std::vector<uint64_t>* released_ids;  // done: Python may drop what it holds for them
+static std::deque<std::string>* printed;
+static uint64_t printed_bytes;
+static std::vector<Span>* spans;
+static bool recording_spans;
+// What Python reads without asking: nodes that are not done, and faults that nobody has asked for;
+// and numbers that it should ask for.
+CUSIM_API uint64_t cs_outstanding, cs_to_release;
+uint64_t cs_outstanding, cs_to_release;
+
+static void start_state() {
+    streams = new std::vector<Stream*>;
+    live_nodes = new std::unordered_map<uint64_t, Node*>;
+    failures = new std::map<uint64_t, Failure>;
+    ready_nodes = new std::deque<Node*>;
+    python_queue = new std::deque<Node*>;
+    released_ids = new std::vector<uint64_t>;
+    printed = new std::deque<std::string>;
+    spans = new std::vector<Span>;
+    pthread_condattr_t steady;
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    for (int i = 0; i < kCopyEngines; i++) {
+        copy_queue[i] = new std::deque<Node*>;
+        pthread_cond_init(&copy_work[i], nullptr);
+        copy_started[i] = false;
+    }
+    pthread_cond_init(&python_work, &steady);
+    pthread_cond_init(&pool_done, &steady);
+    pthread_condattr_destroy(&steady);
+    cs_outstanding = cs_to_release = 0;
+    python_stopped = false;
+}
+
+static void prepare_streams() { start_state(); }
+
+// In a child of fork: nothing is queued, and nobody has failed. What the parent had there is
+// leaked: other threads may have been at it.
+static void forget_streams() {
+    std::vector<Stream*> old = *streams;
+    start_state();
+    for (Stream* s : old) {
+        s->last = nullptr;
+        s->fault = 0;
+        streams->push_back(s);
+    }
+}
+
+static uint64_t open_fault(uint64_t id) {  // 0 where it has been reported
+    return id && failures->count(id) ? id : 0;
+}
+
+static void fail(Node* n, FailureKind kind, const FaultRecord* record) {
+    Failure f;
+    memset(&f, 0, sizeof f);
+    f.kind = kind;
+    f.stream = n->stream->handle;
+    if (record) f.record = *record;
+    (*failures)[n->id] = f;
+    __atomic_fetch_add(&cs_outstanding, 1, __ATOMIC_RELEASE);
+    n->fault = n->id;
+}
+
+static void drop_event(Event* e) {
+    if (--e->users == 0) delete e;
+}
+
+static void forget_stream(Stream* s) {
+    for (size_t i = 0; i < streams->size(); i++)
+        if ((*streams)[i] == s) {
+            streams->erase(streams->begin() + (long)i);
+            break;
+        }
+    delete s;
+}
+
+// ---- done, ready, run ------------------------------------------------------------------------
+
+// With pool_lock held, as everything up to the copy engines.
+static void complete(Node* n) {
+    const int64_t now = nogpu_nanoseconds();
+    Stream* s = n->stream;
+    if (!n->start) n->start = now;
+    if (n->fault) s->fault = n->fault;
+    if (Event* e = n->event) {
+        if (e->node == n->id) {
+            e->time = now;
+            e->fault = n->fault;
+        }
+        drop_event(e);
+    }
+    if (recording_spans && !n->dropped && n->kind < kMark)
+        spans->push_back(Span{s->handle, n->id, n->start, now, n->bytes, n->kind});
+    for (Node* next : n->next) {
+        if (n->fault) next->fault = n->fault;
+        if (--next->waits == 0) ready_nodes->push_back(next);
+    }
+    if (s->last == n) {
+        s->last = nullptr;
+        if (!s->alive && !open_fault(s->fault)) forget_stream(s);
+    }
+    if (n->hold && n->fault != n->id) {
+        if (released_ids->empty()) pthread_cond_signal(&python_work);
+        released_ids->push_back(n->id);
+        cs_to_release = released_ids->size();
+    }
+    if (n->awaited) pthread_cond_broadcast(&pool_done);
+    live_nodes->erase(n->id);
+    free(n->staging);
+    delete n;
+    __atomic_fetch_sub(&cs_outstanding, 1, __ATOMIC_RELEASE);
+}
+
+static void* copy_main(void* argument);
+
+static void run_node(Node* n) {
+    n->fault = open_fault(n->fault);
+    if (!n->fault) n->fault = open_fault(n->stream->fault);
+    if (n->fault) n->dropped = true;
+    if (n->dropped || n->kind >= kMark) {
+        if (n->job) delete_job(n->job);
+        complete(n);
+        return;
+    }
+    switch (n->kind) {
+        case kKernel:
+            n->claimed = true;
+            n->job->node = n;
+            if (!queue_job(n->job)) {
+                delete_job(n->job);
+                fail(n, kNoWorker, nullptr);
+                complete(n);
+            }
+            break;
+        case kPython:
+            python_queue->push_back(n);
+            pthread_cond_signal(&python_work);
+            break;
+        default:
+            if (!copy_started[n->engine]) {
+                pthread_t thread;
+                copy_started[n->engine] =
+                    start_thread(&thread, copy_main, (void*)(uintptr_t)n->engine);
+            }
+            copy_queue[n->engine]->push_back(n);
+            pthread_cond_signal(&copy_work[n->engine]);
+    }
+}
+
+static void run_ready() {
+    static bool running;  // complete() within run_node() comes back here
+    if (running) return;
+    running = true;
+    while (!ready_nodes->empty()) {
+        Node* n = ready_nodes->front();
+        ready_nodes->pop_front();
+        run_node(n);
+    }
+    running = false;
+}
+
+static void job_finished(Job* job) {
+    Node* n = job->node;
+    n->start = job->started;
+    if (!job->output.empty()) {
+        printed_bytes += job->output.size();
+        printed->push_back(std::string());
+        printed->back().swap(job->output);
+        while (printed->size() > 1 && printed_bytes > 8 * kPrintfBuffer) {
+            printed_bytes -= printed->front().size();
+            printed->pop_front();
+        }
+    }
+    if (job->fault.kind) fail(n, kKernelFailed, &job->fault);
+    if (job->cancelled.load()) n->dropped = true;
+    delete_job(job);
+    complete(n);
+    run_ready();
+}
+
+// ---- copies ----------------------------------------------------------------------------------
+
+static bool is_live_memory(uint64_t address, uint64_t bytes) {
+    if (address - arena_base >= arena_size) return true;  // the host's, or a module's variable
+    uint64_t base, size;
+    return cs_lookup(address, &base, &size) == 1 && address + bytes <= base + size;
+}
+
+static uint64_t extent(uint64_t width, uint64_t height, uint64_t pitch) {
+    return height ? (height - 1) * pitch + width : 0;
+}
+
+// In pieces, so that a copy can be stopped halfway.
+static void copy_row(Node* n, char* destination, const char* source, uint64_t bytes) {
+    const uint64_t piece = 4 << 20;
+    if (bytes <= piece) {
+        memmove(destination, source, bytes);
+        return;
+    }
+    const bool backwards = destination > source && destination < source + bytes;
+    for (uint64_t done = 0; done < bytes; done += piece) {
+        if (__atomic_load_n(&n->dropped, __ATOMIC_RELAXED)) return;
+        const uint64_t size = bytes - done < piece ? bytes - done : piece;
+        const uint64_t at = backwards ? bytes - done - size : done;
+        memmove(destination + at, source + at, size);
+    }
+}
+
+static void fill_row(char* p, uint64_t count, uint32_t value, uint32_t width) {
+    if (width == 1) {
+        memset(p, (int)value, count);
+    } else if (width == 2) {
+        for (uint64_t i = 0; i < count; i++) ((uint16_t*)p)[i] = (uint16_t)value;
+    } else {
+        for (uint64_t i = 0; i < count; i++) ((uint32_t*)p)[i] = value;
+    }
+}
+
+static bool run_copy(Node* n) {
+    const Rows& r = n->rows;
+    if (n->kind == kFillNode) {
+        if (!is_live_memory(r.destination, r.width * n->width)) return false;
+        fill_row((char*)r.destination, r.width, n->value, n->width);
+        cs_mark_written(r.destination, r.width * n->width);
+        return true;
+    }
+    if (n->engine != kToDevice &&
+        !is_live_memory(r.source, extent(r.width, r.height, r.source_pitch)))
+        return false;
+    if (n->engine != kToHost &&
+        !is_live_memory(r.destination, extent(r.width, r.height, r.destination_pitch)))
+        return false;
+    const char* source = (const char*)(n->staging ? n->staging : (void*)r.source);
+    if (r.height == 1) {
+        copy_row(n, (char*)r.destination, source, r.width);
+    } else {
+        const uint64_t pitch = n->staging ? r.width : r.source_pitch;
+        for (uint64_t y = 0; y < r.height && !n->dropped; y++)
+            memmove((char*)r.destination + y * r.destination_pitch, source + y * pitch, r.width);
+    }
+    if (n->engine == kToDevice && r.height == 1) cs_mark_written(r.destination, r.width);
+    return true;
+}
+
+static void* copy_main(void* argument) {
+    const int engine = (int)(uintptr_t)argument;
+    sigset_t set;
+    sigfillset(&set);
+    for (int i = 0; i < kSignalCount; i++) sigdelset(&set, kSignals[i]);
+    pthread_sigmask(SIG_SETMASK, &set, nullptr);
+    pthread_mutex_lock(&pool_lock);
+    for (;;) {
+        while (copy_queue[engine]->empty())
+            pthread_cond_wait(&copy_work[engine], &pool_lock);
+        Node* n = copy_queue[engine]->front();
+        copy_queue[engine]->pop_front();
+        n->claimed = true;
+        n->start = nogpu_nanoseconds();
+        pthread_mutex_unlock(&pool_lock);
+        const bool good = run_copy(n);
+        pthread_mutex_lock(&pool_lock);
+        if (!good && !n->dropped) fail(n, kCopyFailed, nullptr);
+        complete(n);
+        run_ready();
+    }
+    return nullptr;
+}
+
+// ---- what Python calls ------------------------------------------------------------------------
+
+// How a node is queued. Where `count` is not negative, `after` names all that it waits for, and
+// it does not become the stream's last node: that is how a graph's nodes come.
+struct Place {
+    Stream* stream;
+    uint64_t id;
+    const uint64_t* after;
+    int32_t count;
+    int32_t hold;  // Python holds something until it is done
+    uint64_t bytes;
+};
+
+static Node* new_node(const Place* p, NodeKind kind) {
+    Node* n = new Node();
+    n->id = p->id;
+    n->kind = kind;
+    n->stream = p->stream;
+    n->bytes = p->bytes;
+    n->hold = p->hold;
+    n->waits = 1;
+    return n;
+}
+
+static void wait_for(Node* n, Node* before) {
+    if (!before || before == n) return;
+    before->next.push_back(n);
+    n->waits++;
+}
+
+static void enqueue_node(Node* n, const Place* p) {  // with pool_lock held
+    Stream* s = n->stream;
+    for (int i = 0; i < p->count; i++) {
+        auto it = live_nodes->find(p->after[i]);
+        if (it != live_nodes->end()) wait_for(n, it->second);
+    }
+    if (p->count < 0) {
+        wait_for(n, s->last);
+        if (s == legacy_stream) {
+            for (Stream* other : *streams)
+                if (other->blocking && other != s) {
+                    wait_for(n, other->last);
+                    if (open_fault(other->fault)) n->fault = other->fault;
+                }
+        } else if (s->blocking && legacy_stream) {
+            wait_for(n, legacy_stream->last);
+            if (open_fault(legacy_stream->fault)) n->fault = legacy_stream->fault;
+        }
+        s->last = n;
+    }
+    (*live_nodes)[n->id] = n;
+    __atomic_fetch_add(&cs_outstanding, 1, __ATOMIC_RELEASE);
+    if (--n->waits == 0) {
+        ready_nodes->push_back(n);
+        run_ready();
+    }
+}
+
+CUSIM_API Stream* cs_stream(uint64_t handle, int blocking) {
+    Stream* s = new Stream{handle, blocking != 0, true, nullptr, 0};
+    pthread_mutex_lock(&pool_lock);
+    streams->push_back(s);
+    if (handle == 0) legacy_stream = s;
+    pthread_mutex_unlock(&pool_lock);
+    return s;
+}
+
+CUSIM_API void cs_stream_end(Stream* s) {
+    pthread_mutex_lock(&pool_lock);
+    s->alive = false;
+    if (!s->last && !open_fault(s->fault)) forget_stream(s);
+    pthread_mutex_unlock(&pool_lock);
+}
+
+CUSIM_API int cs_queue_kernel(const Place* p, const LaunchRequest* r) {
+    Job* job = make_job(r);
+    pthread_mutex_lock(&pool_lock);
+    Node* n = new_node(p, kKernel);
+    n->job = job;
+    enqueue_node(n, p);
+    pthread_mutex_unlock(&pool_lock);
+    return 0;
+}
+
+// With `stage` the source is read now. -1: no memory for that.
+CUSIM_API int cs_queue_copy(const Place* p, int engine, const Rows* rows, int stage) {
+    void* staging = nullptr;
+    if (stage && rows->width && rows->height) {
+        staging = malloc(rows->width * rows->height);
+        if (!staging) return -1;
+        for (uint64_t y = 0; y < rows->height; y++)
+            memcpy((char*)staging + y * rows->width,
+                   (const char*)rows->source + y * rows->source_pitch, rows->width);
+    }
+    pthread_mutex_lock(&pool_lock);
+    Node* n = new_node(p, kCopyNode);
+    n->engine = (CopyEngine)engine;
+    n->rows = *rows;
+    n->staging = staging;
+    enqueue_node(n, p);
+    pthread_mutex_unlock(&pool_lock);
+    return 0;
+}
+
+CUSIM_API void cs_queue_fill(const Place* p, uint64_t address, uint32_t value, uint64_t count,
+                             uint32_t width) {
+    pthread_mutex_lock(&pool_lock);
+    Node* n = new_node(p, kFillNode);
+    n->engine = kWithin;
+    n->rows = Rows{address, 0, count, 1, 0, 0};
+    n->value = value;
+    n->width = width;
+    enqueue_node(n, p);
+    pthread_mutex_unlock(&pool_lock);
+}
+
+CUSIM_API void cs_queue_python(const Place* p) {
+    pthread_mutex_lock(&pool_lock);
+    enqueue_node(new_node(p, kPython), p);
+    pthread_mutex_unlock(&pool_lock);
+}
+
+// Nothing to do but to wait: for what comes before, or, with `more`, for those nodes as well.
+CUSIM_API void cs_queue_join(const Place* p, const uint64_t* more, int count) {
+    pthread_mutex_lock(&pool_lock);
+    Node* n = new_node(p, kJoin);
+    for (int i = 0; i < count; i++) {
+        auto it = live_nodes->find(more[i]);
+        if (it != live_nodes->end()) wait_for(n, it->second);
+    }
+    enqueue_node(n, p);
+    pthread_mutex_unlock(&pool_lock);
+}
+
+CUSIM_API Event* cs_event() {
+    Event* e = new Event();
+    e->users = 1;
+    return e;
+}
+
+CUSIM_API void cs_event_end(Event* e) {
+    pthread_mutex_lock(&pool_lock);
+    drop_event(e);
+    pthread_mutex_unlock(&pool_lock);
+}
+
+CUSIM_API void cs_queue_record(const Place* p, Event* e) {
+    pthread_mutex_lock(&pool_lock);
+    Node* n = new_node(p, kMark);
+    n->event = e;
+    e->users++;
+    e->node = p->id;
+    e->fault = 0;
+    enqueue_node(n, p);
+    pthread_mutex_unlock(&pool_lock);
+}
+
+CUSIM_API void cs_queue_wait(const Place* p, Event* e) {
+    pthread_mutex_lock(&pool_lock);
+    Node* n = new_node(p, kJoin);
+    auto it = live_nodes->find(e->node);
+    if (it != live_nodes->end())
+        wait_for(n, it->second);
+    else
+        n->fault = open_fault(e->fault);
+    enqueue_node(n, p);
+    pthread_mutex_unlock(&pool_lock);
+}
+
+// 1 when done; the time in nanoseconds, and the number of a fault that nobody has asked for yet.
+CUSIM_API int cs_event_state(Event* e, int64_t* time, uint64_t* fault) {
+    pthread_mutex_lock(&pool_lock);
+    const int done = !live_nodes->count(e->node);
+    *time = e->time;
+    *fault = open_fault(e->fault);
+    pthread_mutex_unlock(&pool_lock);
+    return done;
+}
+
+// The nodes to wait for, so that a stream's work is done; all streams' for a null one. With
+// `before` also those that work queued now would wait for. Returns how many there are.
+CUSIM_API int cs_last_nodes(Stream* s, int before, uint64_t* ids, int most) {
+    int count = 0;
+    auto add = [&](Stream* of) {
+        if (of->last && count < most) ids[count++] = of->last->id;
+    };
+    pthread_mutex_lock(&pool_lock);
+    if (s && s != legacy_stream) {
+        add(s);
+        if (before && s->blocking && legacy_stream) add(legacy_stream);
+    } else {
+        for (Stream* other : *streams)
+            if (!s || other == s || other->blocking) add(other);
+    }
+    pthread_mutex_unlock(&pool_lock);
+    return count;
+}
+
+// Waits until none of the nodes is left, at most `milliseconds`; 1 when none is.
+CUSIM_API int cs_wait_nodes(const uint64_t* ids, int count, int milliseconds) {
+    const timespec until = deadline(milliseconds);
+    pthread_mutex_lock(&pool_lock);
+    int i = 0;
+    while (i < count) {
+        auto it = live_nodes->find(ids[i]);
+        if (it == live_nodes->end()) {
+            i++;
+            continue;
+        }
+        it->second->awaited = true;
+        if (!milliseconds || pthread_cond_timedwait(&pool_done, &pool_lock, &until)) break;
+    }
+    pthread_mutex_unlock(&pool_lock);
+    return i == count;
+}
+
+// The first fault of a stream that nobody has asked for: of all streams for a null one, and of
+// those that a wait for the legacy default stream covers.
+CUSIM_API uint64_t cs_fault_of(Stream* s) {
+    uint64_t found = 0;
+    pthread_mutex_lock(&pool_lock);
+    if (!failures->empty()) {
+        if (!s) {
+            found = failures->begin()->first;
+        } else if (s == legacy_stream) {
+            for (Stream* other : *streams)
+                if (other == s || other->blocking) {
+                    const uint64_t f = open_fault(other->fault);
+                    if (f && (!found || f < found)) found = f;
+                }
+        } else {
+            found = open_fault(s->fault);
+        }
+        for (size_t i = 0; i < streams->size() && !found; i++)
+            if (!(*streams)[i]->alive) found = open_fault((*streams)[i]->fault);
+    }
+    pthread_mutex_unlock(&pool_lock);
+    return found;
+}
+
+// Takes a fault: from now on its stream runs again. Returns its kind, 0 where there is none.
+CUSIM_API int cs_take_fault(uint64_t id, FaultRecord* record) {
+    pthread_mutex_lock(&pool_lock);
+    auto it = failures->find(id);
+    int kind = kNoFailure;
+    if (it != failures->end()) {
+        kind = it->second.kind;
+        *record = it->second.record;
+        failures->erase(it);
+        __atomic_fetch_sub(&cs_outstanding, 1, __ATOMIC_RELEASE);
+        for (size_t i = 0; i < streams->size();) {
+            Stream* s = (*streams)[i];
+            if (!s->alive && !s->last && !open_fault(s->fault))
+                forget_stream(s);
+            else
+                i++;
+        }
+    }
+    pthread_mutex_unlock(&pool_lock);
+    return kind;
+}
+
+// The next text that kernels printed, whole; its length, 0 where there is none.
+CUSIM_API uint64_t cs_printed(char* text, uint64_t most) {
+    pthread_mutex_lock(&pool_lock);
+    uint64_t length = printed->empty() ? 0 : printed->front().size();
+    if (length && length <= most) {
+        memcpy(text, printed->front().data(), length);
+        printed_bytes -= length;
+        printed->pop_front();
+    }
+    pthread_mutex_unlock(&pool_lock);
+    return length;
+}
+
+// Numbers of nodes that are done and for which Python holds something.
+CUSIM_API int cs_released(uint64_t* ids, int most) {
+    pthread_mutex_lock(&pool_lock);
+    int count = 0;
+    while (count < most && !released_ids->empty()) {
+        ids[count++] = released_ids->back();
+        released_ids->pop_back();
+    }
+    cs_to_release = released_ids->size();
+    pthread_mutex_unlock(&pool_lock);
+    return count;
+}
+
+// For the thread that runs Python's work: tells what became of the last (`done`, 0 for none;
+// `failed` where it raised) and waits for the next. 0: nothing to run, but numbers to release;
+// UINT64_MAX: stop.
+CUSIM_API uint64_t cs_next_python(uint64_t done, int failed) {
+    uint64_t result = 0;
+    pthread_mutex_lock(&pool_lock);
+    if (done) {
+        auto it = live_nodes->find(done);
+        if (it != live_nodes->end()) {
+            if (failed && !it->second->dropped) fail(it->second, kPythonFailed, nullptr);
+            complete(it->second);
+            run_ready();
+        }
+    }
+    timespec until = deadline(10);
+    bool soon = !released_ids->empty();
+    for (;;) {
+        if (python_stopped) {
+            result = UINT64_MAX;
+            break;
+        }
+        if (!python_queue->empty()) {
+            Node* n = python_queue->front();
+            python_queue->pop_front();
+            n->start = nogpu_nanoseconds();
+            n->claimed = true;
+            result = n->id;
+            break;
+        }
+        if (released_ids->empty()) {
+            soon = false;
+            pthread_cond_wait(&python_work, &pool_lock);
+        } else {
+            // Not one by one: each time the interpreter would have to be asked for.
+            if (!soon) until = deadline(10);
+            soon = true;
+            if (pthread_cond_timedwait(&python_work, &pool_lock, &until)) break;
+        }
+    }
+    pthread_mutex_unlock(&pool_lock);
+    return result;
+}
+
+CUSIM_API void cs_stop_python(int stop) {
+    pthread_mutex_lock(&pool_lock);
+    python_stopped = stop;
+    pthread_cond_broadcast(&python_work);
+    pthread_mutex_unlock(&pool_lock);
+}
+
+// Drops all that is queued and stops what runs. Call it again until it returns 0: a worker that
+// holds a lock goes on until it has let go. Python's own work cannot be stopped; it does not count.
+CUSIM_API int cs_drop_everything() {
+    pthread_mutex_lock(&pool_lock);
+    std::vector<Job*> jobs;
+    for (auto& item : *live_nodes) {
+        Node* n = item.second;
+        __atomic_store_n(&n->dropped, true, __ATOMIC_RELAXED);
+        if (n->kind == kKernel && n->claimed) jobs.push_back(n->job);
+    }
+    auto empty = [](std::deque<Node*>* queue) {
+        while (!queue->empty()) {
+            Node* n = queue->front();
+            queue->pop_front();
+            complete(n);
+        }
+    };
+    empty(python_queue);
+    for (int i = 0; i < kCopyEngines; i++) empty(copy_queue[i]);
+    // A job that ends here may let others begin, which are cancelled as well: none is deleted
+    // before its turn, for each ends in its own cancel_job() or on a worker, which needs the lock.
+    for (Job* job : jobs) cancel_job(job);
+    run_ready();
+    int left = 0;
+    for (auto& item : *live_nodes)
+        if (item.second->kind < kMark && item.second->kind != kPython) left++;
+    pthread_mutex_unlock(&pool_lock);
+    return left;
+}
+
+CUSIM_API void cs_record_spans(int on) {
+    pthread_mutex_lock(&pool_lock);
+    recording_spans = on;
+    pthread_mutex_unlock(&pool_lock);
+}
+
+CUSIM_API int cs_spans(Span* rows, int most) {
+    pthread_mutex_lock(&pool_lock);
+    int count = (int)spans->size() < most ? (int)spans->size() : most;
+    memcpy(rows, spans->data(), (size_t)count * sizeof(Span));
+    spans->erase(spans->begin(), spans->begin() + count);
+    pthread_mutex_unlock(&pool_lock);
+    return count;
+}

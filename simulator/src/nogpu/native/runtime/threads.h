@@ -1,0 +1,396 @@
+// The threads of one block: who runs, who waits, barriers and warp operations.
+//
+// Threads start one after another on the same fibre, as a plain loop. The first that has to wait
+// keeps that fibre, and a fresh one goes on with the threads that have not started yet. So a
+// kernel without barriers never switches, and one with barriers ends up with a fibre per thread.
+#pragma once
+#include "fibre.h"
+#include "shadow.h"
+
+static const int kSpinBudget = 256;
+
+static inline void enqueue(Worker* w, Fibre* f) {
+    w->queue[w->queue_tail++ & (2 * kMaxThreads - 1)] = f;
+}
+
+static inline void become(Worker* w, Fibre* f) {
+    w->current = f;
+    nogpu_context.thread = f->thread;
+    nogpu_context.spin_budget = kSpinBudget;
+    if (hot.checks) set_stamp(f->id);
+}
+
+// Moves on to the next thread that has not started; false when all have.
+static inline bool advance_thread() {
+    nogpu::Context& c = nogpu_context;
+    if (c.next_thread + 1 >= c.total_threads) {
+        c.next_thread = c.total_threads;
+        return false;
+    }
+    const uint32_t n = ++c.next_thread;
+    const uint32_t dx = c.block_size.x, row = n / dx;
+    c.thread.x = n - row * dx;
+    c.thread.z = row / c.block_size.y;
+    c.thread.y = row - c.thread.z * c.block_size.y;
+    return true;
+}
+
+CUSIM_API bool nogpu_next_thread(nogpu::Context*) {
+    nogpu::Context& c = nogpu_context;
+    if (UNLIKELY(c.next_thread + 1 >= c.total_threads)) {
+        c.next_thread = c.total_threads;
+        return false;
+    }
+    const uint32_t n = ++c.next_thread;
+    if (c.block_size.x == c.total_threads) {
+        c.thread.x = n;
+    } else {
+        const uint32_t dx = c.block_size.x, row = n / dx;
+        c.thread.x = n - row * dx;
+        c.thread.z = row / c.block_size.y;
+        c.thread.y = row - c.thread.z * c.block_size.y;
+    }
+    hot.stamp = (hot.worker->warp_segment[n >> 5] << 12) | (n << 2);
+    if (UNLIKELY((n & 31) == 0) && hot.worker->counting && hot.worker->suspended == 0)
+        warp_met(hot.worker, (n >> 5) - 1);  // its lanes have ended
+    return true;
+}
+
+static Fibre* idle(Worker* w);
+
+// Next fibre to run when the current one cannot: a fresh thread first, then those that wait no
+// longer, then whatever idle() can release. Null: the block is done.
+static inline Fibre* pick(Worker* w) {
+    if (nogpu_context.next_thread + 1 < nogpu_context.total_threads) {
+        advance_thread();
+        Fibre* f = take_fibre(w);
+        f->thread = nogpu_context.thread;
+        f->id = nogpu_context.next_thread;
+        return f;
+    }
+    if (w->queue_head != w->queue_tail) {
+        w->suspended--;
+        Fibre* next = w->queue[w->queue_head++ & (2 * kMaxThreads - 1)];
+        // The stacks of a block's threads do not fit into the first-level cache together: fetch
+        // the one that comes after the next while the next one runs.
+        if (w->queue_tail - w->queue_head > 1) {
+            const Fibre* soon = w->queue[(w->queue_head + 1) & (2 * kMaxThreads - 1)];
+            const char* stack = (const char*)soon->stack_pointer;
+            __builtin_prefetch(stack);
+            __builtin_prefetch(stack + 64);
+            __builtin_prefetch(stack + 128);
+            __builtin_prefetch(stack + 192);
+        }
+        return next;
+    }
+    return idle(w);
+}
+
+static NOINLINE void suspend(Worker* w) {
+    Fibre* me = w->current;
+    me->thread = nogpu_context.thread;
+    me->id = linear_thread();
+    w->suspended++;
+    Fibre* next = pick(w);
+    if (next == me) {
+        become(w, me);
+        return;
+    }
+    become(w, next);
+    nogpu_switch(&me->stack_pointer, next->stack_pointer);
+}
+
+extern "C" __attribute__((visibility("hidden"), used)) void nogpu_fibre_main() {
+    for (;;) {
+        Worker* w = hot.worker;
+        w->job->entry->run(&nogpu_context, w->job->arguments.data());
+        if (nogpu_context.next_thread + 1 >= nogpu_context.total_threads)
+            nogpu_context.next_thread = nogpu_context.total_threads;
+        Fibre* me = w->current;
+        Fibre* next = pick(w);
+        w->free_fibres[w->free_count++] = me;
+        if (!next) {
+            nogpu_switch(&me->stack_pointer, w->base_stack);
+        } else {
+            become(w, next);
+            if (next != me) nogpu_switch(&me->stack_pointer, next->stack_pointer);
+            else w->free_count--;
+        }
+    }
+}
+
+// ---- faults of waiting ----------------------------------------------------------------------
+
+static uint32_t lowest_exited(Worker* w, uint32_t low, uint32_t high) {
+    // A thread that started, does not wait and does not run has left.
+    bool waits[kMaxThreads] = {false};
+    for (uint32_t i = 0; i < w->barrier.count; i++) waits[w->at_barrier[i]->id] = true;
+    for (uint32_t i = w->queue_head; i != w->queue_tail; i++)
+        waits[w->queue[i & (2 * kMaxThreads - 1)]->id] = true;
+    for (uint32_t v = 0; v < 32; v++)
+        for (uint32_t lane = 0; lane < 32; lane++)
+            if (((w->warps[v].waiting | w->warps[v].active_waiting) >> lane) & 1)
+                waits[v * 32 + lane] = true;
+    for (uint32_t t = low; t < high; t++)
+        if (!waits[t]) return t;
+    return high;
+}
+
+[[noreturn]] static NOINLINE void barrier_fault(Worker* w, BarrierTrouble trouble,
+                                                uint32_t thread, int line, uint32_t other,
+                                                int other_line, uint32_t waiting,
+                                                uint32_t missing) {
+    (void)w;
+    FaultRecord& f = begin_fault(kBarrier);
+    f.detail = trouble;
+    thread_coordinates(thread, f.thread);
+    f.line = line;
+    f.has_other = 1;
+    thread_coordinates(other, f.other_thread);
+    memcpy(f.other_block, f.block, sizeof f.block);
+    f.other_line = other_line;
+    f.waiting = waiting;
+    f.missing = missing;
+    leave_kernel();
+}
+
+// ---- __syncthreads ---------------------------------------------------------------------------
+
+static void release_barrier(Worker* w, Fibre* current) {
+    BlockBarrier& b = w->barrier;
+    b.result_count = (int)b.nonzero;
+    b.threads = (int)b.count;
+    for (uint32_t i = 0; i < b.count; i++)
+        if (w->at_barrier[i] != current) enqueue(w, w->at_barrier[i]);
+    b.count = b.nonzero = 0;
+    if (UNLIKELY(w->counting != nullptr)) count_barrier(w);
+    if (hot.checks) {
+        report_pending();
+        start_interval(w);
+        set_stamp(linear_thread());
+    }
+}
+
+CUSIM_API int nogpu_barrier(int op, int value, int line) {
+    Worker* w = hot.worker;
+    BlockBarrier& b = w->barrier;
+    Fibre* me = w->current;
+    if (b.count == 0) {
+        b.line = line;
+        b.first_thread = linear_thread();
+    } else if (UNLIKELY(b.line != line) && (hot.checks & kCheckBarrier)) {
+        barrier_fault(w, kTwoBarriers, linear_thread(), line, b.first_thread, b.line,
+                      b.count + 1, 0);
+    }
+    w->at_barrier[b.count++] = me;
+    b.nonzero += value != 0;
+    // Everyone is here when nobody is left to start and nobody waits elsewhere. Threads that
+    // left the kernel do not count, but with the check on they are reported.
+    const nogpu::Context& c = nogpu_context;
+    if (b.count == c.total_threads) {
+        release_barrier(w, me);
+    } else {
+        suspend(w);
+    }
+    switch (op) {
+        case nogpu::kBarrierCount: return b.result_count;
+        case nogpu::kBarrierAnd: return b.result_count == b.threads;
+        case nogpu::kBarrierOr: return b.result_count != 0;
+        default: return 0;
+    }
+}
+
+// ---- warp operations ---------------------------------------------------------------------------
+
+static inline uint32_t lanes_of(uint32_t warp) {
+    const uint32_t left = nogpu_context.total_threads - warp * 32;
+    return left >= 32 ? 0xffffffffu : (1u << left) - 1;
+}
+
+static void finish_warp(Worker* w, uint32_t number, uint32_t lanes, int op, Fibre* current) {
+    WarpState& s = w->warps[number];
+    uint32_t votes = 0;
+    bool have_first = false, equal = true;
+    uint64_t first_value = 0;
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        if (!((lanes >> lane) & 1)) continue;
+        if (s.value[lane]) votes |= 1u << lane;
+        if (!have_first) {
+            have_first = true;
+            first_value = s.value[lane];
+        } else if (s.value[lane] != first_value) {
+            equal = false;
+        }
+    }
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        if (!((lanes >> lane) & 1)) continue;
+        uint64_t result = 0;
+        switch (op) {
+            case nogpu::kShuffle: {
+                const uint32_t source = (uint32_t)s.source[lane] & 31u;
+                result = (lanes >> source) & 1 ? s.value[source] : s.value[lane];
+                break;
+            }
+            case nogpu::kBallot: result = votes; break;
+            case nogpu::kAny: result = votes != 0; break;
+            case nogpu::kAll: result = votes == lanes; break;
+            case nogpu::kMatchAny:
+                for (uint32_t other = 0; other < 32; other++)
+                    if (((lanes >> other) & 1) && s.value[other] == s.value[lane])
+                        result |= 1u << other;
+                break;
+            case nogpu::kMatchAll: result = equal ? lanes : 0; break;
+            default: break;
+        }
+        s.result[lane] = result;
+        if (s.fibre[lane] != current) enqueue(w, s.fibre[lane]);
+    }
+    s.waiting &= ~lanes;
+    if (UNLIKELY(w->counting != nullptr)) count_warp_operation(w, number, lanes, lanes_of(number));
+    if (op == nogpu::kSyncWarp && hot.checks) {
+        w->warp_segment[number] = take_segment(w);
+        if (current) set_stamp(linear_thread());
+    }
+}
+
+// Lets the warp go on if all lanes that `mask` names (without `gone`) wait for the same thing.
+static bool try_warp(Worker* w, uint32_t number, uint32_t lane, uint32_t gone, Fibre* current) {
+    WarpState& s = w->warps[number];
+    const uint32_t mask = s.mask[lane], needed = mask & lanes_of(number) & ~gone;
+    if ((s.waiting & needed) != needed) return false;
+    for (uint32_t other = 0; other < 32; other++)
+        if (((needed >> other) & 1) && (s.op[other] != s.op[lane] || s.mask[other] != mask))
+            return false;
+    finish_warp(w, number, needed, s.op[lane], current);
+    return true;
+}
+
+CUSIM_API unsigned long long nogpu_warp(int op, unsigned mask, unsigned long long value,
+                                        int source, int line) {
+    Worker* w = hot.worker;
+    const uint32_t thread = linear_thread(), number = thread >> 5, lane = thread & 31;
+    if (!((mask >> lane) & 1)) {
+        if (hot.checks & kCheckBarrier)
+            barrier_fault(w, kNotInMask, thread, line, thread, line, 0, 0);
+        return value;
+    }
+    WarpState& s = w->warps[number];
+    w->warps_used = true;
+    s.op[lane] = (uint8_t)op;
+    s.mask[lane] = mask;
+    s.value[lane] = value;
+    s.source[lane] = source;
+    s.line[lane] = line;
+    s.fibre[lane] = w->current;
+    s.waiting |= 1u << lane;
+    if (!try_warp(w, number, lane, 0, w->current)) suspend(w);
+    return s.result[lane];
+}
+
+// The lanes that come to this call together: a lane waits until no other of its block can run.
+CUSIM_API unsigned nogpu_active_mask(int line) {
+    Worker* w = hot.worker;
+    const uint32_t thread = linear_thread(), lane = thread & 31;
+    WarpState& s = w->warps[thread >> 5];
+    w->warps_used = true;
+    s.line[lane] = line;
+    s.fibre[lane] = w->current;
+    s.active_waiting |= 1u << lane;
+    suspend(w);
+    return (unsigned)s.result[lane];
+}
+
+// Lanes of a warp that left the kernel, where nobody of the block can run.
+static uint32_t gone_lanes(Worker* w, uint32_t number) {
+    uint32_t waits = w->warps[number].waiting | w->warps[number].active_waiting;
+    for (uint32_t i = 0; i < w->barrier.count; i++)
+        if (w->at_barrier[i]->id >> 5 == number) waits |= 1u << (w->at_barrier[i]->id & 31);
+    return lanes_of(number) & ~waits;
+}
+
+// Nobody can run and all have started. Either all have left, or some wait and can be let go, or
+// they wait for what never comes.
+static NOINLINE Fibre* idle(Worker* w) {
+    if (w->suspended == 0) return nullptr;
+    const uint32_t total = nogpu_context.total_threads;
+    const uint32_t warps = (total + 31) / 32;
+    BlockBarrier& b = w->barrier;
+    if (w->warps_used) {
+        for (uint32_t v = 0; v < warps; v++) {
+            WarpState& s = w->warps[v];
+            if (!s.active_waiting) continue;
+            const int line = s.line[__builtin_ctz(s.active_waiting)];
+            uint32_t group = 0;
+            for (uint32_t lane = 0; lane < 32; lane++)
+                if (((s.active_waiting >> lane) & 1) && s.line[lane] == line)
+                    group |= 1u << lane;
+            s.active_waiting &= ~group;
+            for (uint32_t lane = 0; lane < 32; lane++) {
+                if (!((group >> lane) & 1)) continue;
+                s.result[lane] = group;
+                enqueue(w, s.fibre[lane]);
+            }
+            return pick(w);
+        }
+        for (uint32_t v = 0; v < warps; v++) {
+            WarpState& s = w->warps[v];
+            const uint32_t gone = gone_lanes(w, v);
+            for (uint32_t lane = 0; lane < 32; lane++) {
+                if (!((s.waiting >> lane) & 1)) continue;
+                const uint32_t missing = s.mask[lane] & gone;
+                if (missing && (hot.checks & kCheckBarrier))
+                    barrier_fault(w, kLaneExited, v * 32 + (uint32_t)__builtin_ctz(missing), 0,
+                                  v * 32 + lane, s.line[lane], b.count,
+                                  (uint32_t)__builtin_popcount(missing));
+                if (try_warp(w, v, lane, gone, nullptr)) return pick(w);
+            }
+        }
+    }
+    if (b.count == w->suspended) {  // all that are left wait at the barrier
+        if (hot.checks & kCheckBarrier)
+            barrier_fault(w, kExited, lowest_exited(w, 0, total), 0, b.first_thread, b.line,
+                          b.count, total - b.count);
+        release_barrier(w, nullptr);
+        return pick(w);
+    }
+    for (uint32_t v = 0; v < warps; v++) {
+        WarpState& s = w->warps[v];
+        if (!s.waiting) continue;
+        const uint32_t lane = (uint32_t)__builtin_ctz(s.waiting);
+        barrier_fault(w, kDeadlock, v * 32 + lane, s.line[lane],
+                      b.count ? b.first_thread : v * 32 + lane, b.count ? b.line : s.line[lane],
+                      b.count, w->suspended - b.count);
+    }
+    return nullptr;
+}
+
+// ---- letting others run -----------------------------------------------------------------------
+
+CUSIM_API void nogpu_yield() {
+    Worker* w = hot.worker;
+    nogpu_context.spin_budget = kSpinBudget;
+    if (!w || !hot.in_kernel) return;
+    if (nogpu_context.next_thread + 1 < nogpu_context.total_threads ||
+        w->queue_head != w->queue_tail) {
+        enqueue(w, w->current);
+        suspend(w);
+    } else {
+        // Perhaps another block holds what this one waits for.
+        sched_yield();
+    }
+    if (w->job->fault_block.load(std::memory_order_relaxed) < w->block_index) {
+        begin_fault(kCancelled);  // the block that this one waits for may be the one that failed
+        leave_kernel();
+    }
+}
+
+static inline void count_spin() {
+    if (UNLIKELY(--nogpu_context.spin_budget < 0)) nogpu_yield();
+}
+
+CUSIM_API void nogpu_fence(int scope) {
+    (void)scope;
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (hot.checks) fence_seen(hot.worker);
+    count_spin();
+}

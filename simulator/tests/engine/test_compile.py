@@ -1,0 +1,343 @@
+"""Compilation: errors with the learner's lines, strictness, options, names, limits, the cache."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from engine_support import array, launch, pack, read
+
+from nogpu import engine
+from nogpu.engine import cache, options, source, symbols
+
+ZERO = "__global__ void zero(int* x) { x[threadIdx.x] = 0; }"
+
+
+def error_of(text: str, **more: object) -> str:
+    with pytest.raises(engine.CompileError) as caught:
+        engine.compile(text, **more)
+    return str(caught.value)
+
+
+def test_errors_carry_the_learners_lines(compiler: str) -> None:
+    text = "\n\n__global__ void f(float* x) {\n    x[0] = missing;\n}\n"
+    message = error_of(text, name="mine.cu")
+    assert "mine.cu:4:" in message and "missing" in message
+    assert "nogpu" not in message and os.sep + "native" not in message
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        ("nvcuda::wmma::fragment<int> f;", "nvcuda"),
+        ("x[0] = __reduce_add_sync(~0u, 1);", "__reduce_add_sync"),
+        ("x[0] = __vadd2(1, 2);", "__vadd2"),
+        ("x[0] = tex1Dfetch<int>(0, 0);", "tex1Dfetch"),
+        ("cooperative_groups::this_grid().sync();", "cooperative_groups"),
+    ],
+)
+def test_what_the_simulator_lacks_is_named(compiler: str, body: str, name: str) -> None:
+    message = error_of("__global__ void f(int* x) { " + body + " }")
+    assert name in message and "the simulator lacks it" in message
+
+
+@pytest.mark.parametrize("header", ["cooperative_groups.h", "mma.h", "cub/cub.cuh", "cuda_bf16.h"])
+def test_headers_that_the_simulator_lacks(header: str) -> None:
+    assert f"the simulator lacks {header}" in error_of(f"#include <{header}>\n{ZERO}")
+
+
+def test_inline_ptx(compiler: str) -> None:
+    text = '__global__ void f(int* x) { asm volatile("mov.u32 %0, %laneid;" : "=r"(x[0])); }'
+    assert "PTX" in error_of(text)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "x[0] = INFINITY;",
+        "x[0] = M_PI;",
+        "uint32_t u = 1; x[0] = u;",
+        "x[0] = std::max(1, 2);",
+        "int n = x[0]; int v[n]; v[0] = 1; x[0] = v[0];",
+        "x[0] = ({ 1; });",
+        "throw 1;",
+    ],
+)
+def test_nvrtc_is_strict(compiler: str, body: str) -> None:
+    error_of("__global__ void f(int* x) { " + body + " }")
+
+
+def test_nvrtc_has_no_c_headers(compiler: str) -> None:
+    error_of("#include <stdio.h>\n" + ZERO)
+    error_of("#include <cmath>\n" + ZERO)
+
+
+def test_nvcc_is_laxer(compiler: str) -> None:
+    body = "uint32_t u = 1; x[0] = u + (M_PI > 3) + (INFINITY > 1);"
+    engine.compile("__global__ void f(int* x) { " + body + " }", dialect="nvcc")
+    engine.compile(
+        "#include <cmath>\n#include <stdio.h>\n#include <stdint.h>\n"
+        "__global__ void f(float* x) { x[0] = std::sqrt(x[0]) + sin(1.0f) + max(1, 2) + "
+        'fmaxf(1, x[0]) + abs(-1.5f) + __expf(1); printf("%f", x[0]); }',
+        dialect="nvcc",
+    )
+
+
+def test_declared_but_not_defined() -> None:
+    message = error_of("__device__ int g(int);\n__global__ void f(int* x) { x[0] = g(1); }")
+    assert "g" in message and "not defined" in message
+
+
+def test_options_define_and_include(tmp_path: Path, checked: bool) -> None:
+    (tmp_path / "mine.cuh").write_text(
+        "#pragma once\n__device__ int offset() { return 100; }\n"
+        "#define KERNEL(name) __global__ void name(int* x) { x[0] = N + offset(); }\n"
+    )
+    text = '#include "mine.cuh"\nKERNEL(made_by_macro)\n'
+    x = array(np.zeros(1, np.int32), "x")
+    for number, given in [(4, ["-DN=4"]), (5, ["-D", "N=5"]), (6, ["--define-macro=N=6"])]:
+        module = engine.compile(text, [*given, "-I", str(tmp_path), "--use_fast_math"])
+        launch(module.kernel("made_by_macro"), (1,), (1,), x)
+        assert read(x, np.int32)[0] == 100 + number
+    # An included file that changed is compiled again.
+    changed = (tmp_path / "mine.cuh").read_text().replace("100", "200")
+    (tmp_path / "mine.cuh").write_text(changed)
+    module = engine.compile(text, ["-DN=4", f"-I{tmp_path}"])
+    launch(module.kernel("made_by_macro"), (1,), (1,), x)
+    assert read(x, np.int32)[0] == 204
+
+
+@pytest.mark.parametrize("standard", ["c++11", "c++14", "c++17", "c++20"])
+def test_standards(compiler: str, standard: str, checked: bool) -> None:
+    module = engine.compile(ZERO, [f"-std={standard}"])
+    launch(module.kernel("zero"), (1,), (4,), array(np.ones(4, np.int32), "x"))
+    if standard < "c++17":
+        error_of("__global__ void f() { if constexpr (true) {} ; int [a, b] = 1; }",
+                 options_given=["--std", standard])  # fmt: skip
+
+
+@pytest.mark.parametrize("given", [["-frobnicate"], ["-std=c++98"], ["-D"], ["--gpu=x"]])
+def test_unknown_options(given: list[str]) -> None:
+    with pytest.raises(engine.OptionError):
+        engine.compile(ZERO, given)
+
+
+def test_ignored_options() -> None:
+    given = ["-arch=sm_75", "--gpu-architecture", "compute_90", "-lineinfo", "-O3", "-w",
+             "--maxrregcount=32", "-Xptxas", "-v"]  # fmt: skip
+    assert options.parse(given) == options.Options()
+
+
+def test_names() -> None:
+    module = engine.compile(
+        "template <class T> __global__ void t(T* x) { *x = 1; }\n" + ZERO, (), ["t<float>"]
+    )
+    assert module.kernel_names == ["zero", "t<float>"]
+    with pytest.raises(engine.KernelNotFound, match=r"no kernel 'nil'.*zero, t<float>.*: t$"):
+        module.kernel("nil")
+    with pytest.raises(engine.KernelNotFound, match="no variable"):
+        module.variable("zero")
+
+
+def test_scan_of_source() -> None:
+    found = source.scan(
+        """
+        // __global__ void comment();
+        const char* s = "__global__ void string()";
+        extern "C" { __global__ void __launch_bounds__(64 * 2, 4) a(int* x) { if (1) { } } }
+        namespace n { namespace m { __global__ static void b(); } }
+        template <typename T> __global__ void c(T x) {}
+        static __device__ int v; struct S { static __device__ int f() { return 1; } };
+        __global__ void d() { extern __shared__ __align__(16) float s[]; }
+        #define MAKE(x) __global__ void x() {}
+        """
+    )
+    assert [(k.name, k.is_template, k.launch_bounds) for k in found.kernels] == [
+        ("a", False, "64 * 2"),
+        ("n::m::b", False, ""),
+        ("c", True, ""),
+        ("d", False, ""),
+    ]
+    assert found.dynamic_shared == ["s"]
+    assert len(found.static_at_namespace) == 1
+    assert found.needs_preprocessor
+
+
+@pytest.mark.parametrize(
+    ("mangled", "plain"),
+    [
+        ("tile", "tile"),
+        ("_ZZ4tileILi16EEvPfE4rows", "rows"),
+        ("_ZZ1kPfE4tile", "tile"),
+        ("_ZZ1kPfE1s_0", "s"),
+        ("_ZN2ns5valueE", "value"),
+        ("_ZL5table", "table"),
+    ],
+)
+def test_plain_names(mangled: str, plain: str) -> None:
+    assert symbols.plain_name(mangled) == plain
+
+
+# ---- limits of a launch --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("grid", "block", "shared"),
+    [
+        ((0,), (1,), 0),
+        ((1,), (1025,), 0),
+        ((1,), (32, 33), 0),
+        ((1,), (1, 1, 65), 0),
+        ((1, 65536), (1,), 0),
+        ((2**31,), (1,), 0),
+        ((1,), (-1,), 0),
+        ((1, 1, 1, 1), (1,), 0),
+        ((1,), (1,), 49153),
+        ((1,), (1,), -1),
+    ],
+)
+def test_launches_that_a_device_refuses(grid: tuple, block: tuple, shared: int) -> None:
+    x = array(np.ones(4, np.int32), "x")
+    with pytest.raises(engine.InvalidLaunch):
+        engine.compile(ZERO).kernel("zero").launch(grid, block, pack(x), shared)
+
+
+def test_launch_bounds() -> None:
+    text = "__global__ void __launch_bounds__(64) f() {}"
+    kernel = engine.compile(text).kernel("f")
+    kernel.launch((1,), (64,))
+    with pytest.raises(engine.InvalidLaunch, match="launch_bounds"):
+        kernel.launch((1,), (65,))
+
+
+def test_shared_memory_limits(checked: bool) -> None:
+    error = error_of("__global__ void f() { __shared__ volatile char s[49153]; s[0] = 1; }")
+    assert "too much shared data (0xc001 bytes, 0xc000 max)" in error
+    text = (
+        "__global__ void f(int* x, int n) { __shared__ int a[1024]; extern __shared__ int b[]; "
+        "for (int i = 0; i < 1024; i++) a[i] = i; for (int i = 0; i < n; i++) b[i] = i; "
+        "*x = a[1023] + b[n - 1]; }"
+    )
+    kernel = engine.compile(text).kernel("f")
+    x = array(np.zeros(1, np.int32), "x")
+    assert kernel.static_shared == 4096 and kernel.max_dynamic_shared == 49152 - 4096
+    kernel.max_dynamic_shared = 65536 - 4096
+    kernel.launch((1,), (1,), pack(x, np.int32(15360)), 61440)
+    assert read(x, np.int32)[0] == 1023 + 15359
+    with pytest.raises(engine.InvalidLaunch):
+        kernel.max_dynamic_shared = 65537 - 4096
+
+
+def test_arguments_are_raw_bytes_by_position() -> None:
+    text = (
+        "__global__ void f(char a, double b, float c, double* out) "
+        "{ out[0] = a; out[1] = b; out[2] = c; }"
+    )
+    kernel = engine.compile(text).kernel("f")
+    out = array(np.zeros(3), "out")
+    assert kernel.parameter_sizes == (1, 8, 4, 8)
+    assert kernel.parameter_offsets == (0, 8, 16, 24)
+    kernel.launch((1,), (1,), pack(np.int8(3), np.float64(2.5), np.float32(1.5), out))
+    assert read(out, np.float64).tolist() == [3, 2.5, 1.5]
+    packed = np.zeros(32, np.uint8)
+    packed[0] = 7
+    packed[8:16] = np.frombuffer(np.float64(-1).tobytes(), np.uint8)
+    packed[16:20] = np.frombuffer(np.float32(9).tobytes(), np.uint8)
+    packed[24:] = np.frombuffer(np.uint64(out.address).tobytes(), np.uint8)
+    kernel.launch((1,), (1,), packed.tobytes())
+    assert read(out, np.float64).tolist() == [7, -1, 9]
+    # A double where a float is expected: its first four bytes, as on a GPU.
+    kernel.launch((1,), (1,), pack(np.int8(3), np.float64(2.5), np.float64(1.5), out))
+    assert read(out, np.float64)[2] == 0.0
+    with pytest.raises(engine.InvalidLaunch, match="takes 4 arguments, and 3 were passed"):
+        kernel.launch((1,), (1,), pack(np.int8(3), np.float64(2.5), np.float32(1.5)))
+
+
+def test_checks_by_name() -> None:
+    assert len(engine.active_checks()) == 8
+    with engine.checks(race=False, barrier=False):
+        assert "race" not in engine.active_checks() and len(engine.active_checks()) == 6
+        with engine.checks(False, race=True):
+            assert engine.active_checks() == ["race"]
+        text = "__global__ void f(int* x) { *x += 1; if (threadIdx.x) __syncthreads(); }"
+        x = array(np.zeros(1, np.int32), "x")
+        engine.compile(text).kernel("f").launch((2,), (8,), pack(x))
+    assert len(engine.active_checks()) == 8
+    with pytest.raises(ValueError, match="no check is called 'speed'"):
+        engine.checks(speed=True)
+
+
+@pytest.mark.parametrize("name", ["global_bounds", "uninitialised", "misaligned", "division"])
+def test_a_check_that_is_off_reports_nothing(name: str) -> None:
+    bodies = {
+        "global_bounds": "b[0] = a[5000];",
+        "uninitialised": "b[0] = a[1];",
+        "misaligned": "b[0] = *(float*)((char*)b + 2);",
+        "division": "b[1] = b[0];",
+    }
+    a, b = engine.allocate(4000, "a"), array(np.zeros(2, np.float32), "b")
+    module = engine.compile("__global__ void f(float* a, float* b) { " + bodies[name] + " }")
+    with engine.checks(**{name: False}):
+        module.kernel("f").launch((1,), (1,), pack(a, b))
+    if name != "division":
+        with pytest.raises(engine.KernelFault):
+            module.kernel("f").launch((1,), (1,), pack(a, b))
+
+
+# ---- the cache -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def fresh_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("NOGPU_CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def test_second_compilation_comes_from_the_cache(fresh_cache: Path) -> None:
+    assert engine.compile(ZERO).from_cache is False
+    assert engine.compile(ZERO).from_cache is True
+    assert engine.compile(ZERO, ["-DX"]).from_cache is False
+    assert engine.compile(ZERO + "\n").from_cache is False
+    assert engine.compile(ZERO, dialect="nvcc").from_cache is False
+    assert not list(fresh_cache.glob("load-*")) and not list(fresh_cache.glob("new-*"))
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "empty", "text"])
+def test_a_damaged_entry_is_compiled_again(fresh_cache: Path, damage: str) -> None:
+    engine.compile(ZERO)
+    (entry,) = fresh_cache.glob("*.bin")
+    data = bytearray(entry.read_bytes())
+    if damage == "flip":
+        data[len(data) // 2] ^= 1
+    entry.write_bytes({"cut": data[:-1000], "flip": data, "empty": b"", "text": b"hello"}[damage])
+    module = engine.compile(ZERO)
+    assert module.from_cache is False
+    launch(module.kernel("zero"), (1,), (4,), array(np.ones(4, np.int32), "x"))
+    assert engine.compile(ZERO).from_cache is True
+
+
+def test_racing_processes_share_the_cache(fresh_cache: Path) -> None:
+    code = (
+        "from nogpu import engine\n"
+        "for k in range(4):\n"
+        "    engine.compile('__global__ void f%d() {}' % k).kernel('f%d' % k).launch((1,), (1,))\n"
+        "print('done')\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    running = [
+        subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE)
+        for _ in range(3)
+    ]
+    assert [process.communicate(timeout=120)[0] for process in running] == [b"done\n"] * 3
+    names = [path.name for path in fresh_cache.iterdir()]
+    assert len(names) == 5 and all(name.endswith(".bin") for name in names)
+
+
+def test_an_unwritable_cache_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOGPU_CACHE_DIR", "/proc/none/such")
+    assert cache.directory().is_dir()
+    launch(engine.compile(ZERO).kernel("zero"), (1,), (4,), array(np.ones(4, np.int32), "x"))

@@ -1,0 +1,317 @@
+"""The simulator's PyCUDA: what the recorded behaviours do not reach."""
+
+from __future__ import annotations
+
+import gc
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nogpu import engine
+
+ROOT = Path(__file__).parents[2]
+FACES = ROOT / "src" / "nogpu" / "faces"
+
+
+@pytest.fixture(scope="module")
+def drv(cp):
+    """pycuda.driver with the primary context current."""
+    import pycuda.driver as driver
+
+    assert FACES in Path(driver.__file__).parents
+    driver.init()
+    context = driver.Device(0).retain_primary_context()
+    context.push()
+    yield driver
+    driver.Context.pop()
+
+
+@pytest.fixture(scope="module")
+def gpuarray(drv):
+    from pycuda import gpuarray
+
+    return gpuarray
+
+
+def source_module(*args, **kwargs):
+    from pycuda.compiler import SourceModule
+
+    return SourceModule(*args, **kwargs)
+
+
+# memory
+
+
+def test_a_kernel_that_leaves_its_allocation_is_caught_and_named(drv):
+    code = "__global__ void fill(float* values, int n) { values[threadIdx.x + n] = 1; }"
+    fill = source_module(code).get_function("fill")
+    a = drv.mem_alloc(16)
+    fill(a, np.int32(1), block=(4, 1, 1))
+    with pytest.raises(engine.GlobalOutOfBounds, match="values"):
+        drv.Context.synchronize()
+    drv.memset_d32(a, 0, 4)  # the process, and the memory, survive
+    assert drv.from_device(a, 4, np.float32).tolist() == [0, 0, 0, 0]
+
+
+def test_memory_comes_back_with_its_object(drv):
+    before = engine.usage()[0]
+    a = drv.mem_alloc(1 << 20)
+    assert engine.usage()[0] >= before + (1 << 20)
+    del a
+    gc.collect()
+    drv.Context.synchronize()
+    drv.mem_alloc(16).free()
+    assert engine.usage()[0] <= before
+
+
+def test_a_copy_too_far_says_which_allocation_is_too_small(drv):
+    a = drv.mem_alloc(16)
+    with pytest.raises(drv.LogicError, match="cuMemcpyHtoD failed: invalid argument") as caught:
+        drv.memcpy_htod(a, np.zeros(5, np.float32))
+    assert "16 bytes" in caught.value.__notes__[0]
+
+
+def test_memory_never_written_is_reported_when_a_kernel_reads_it(drv):
+    k = source_module("__global__ void k(float* y, float* x) { y[0] = x[0]; }").get_function("k")
+    k(drv.mem_alloc(4), drv.mem_alloc(4), block=(1, 1, 1))
+    with pytest.raises(engine.UninitialisedRead):
+        drv.Context.synchronize()
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_pagelocked_arrays_have_their_order_and_count_as_pinned(drv, order):
+    from pycuda import _memory
+
+    x = drv.pagelocked_zeros((3, 5), np.int16, order)
+    assert x.flags.c_contiguous == (order == "C") and x.sum() == 0
+    assert _memory.is_pinned(_memory.HostBuffer(x))
+    assert _memory.is_pinned(_memory.HostBuffer(x.T))
+    assert not _memory.is_pinned(_memory.HostBuffer(np.zeros(4)))
+
+
+def test_cupys_pinned_memory_counts_as_pinned_here(cp, drv):
+    cupyx = pytest.importorskip("cupyx")
+    if not hasattr(cupyx, "zeros_pinned"):
+        pytest.skip("no pinned memory in this CuPy")
+    from pycuda import _memory
+
+    assert _memory.is_pinned(_memory.HostBuffer(cupyx.zeros_pinned(4, dtype=np.float32)))
+
+
+def test_boxes_are_copied_by_rows_and_planes(drv):
+    x = np.arange(2 * 3 * 4, dtype=np.int32).reshape(2, 3, 4)
+    y = np.full((2, 2, 2), -1, np.int32)
+    a = drv.to_device(x)
+    box = drv.Memcpy3D()
+    box.set_src_device(a)
+    box.set_dst_host(y)
+    box.src_pitch, box.src_height, box.dst_pitch, box.dst_height = 16, 3, 8, 2
+    box.src_x_in_bytes, box.src_y = 4, 1
+    box.width_in_bytes, box.height, box.depth = 8, 2, 2
+    box()
+    assert np.array_equal(y, x[:, 1:, 1:3])
+
+
+# launches
+
+
+def test_arguments_are_packed_as_a_struct_in_c_has_them(drv):
+    from pycuda.driver import _arguments
+
+    _, packed, _ = _arguments((np.int8(1), np.float64(2), np.int32(3), np.complex64(1 + 2j)))
+    expected = np.zeros((), np.dtype(
+        [("a", "i1"), ("b", "f8"), ("c", "i4"), ("re", "f4"), ("im", "f4")], align=True))
+    for name, value in zip(expected.dtype.names, (1, 2, 3, 1, 2)):
+        expected[name] = value
+    assert packed == expected.tobytes()[: len(packed)]
+
+
+@pytest.mark.parametrize(("mangled", "plain"), [
+    ("_Z1kPi", "k"),
+    ("_Z3setIiEvPT_", "set<int>"),
+    ("_Z5scaleIfLi3EEvPT_", "scale<float, 3>"),
+    ("_ZN2ns4kernEv", "ns::kern"),
+    ("_Z1fILb1EEvv", "f<true>"),
+    ("kernel", None),
+    ("_Z3setISt6vectorIiEEvPT_", None),
+])  # fmt: skip
+def test_mangled_names(drv, mangled, plain):
+    from pycuda._modules import plain_name
+
+    assert plain_name(mangled) == plain
+
+
+def test_source_module_keeps_what_inspection_needs(drv):
+    code = "__global__ void k(int* x) { x[0] = N; }"
+    module = source_module(code, options=["-DN=3"])
+    assert module._source == code and module._options == ("-DN=3",) and not module._no_extern_c
+
+
+def test_a_fault_names_the_line_of_the_source_as_it_was_written(drv):
+    k = source_module("\n\n__global__ void k(int* x) { x[0] = 1; }").get_function("k")
+    k(np.intp(0), block=(1, 1, 1))
+    with pytest.raises(engine.NullPointer, match="kernel.cu:3"):
+        drv.Context.synchronize()
+
+
+def test_a_compile_error_counts_the_line_that_source_module_adds(drv):
+    with pytest.raises(drv.CompileError) as caught:
+        source_module("\n__global__ void k() { oops }")
+    assert "kernel.cu(3): error" in caught.value.stderr
+    with pytest.raises(drv.CompileError) as caught:
+        source_module("\n__global__ void k() { oops }", no_extern_c=True)
+    assert "kernel.cu(2): error" in caught.value.stderr
+
+
+def test_an_image_loads_where_the_source_includes_headers(drv):
+    from pycuda.compiler import compile
+
+    image = compile("#include <cmath>\n__global__ void k(double* x) { x[0] = INFINITY; }")
+    x = np.zeros(1)
+    drv.module_from_buffer(image).get_function("k")(drv.InOut(x), block=(1, 1, 1))
+    assert x[0] == np.inf
+
+
+def test_memory_is_named_by_the_parameter_of_its_last_kernel(drv, gpuarray):
+    g = gpuarray.zeros(4, np.float32)
+    code = "__constant__ float w[2]; __global__ void NAME(float* NAME) { NAME[0] = w[1]; }"
+    for name in ("first", "second"):
+        module = source_module(code.replace("NAME", name))
+        module.get_function(name)(g, block=(1, 1, 1))
+        assert engine.lookup(g.ptr).name == name
+        assert engine.lookup(module.get_global("w")[0]).name == "w"
+    drv.Context.synchronize()
+
+
+def test_a_modules_variable_keeps_its_name(drv):
+    code = "__device__ int counter; __global__ void k(int* x) { atomicAdd(x, counter); }"
+    module = source_module(code)
+    address, _ = module.get_global("counter")
+    module.get_function("k")(np.uintp(address), block=(1, 1, 1))
+    drv.Context.synchronize()
+    assert engine.lookup(address).name == "counter"
+
+
+# arrays
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i8", "i2", "c8"])
+def test_arithmetic_is_numpys_where_c_has_the_same(gpuarray, dtype):
+    rng = np.random.default_rng(7)
+    a = rng.integers(1, 9, (5, 3)).astype(dtype)
+    b = rng.integers(1, 9, (5, 3)).astype(dtype)
+    x, y = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
+    for mine, numpys in ((x + y, a + b), (x - y, a - b), (x * y, a * b), (x + 1, a + 1)):
+        assert mine.dtype == numpys.dtype
+        assert np.array_equal(mine.get(), numpys)
+    quotient = a / b if a.dtype.kind in "fc" else a // b
+    assert np.allclose((x / y).get(), quotient)
+
+
+def test_division_of_integers_is_towards_zero(gpuarray):
+    x, y = (gpuarray.to_gpu(np.array(v, np.int64)) for v in ([-7, 7, -7, 2**62], [2, -2, -2, 3]))
+    assert (x / y).get().tolist() == [-3, -3, 3, 2**62 // 3]
+
+
+@pytest.mark.parametrize("shape", [(7,), (3, 4), (2, 3, 4)])
+def test_slices_are_numpys(gpuarray, shape):
+    a = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    g = gpuarray.to_gpu(a)
+    for index in ((slice(1, None),), (0,), (slice(None), Ellipsis), (Ellipsis, slice(0, 3, 2)),
+                  (None, slice(1, 3)), (-1,)):  # fmt: skip
+        assert g[index].shape == a[index].shape
+        assert np.array_equal(g[index].get(), a[index])
+
+
+def test_slices_are_assigned_also_from_the_host(gpuarray):
+    a = np.zeros((4, 5), np.float32)
+    g = gpuarray.to_gpu(a)
+    for index, value in (((slice(1, 3), slice(1, 4)), np.arange(6, dtype=np.float32)),
+                         ((slice(None), 2), np.full(4, 9, np.float32))):  # fmt: skip
+        value = value.reshape(a[index].shape)
+        a[index] = value
+        g[index] = value
+    assert np.array_equal(g.get(), a)
+
+
+def test_an_array_with_another_order_of_axes_is_refused(gpuarray):
+    g = gpuarray.zeros((3, 5), np.float32)
+    with pytest.raises(ValueError, match="same order"):
+        g[:, :4] = gpuarray.zeros((4, 5), np.float32)[:, :3].T
+
+
+def test_a_long_operation_is_queued_and_keeps_its_operands(gpuarray):
+    x = gpuarray.ones(1 << 20, np.float32)
+    for _ in range(5):
+        x = x * 2
+    gc.collect()
+    assert float(x.get().max()) == 32
+
+
+def test_reductions_of_many_elements_agree_with_numpy(gpuarray):
+    from pycuda.reduction import ReductionKernel
+
+    a = np.random.default_rng(3).integers(-99, 99, 300_007).astype(np.int32)
+    largest = ReductionKernel(np.int32, neutral="-1000", reduce_expr="a > b ? a : b",
+                              map_expr="x[i]", arguments="int *x")
+    assert int(largest(gpuarray.to_gpu(a)).get()) == a.max()
+
+
+def test_complex_numbers_in_generated_kernels(gpuarray):
+    from pycuda.elementwise import ElementwiseKernel
+
+    k = ElementwiseKernel("pycuda::complex<float> *z, pycuda::complex<float> c", "z[i] = z[i] * c")
+    a = np.array([1 + 2j, 3 - 1j], np.complex64)
+    g = gpuarray.to_gpu(a)
+    k(g, 2j)
+    assert np.array_equal(g.get(), a * np.complex64(2j))
+
+
+def test_scans_agree_with_numpy(gpuarray):
+    from pycuda.scan import ExclusiveScanKernel, InclusiveScanKernel
+
+    a = np.arange(1, 40, dtype=np.int32)
+    assert np.array_equal(
+        InclusiveScanKernel(np.int32, "a+b")(gpuarray.to_gpu(a)).get(), a.cumsum())
+    exclusive = ExclusiveScanKernel(np.int32, "a+b", neutral=0)(gpuarray.to_gpu(a)).get()
+    assert np.array_equal(exclusive, a.cumsum() - a)
+
+
+# names
+
+
+def test_names_that_the_real_library_has_say_what_lacks(drv):
+    from pycuda import _missing
+
+    names = _missing._recorded()
+    if not names:
+        pytest.skip("PyCUDA's names are not recorded yet")
+    lacking = next(name for name in names["pycuda.driver"] if not hasattr(drv, name))
+    with pytest.raises(AttributeError, match="simulator lacks it"):
+        getattr(drv, lacking)
+    with pytest.raises(AttributeError, match="has no attribute 'no_such_name'"):
+        _ = drv.no_such_name
+
+
+def test_the_shipped_names_are_the_recorded_ones():
+    shipped = json.loads((FACES / "pycuda" / "_names.json").read_text(encoding="utf-8"))
+    path = ROOT / "tests" / "behaviour" / "recorded" / "pycuda_names.json"
+    if not path.exists():
+        pytest.skip("PyCUDA's names are not recorded yet")
+    assert shipped == json.loads(path.read_text(encoding="utf-8"))["names"]
+
+
+def test_it_is_imported_without_cupy():
+    code = (
+        "import nogpu, sys; nogpu.install()\n"
+        "import pycuda.autoinit, pycuda.gpuarray, pycuda.compiler\n"
+        "print('cupy' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT / "src", check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == ["False"]

@@ -1,0 +1,375 @@
+"""Right and wrong answers to the tasks of lesson 13, which its check has to tell apart."""
+
+import helpers
+
+helpers.start(needs="pycuda")
+
+import cupy as cp  # noqa: E402
+import numpy as np  # noqa: E402
+import pycuda.autoprimaryctx  # noqa: E402, F401
+import pycuda.driver as drv  # noqa: E402
+from pycuda import gpuarray  # noqa: E402
+from pycuda.compiler import SourceModule  # noqa: E402
+from pycuda.gpuarray import GPUArray  # noqa: E402
+
+from checks import pycuda_cupy_interop  # noqa: E402
+
+
+class Lent:
+    def __init__(self, stream):
+        self.stream = stream
+
+    def __cuda_stream__(self):
+        return 0, self.stream.handle
+
+
+# exchange
+
+
+def exchange_by_hand(g, x):
+    """CuPy's view from the address, and an owner that holds more than it must."""
+    memory = cp.cuda.UnownedMemory(int(g.gpudata), g.nbytes, g)
+    in_cupy = cp.ndarray(g.shape, g.dtype, cp.cuda.MemoryPointer(memory, 0), g.strides)
+    return in_cupy, GPUArray(x.shape, x.dtype, gpudata=x.data.ptr, base=(x, g), strides=x.strides)
+
+
+def exchange_by_pointer_object(g, x):
+    return cp.asarray(g), GPUArray(x.shape, x.dtype, gpudata=x.data, base=x, strides=x.strides)
+
+
+def exchange_as_float32(g, x):
+    return cp.asarray(g), GPUArray(x.shape, np.float32, gpudata=x.data.ptr, base=x,
+                                   strides=x.strides)
+
+
+def exchange_by_the_host(g, x):
+    return cp.asarray(g.get()), gpuarray.to_gpu(x.get())
+
+
+def exchange_one_by_the_host(g, x):
+    return cp.asarray(g), gpuarray.to_gpu(x.get())
+
+
+# process
+
+
+def process_in_one_stream(chunks, write, read, producer, consumer):
+    """CuPy works in PyCUDA's stream, so nobody waits for anybody."""
+    results = []
+    with cp.cuda.Stream.from_external(Lent(producer)):
+        for chunk in chunks:
+            write(chunk, producer)
+            results.append(read())
+    return results
+
+
+def process_with_two_events(chunks, write, read, producer, consumer):
+    """The same two events again and again."""
+    lent, results = cp.cuda.Stream.from_external(Lent(producer)), []
+    written, was_read = cp.cuda.Event(disable_timing=True), cp.cuda.Event(disable_timing=True)
+    for chunk in chunks:
+        lent.wait_event(was_read)
+        write(chunk, producer)
+        written.record(lent)
+        consumer.wait_event(written)
+        with consumer:
+            results.append(read())
+        was_read.record(consumer)
+    return results
+
+
+def process_on_the_default_stream(chunks, write, read, producer, consumer):
+    results = []
+    for chunk in chunks:
+        write(chunk, producer)
+        results.append(read())
+    return results
+
+
+def process_that_looks_again_and_again(chunks, write, read, producer, consumer):
+    results = []
+    for chunk in chunks:
+        write(chunk, producer)
+        while not producer.is_done():
+            pass
+        with consumer:
+            results.append(read())
+        consumer.synchronize()
+    return results
+
+
+def process_back_only(chunks, write, read, producer, consumer):
+    lent, results = cp.cuda.Stream.from_external(Lent(producer)), []
+    for chunk in chunks:
+        write(chunk, producer)
+        with consumer:
+            results.append(read())
+        lent.wait_event(consumer.record())
+    return results
+
+
+def process_with_a_pycuda_event(chunks, write, read, producer, consumer):
+    write(chunks[0], producer)
+    consumer.wait_event(drv.Event().record(producer))
+    return [read()]
+
+
+def process_with_an_event_before_the_write(chunks, write, read, producer, consumer):
+    """As the race that passes most runs does: only what was queued before is waited for."""
+    lent, results = cp.cuda.Stream.from_external(Lent(producer)), []
+    for chunk in chunks:
+        event = lent.record()
+        write(chunk, producer)
+        consumer.wait_event(event)
+        with consumer:
+            results.append(read())
+        lent.wait_event(consumer.record())
+    return results
+
+
+def process_with_the_first_wait_only(chunks, write, read, producer, consumer):
+    lent, results = cp.cuda.Stream.from_external(Lent(producer)), []
+    for k, chunk in enumerate(chunks):
+        write(chunk, producer)
+        if k == 0:
+            consumer.wait_event(lent.record())
+        with consumer:
+            results.append(read())
+        lent.wait_event(consumer.record())
+    return results
+
+
+def process_with_a_first_wait_back_only(chunks, write, read, producer, consumer):
+    lent, results = cp.cuda.Stream.from_external(Lent(producer)), []
+    for k, chunk in enumerate(chunks):
+        write(chunk, producer)
+        consumer.wait_event(lent.record())
+        with consumer:
+            results.append(read())
+        if k == 0:
+            lent.wait_event(consumer.record())
+    return results
+
+
+def process_with_a_cupy_event_in_pycuda(chunks, write, read, producer, consumer):
+    """PyCUDA's wait_for_event takes no event but its own."""
+    lent, event, results = cp.cuda.Stream.from_external(Lent(producer)), cp.cuda.Event(), []
+    for chunk in chunks:
+        write(chunk, producer)
+        consumer.wait_event(lent.record())
+        with consumer:
+            results.append(read())
+        consumer.record(event)
+        producer.wait_for_event(event)
+    return results
+
+
+def process_with_the_wrong_stream(chunks, write, read, producer, consumer):
+    write(chunks[0], consumer)
+
+
+def process_at_the_end(chunks, write, read, producer, consumer):
+    results = process_with_two_events(chunks, write, read, producer, consumer)
+    consumer.synchronize()
+    return results
+
+
+def process_one_too_many(chunks, write, read, producer, consumer):
+    results = process_in_one_stream(chunks, write, read, producer, consumer)
+    with consumer:
+        return results + [read(), read()]
+
+
+# adopt
+
+
+def adopt_by_owner(allocation, shape, dtype):
+    nbytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    memory = cp.cuda.UnownedMemory(int(allocation), nbytes, allocation)
+    return cp.ndarray(shape, dtype, cp.cuda.MemoryPointer(memory, 0))
+
+
+def adopt_by_dictionary(allocation, shape, dtype):
+    """An object of its own with the interface."""
+
+    class Holder:
+        held = allocation
+        __cuda_array_interface__ = {
+            "shape": tuple(shape), "typestr": np.dtype(dtype).str, "version": 3,
+            "data": (int(allocation), False), "strides": None, "stream": None}
+
+    return cp.asarray(Holder())
+
+
+def adopt_by_items(allocation, shape, dtype):
+    memory = cp.cuda.UnownedMemory(int(allocation), int(np.prod(shape)), owner=allocation)
+    return cp.ndarray(shape, dtype, cp.cuda.MemoryPointer(memory, 0))
+
+
+def adopt_as_bytes(allocation, shape, dtype):
+    return cp.asarray(GPUArray((int(np.prod(shape)),), dtype, gpudata=allocation))
+
+
+# add_scaled
+
+
+def add_scaled_by_views(kernel, y, x, factor):
+    """GPUArrays as arguments, a long thin block."""
+    args = []
+    for array in (y, x):
+        args.append(GPUArray(array.shape, array.dtype, gpudata=array.data.ptr, base=array,
+                             strides=array.strides))
+        args += [np.int32(array.strides[0] // 4), np.int32(array.strides[1] // 4)]
+    rows, columns = map(np.int32, x.shape)
+    kernel(*args, np.float32(factor), rows, columns, block=(32, 2, 1),
+           grid=(int(columns) // 32 + 1, int(rows) // 2 + 1))
+    return y
+
+
+def add_scaled_by_copies(kernel, y, x, factor):
+    x = cp.ascontiguousarray(x)
+    return add_scaled_by_views(kernel, y, x, factor)
+
+
+def add_scaled_by_ints(kernel, y, x, factor):
+    steps = [[step // 4 for step in array.strides] for array in (y, x)]
+    kernel(y, *steps[0], x, *steps[1], factor, *y.shape, block=(16, 16, 1), grid=(9, 9))
+    return y
+
+
+def add_scaled_by_rows(kernel, y, x, factor):
+    for row in range(len(y)):
+        add_scaled_by_views(kernel, y[row:row + 1], x[row:row + 1], factor)
+    return y
+
+
+def add_scaled_by_cupy(kernel, y, x, factor):
+    y += np.float32(factor) * x
+    return y
+
+
+# generated_softmax
+
+
+def softmax_by_warps(columns):
+    """A warp for each row, of which each lane takes every 32nd column."""
+    kernel = SourceModule("""
+__global__ void rows(const float* x, float* y, int rows) {
+    int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
+    if (row >= rows) return;
+    float top = -3.4e38f, sum = 0;
+    for (int j = lane; j < COLUMNS; j += 32) top = fmaxf(top, x[row * COLUMNS + j]);
+    for (int s = 16; s; s /= 2) top = fmaxf(top, __shfl_xor_sync(0xffffffff, top, s));
+    for (int j = lane; j < COLUMNS; j += 32) sum += expf(x[row * COLUMNS + j] - top);
+    for (int s = 16; s; s /= 2) sum += __shfl_xor_sync(0xffffffff, sum, s);
+    for (int j = lane; j < COLUMNS; j += 32)
+        y[row * COLUMNS + j] = expf(x[row * COLUMNS + j] - top) / sum;
+}
+""".replace("COLUMNS", str(columns))).get_function("rows")
+
+    def softmax(scores):
+        dense = cp.array(scores, order="C")
+        rows = dense.size // columns
+        kernel(dense, dense, np.int32(rows), block=(128, 1, 1), grid=(-(-rows // 4), 1))
+        return dense
+
+    return softmax
+
+
+def softmax_in_place(columns):
+    right = softmax_by_warps(columns)
+
+    def softmax(scores):
+        scores[...] = right(scores)
+        return scores
+
+    return softmax
+
+
+def softmax_by_the_host(columns):
+    right = softmax_by_warps(columns)
+    return lambda scores: cp.asarray(right(scores).get())
+
+
+def softmax_by_cupy(columns):
+    def softmax(scores):
+        powers = cp.exp(scores - scores.max(axis=-1, keepdims=True))
+        return powers / powers.sum(axis=-1, keepdims=True)
+
+    return softmax
+
+
+def softmax_for_any_length(columns):
+    code = pycuda_cupy_interop.SOFTMAX.replace("int rows)", "int rows, int columns)")
+    code = code.replace("v[COLUMNS]", "v[64]").replace("COLUMNS", "columns")
+    kernel = SourceModule(code).get_function("softmax")
+
+    def softmax(scores):
+        dense, rows = cp.array(scores, order="C"), scores.size // columns
+        kernel(dense, dense, np.int32(rows), np.int32(columns), block=(64, 1, 1),
+               grid=(-(-rows // 64), 1))
+        return dense
+
+    return softmax
+
+
+def softmax_from_zero(columns):
+    return pycuda_cupy_interop._softmax_like(("top = -3.4e38f", "top = 0"))(columns)
+
+
+def softmax_without_a_guard(columns):
+    return pycuda_cupy_interop._softmax_like(("    if (row >= rows) return;\n", ""))(columns)
+
+
+RIGHT = {
+    "exchange": [exchange_by_hand],
+    "process": [process_in_one_stream, process_with_two_events],
+    "adopt": [adopt_by_owner, adopt_by_dictionary],
+    "add_scaled": [add_scaled_by_views],
+    "generated_softmax": [softmax_by_warps],
+}
+WRONG = {
+    "exchange": [
+        (exchange_as_float32, "x's own dtype"),
+        (exchange_by_the_host, "the CuPy array is a copy"),
+        (exchange_one_by_the_host, "the GPUArray is a copy"),
+        (lambda g, x: (g, x), "must be a CuPy array; it is a float32 GPUArray"),
+        (exchange_by_pointer_object, "gpudata= must be the address, an int; it is a MemoryPointer"),
+        (lambda g, x: (x, g), "not views of them in the other library"),
+        (lambda g, x: cp.asarray(g), "expected the tuple"),
+    ],
+    "process": [
+        (process_back_only, "`consumer` reading before `producer` has written"),
+        (process_with_an_event_before_the_write, "the first at [0, 0]: expected 14, got -2"),
+        (process_with_the_first_wait_only, "the first at [1, 0]: expected 8"),
+        (process_with_a_first_wait_back_only, "the first at [1, 0]: expected 16"),
+        (process_with_a_cupy_event_in_pycuda, "ArgumentError"),
+        (process_with_the_wrong_stream, "write() takes a PyCUDA stream"),
+        (process_on_the_default_stream, "works on the default stream"),
+        (process_that_looks_again_and_again, "the host waits"),
+        (process_at_the_end, "the host waits"),
+        (process_with_a_pycuda_event, "it raised"),
+        (process_one_too_many, "calls read() more than"),
+        (lambda chunks, write, read, producer, consumer: [], "a list of 1 CuPy arrays"),
+    ],
+    "adopt": [
+        (adopt_by_items, "a number of elements where `UnownedMemory` wants bytes"),
+        (adopt_as_bytes, "expected shape (40, 25)"),
+        (lambda allocation, shape, dtype: GPUArray(shape, dtype, gpudata=allocation),
+         "the result must be a CuPy array"),
+    ],
+    "add_scaled": [
+        (add_scaled_by_copies, "argument 3 of the kernel is not x, or a copy"),
+        (add_scaled_by_ints, "np.int32 for PyCUDA; you pass"),
+        (add_scaled_by_rows, "argument 0 of the kernel is not y"),
+        (add_scaled_by_cupy, "the number of launches is 0"),
+    ],
+    "generated_softmax": [
+        (softmax_in_place, "changes the scores"),
+        (softmax_by_the_host, "copies through the host"),
+        (softmax_by_cupy, "launches no kernel"),
+        (softmax_for_any_length, "has the 16 columns in its source"),
+        (softmax_from_zero, "begins at 0"),
+        (softmax_without_a_guard, "an access outside an array"),
+    ],
+}

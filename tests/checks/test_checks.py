@@ -1,0 +1,78 @@
+"""How a check answers, whatever its task."""
+
+import pkgutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import checks
+from checks.machinery.task import Task
+
+
+def test_every_lesson_has_its_file():
+    lessons = {module.name for module in pkgutil.iter_modules(checks.__path__)
+               if module.name.startswith("lesson")}
+    files = Path(__file__).parent.joinpath("checks").glob("test_lesson*.py")
+    assert lessons == {file.stem.removeprefix("test_") for file in files}
+
+
+def test_cuda_stub_is_not_attempted_yet():
+    task = Task("kernel", lambda x: x, lambda: [(1,)])
+    assert task.judge("void f() {\n// YOUR CODE HERE\n}").state == "todo"
+
+
+def test_graders_get_an_exception(monkeypatch, capsys):
+    task = Task("double", lambda x: 2 * x, lambda: [(1.5,)])
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    task(lambda x: x + x)
+    with pytest.raises(AssertionError, match="double: for x=1.5: expected 3, got 4.5"):
+        task(lambda x: 3 * x)
+
+
+def test_interrupting_a_check_is_possible():
+    def interrupted(x):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Task("f", lambda x: x, lambda: [(1,)]).judge(interrupted)
+
+
+@pytest.mark.parametrize("expected, got, words", [
+    (np.zeros(3), np.zeros(3, np.float32), "expected dtype float64, got float32"),
+    (np.zeros(3), np.zeros(4), "expected shape (3,), got (4,)"),
+    (np.array([1, 2]), np.array([1, 3]), "1 of 2 values are wrong, the first at [1]"),
+    (np.array([1.0, np.nan]), np.array([1.0, 2.0]), "expected nan, got 2"),
+    (np.array([1.0, 2.0]), np.array([1.0, np.nan]), "got nan"),
+    (1.0, 1.001, "expected 1, got 1.001"),
+    (1.0, "1.0", "expected a number, got a str"),
+    (True, 1, "expected True, got 1"),
+    ((1, 2), (1, 3), "value 1 of the tuple"),
+])
+def test_difference(expected, got, words):
+    from checks.machinery.task import difference
+
+    assert words in difference(expected, got, 1e-6)
+    assert difference(expected, expected, 1e-6) is None
+
+
+def test_tolerance_is_of_the_largest_value():
+    from checks.machinery.task import difference
+
+    large = np.array([1e6, 1e-3])
+    assert difference(large, large + [0.5, 0.5], 1e-6) is None
+    assert difference(large, large + [0, 1.5], 1e-6)
+
+
+@pytest.mark.parametrize("loop", [
+    lambda x: [value + 1 for value in x.tolist()],
+    lambda x: np.vectorize(lambda value: value + 1)(x),
+    lambda x: list(map(lambda value: value + 1, x)),
+    lambda x: sum(value for value in x),
+])
+def test_python_loops_are_seen(loop):
+    from checks.machinery.task import no_python_loop
+
+    rule = no_python_loop((np.arange(10),), (np.arange(1000),))
+    assert "loops in Python" in rule(loop, [], [])
+    assert rule(lambda x: x + 1, [], []) is None

@@ -1,0 +1,172 @@
+"""Tasks whose answer is a kernel: what is accepted, how arrays get there, what faults become."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import helpers
+
+helpers.start()
+
+from checks.machinery import kernel_task as kernels  # noqa: E402
+from checks import first_kernels  # noqa: E402
+from checks.machinery.kernel_task import KernelTask, blank, launch, on_device, wrong_declaration  # noqa: E402
+
+DOUBLE = r"""
+extern "C" __global__ void twice(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 2 * x[i];
+}
+"""
+
+
+def run_twice(kernel, x):
+    y = blank(x.shape, x.dtype)
+    launch(kernel, (2,), (32,), (on_device(x), y, np.int32(x.size)))
+    return y.get()
+
+
+TWICE = KernelTask("twice", lambda x: 2 * x, lambda: [(np.arange(40, dtype=np.float32),)],
+                   run=run_twice, parameters="const float* x, float* y, int n")
+
+
+def test_source_and_kernel_are_the_same_answer():
+    import cupy
+
+    assert TWICE.judge(DOUBLE).state == "ok"
+    assert TWICE.judge(cupy.RawKernel(DOUBLE, "twice")).state == "ok"
+
+
+@pytest.mark.parametrize("simulator", [True, False])
+def test_a_fault_names_line_kernel_and_kind(simulator, monkeypatch):
+    if simulator and helpers.backend._started.name == "cuda":
+        pytest.skip("this machine has a GPU: faults are found by a rehearsal")
+    monkeypatch.setattr(kernels, "is_simulator", lambda cupy: simulator)
+    verdict = TWICE.judge(DOUBLE.replace("i < n", "i < n + 1"))
+    assert verdict.state == "no"
+    assert "line 4 of the kernel twice makes an access outside an array" in verdict.text
+    assert "x[40]" in verdict.text and "0x" not in verdict.text
+
+
+def test_a_kernel_that_writes_nothing_does_not_profit_from_old_memory():
+    assert TWICE.judge(DOUBLE).state == "ok"
+    verdict = TWICE.judge(DOUBLE.replace("i < n", "i < 0"))
+    assert "expected 0, got nan" in verdict.text
+
+
+def test_a_kernel_that_does_not_compile_gets_the_compilers_first_line():
+    text = TWICE.judge(DOUBLE.replace("2 * x[i]", "2 * z[i]")).text
+    assert 'it does not compile: line 4: identifier "z" is undefined.' in text
+
+
+@pytest.mark.parametrize("code, words", [
+    (DOUBLE.replace("x[i];\n}", "x[i];"), "a `}` is missing"),
+    (DOUBLE.replace("(i < n)", "(i < n"), "a `)` is missing"),
+    (DOUBLE.replace("if (i", "/* { */ if (i"), None),
+    (DOUBLE.replace("y[i] =", "return"), "`return` with a value"),
+    (DOUBLE.replace("2 * x[i]", "x[i] ^ 2"), "a power is written z * z * z"),
+    (DOUBLE.replace("2 * x[i]", "x[i] + INFINITY"), "write 3.4e38f"),
+    (DOUBLE.replace("2 * x[i];", "2 * x[i]"), 'a ";" is missing'),
+    (DOUBLE.replace("y[i] = 2 * x[i]", "atomicAdd(y[i], 2 * x[i])"), "an address is wanted"),
+])
+def test_compilers_words_become_plain_ones(code, words):
+    verdict = TWICE.judge(code)
+    assert verdict.state == "ok" if words is None else words in verdict.text, verdict.text
+
+
+def test_a_source_that_does_not_compile_is_compiled_once(monkeypatch):
+    tried = []
+    monkeypatch.setattr(kernels, "rehearse", lambda *args: tried.append(args))
+    many = dataclasses.replace(TWICE, cases=lambda: 5 * TWICE.cases())
+    assert "does not compile" in many.judge(DOUBLE.replace("2 *", "2 * *")).text
+    assert len(tried) == 1
+
+
+def test_a_comment_left_in_a_finished_answer_does_not_matter():
+    stub = DOUBLE[:DOUBLE.index("    int i")] + "    // YOUR CODE HERE\n}\n"
+    begun = DOUBLE[:DOUBLE.index("    if")] + "    // YOUR CODE HERE\n}\n"
+    full = DOUBLE.replace("    int i", "    // YOUR CODE HERE\n    int i")
+    empty = dataclasses.replace(TWICE, given="")
+    assert [TWICE.judge(code).state for code in (stub, begun, full)] == ["todo"] * 3
+    assert [empty.judge(code).state for code in (stub, begun, full)] == ["todo", "no", "ok"]
+    given = dataclasses.replace(TWICE, given=begun.replace("// YOUR CODE HERE", ""))
+    assert [given.judge(code).state for code in (stub, begun, full)] == ["todo", "todo", "ok"]
+    assert "a result that the kernel never writes" in empty.judge(begun).text
+
+
+def test_an_endless_stub_is_not_compiled():
+    assert TWICE.judge("this is no C\n// YOUR CODE HERE").state == "todo"
+
+
+@pytest.mark.parametrize("code, words", [
+    (DOUBLE, None),
+    ("// __global__ void twice()\n", "there is none"),
+    (DOUBLE.replace("twice", "thrice"), "there is thrice"),
+    (DOUBLE.replace('extern "C"', ""), 'needs `extern "C"`'),
+    (DOUBLE.replace("int n", "long n"), "your twice takes (const float* x, float* y, long n)"),
+    (DOUBLE.replace("const float* x", "float const *__restrict__ a"), None),
+    (DOUBLE.replace("__global__ void", "__global__ void __launch_bounds__(64)"), None),
+])
+def test_declarations_are_compared_by_type(code, words):
+    sentence = wrong_declaration(code, "twice", "const float* x, float* y, int n")
+    assert sentence is None if words is None else words in sentence
+
+
+@pytest.mark.parametrize("view", [
+    lambda x: x, lambda x: x.T, lambda x: x[::-2, 1:], lambda x: x[:, ::-3],
+    lambda x: np.broadcast_to(x[1], (5, 9)), lambda x: x[:0],
+])
+def test_views_keep_their_strides_on_the_device(view):
+    x = view(np.arange(63, dtype=np.float32).reshape(7, 9))
+    there = on_device(x)
+    assert there.strides == x.strides or not x.size
+    assert np.array_equal(there.get(), x)
+
+
+def test_every_launch_shape_of_decay_is_asked():
+    cases = first_kernels.decay.cases()
+    shapes = {(grid[0], block[0]) for *_, grid, block in cases}
+    assert (1, 1) in shapes and any(block % 32 for _, block in shapes)
+    assert any(grid * block > len(v) for v, *_, (grid,), (block,) in cases)
+
+
+def test_kernel_sources_by_name():
+    from helpers.kernels import source
+
+    assert "__global__ void bias_gelu(" in source("bias_gelu")
+    with pytest.raises(FileNotFoundError, match="there are .*bias_gelu"):
+        source("bias_gely")
+
+
+@pytest.mark.parametrize("rows, columns", [(3, 4), (257, 12), (5, 1024)])
+def test_the_lessons_bias_gelu_is_the_networks(rows, columns):
+    import cupy
+
+    from helpers import network
+    from helpers.kernels import source
+
+    rng = np.random.default_rng(rows)
+    x = (4 * rng.standard_normal((rows, columns))).astype(np.float32)
+    bias = rng.standard_normal(columns, np.float32)
+    y = blank(x.shape, np.float32)
+    launch(cupy.RawKernel(source("bias_gelu"), "bias_gelu"), (-(-x.size // 512),), (128,),
+           (on_device(x), on_device(bias), y, np.uint32(columns), np.uint32(x.size // 4)))
+    assert np.allclose(y.get(), network.gelu(x + bias), rtol=0, atol=1e-5)
+
+
+def test_an_endless_generated_kernel_is_waited_for_once(monkeypatch):
+    from checks import pycuda_dynamic_compilation
+    from checks.machinery import kernel_task
+
+    monkeypatch.setattr(kernel_task, "PATIENCE", 0.1)
+    asked = []
+
+    def polynomial(coefficients):
+        asked.append(coefficients)
+        return ("__global__ void polynomial(const float* x, float* y, int n) {\n"
+                f"    for (int i = threadIdx.x; i < n; i += 0) y[i] = {len(asked)} * x[i];\n}}\n")
+
+    verdict = pycuda_dynamic_compilation.polynomial.judge(polynomial)
+    assert "the kernel polynomial does not come to an end" in verdict.text
+    assert len(asked) == 1

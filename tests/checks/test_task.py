@@ -1,0 +1,110 @@
+"""The machinery of the checks itself: counted interpreter work, answers in parts, descriptions."""
+
+import numpy as np
+
+from checks.machinery.task import Mistake, Task, describe, instructions
+
+
+def test_interpreter_work_is_the_same_in_the_first_run():
+    namespace = {}
+    exec("def fresh(n):\n    return sum(k for k in range(n))", namespace)
+    few, again, many = (instructions(namespace["fresh"], (n,)) for n in (10, 10, 1000))
+    assert few == again > 10
+    assert many > 20 * few
+
+
+def spec(name):
+    return {"one": 1, "two": 2}[name]
+
+
+def test_mistake_is_recognised_in_its_part_whatever_the_others():
+    task = Task("parts", spec, lambda: [("one",), ("two",)], part=lambda case: case[0],
+                mistakes=[Mistake("a sign turned round", lambda name: -spec(name))])
+    verdict = task.judge(lambda name: {"one": 1, "two": -2}[name])
+    assert verdict.state == "no"
+    assert "name='two'" in verdict.text and "a sign turned round" in verdict.text
+    assert verdict.text.endswith("1 of 2 are right.")
+
+
+def test_only_the_first_case_makes_an_answer_not_attempted():
+    def half(name):
+        if name == "two":
+            raise NotImplementedError()
+        return 1
+
+    def none(name):
+        raise NotImplementedError()
+
+    task = Task("parts", spec, lambda: [("one",), ("two",)])
+    assert task.judge(none).state == "todo"
+    assert task.judge(half).state == "no"
+    assert "name='two': it raised NotImplementedError" in task.judge(half).text
+
+
+def test_a_mistakes_outcomes_are_remembered_where_cases_repeat():
+    class Patient(Task):
+        repeatable = True
+
+    asked = []
+
+    def wrong(name):
+        asked.append(name)
+        return -spec(name)
+
+    mistake = Mistake("a sign turned round", wrong)
+    for kind, times in ((Task, 4), (Patient, 2)):
+        asked.clear()
+        task = kind("parts", spec, lambda: [("one",), ("two",)], mistakes=[mistake])
+        texts = [task.judge(lambda name: -spec(name)).text for _ in range(2)]
+        assert texts[0] == texts[1] and mistake.looks_like in texts[0]
+        assert len(asked) == times
+
+
+def test_arguments_of_any_number_are_described():
+    def total(letters, *operands):
+        return 0
+
+    case = ("i,j", np.zeros(3), np.zeros(4, np.float32))
+    assert describe(case, total) == ("letters='i,j', operands[0]: float64 (3,),"
+                                     " operands[1]: float32 (4,)")
+    verdict = Task("total", total, lambda: [case]).judge(
+        lambda letters, one, two: 0)
+    assert "total(letters, *operands)" in verdict.text
+
+
+def test_an_error_with_a_rules_own_arguments_is_a_sentence():
+    def double(x):
+        return 2 * x
+
+    def only_small(x):
+        if x > 100:
+            raise ValueError("too large")
+        return 2 * x
+
+    task = Task("double", double, lambda: [(1,), (2,)],
+                rules=[lambda answer, cases, outcomes: str(answer(1000))])
+    verdict = task.judge(only_small)
+    assert verdict.state == "no"
+    assert "with other arguments it raised ValueError: too large" in verdict.text
+
+
+def test_an_endless_answer_gets_a_verdict():
+    def endless(n):
+        while n > 1:
+            n += 1
+
+    def endless_with_large_numbers(n):
+        while n > 100:
+            n += 1
+        return 2 * n
+
+    def twice(n):
+        return n * 2
+
+    task = Task("double", lambda n: 2 * n, lambda: [(2,), (3,)], patience=0.1)
+    assert "has not ended after 0.1 seconds" in task.judge(endless).text
+    task = Task("double", lambda n: 2 * n, lambda: [(2,), (3,)], patience=0.1,
+                rules=[lambda answer, cases, outcomes: answer(1000) and None])
+    verdict = task.judge(endless_with_large_numbers)
+    assert verdict.text.startswith("the values are right, but it has not ended"), verdict.text
+    assert task.judge(twice).state == "ok"

@@ -1,0 +1,167 @@
+"""Lesson 11's kernels, pictures and tables."""
+
+import matplotlib
+import numpy as np
+import pytest
+
+import helpers
+
+matplotlib.use("Agg")
+helpers.start()
+
+import cupy as cp  # noqa: E402
+
+from helpers import draw, inspect, kernels, network  # noqa: E402
+from helpers.data import (  # noqa: E402
+    load_gpus,
+    load_network,
+    load_profile,
+    load_split,
+    profile_kernels,
+)
+
+
+def matrices(m, n, k):
+    rng = cp.random.default_rng(8)
+    return (rng.standard_normal((m, k), dtype=cp.float32),
+            rng.standard_normal((k, n), dtype=cp.float32), cp.full((m, n), cp.nan, cp.float32))
+
+
+@pytest.mark.parametrize("name, kernel, tile, block, shape", [
+    ("matmul_strip", "strip", 64, 512, (128, 64, 96)),
+    ("matmul_strip", "strip", 64, 512, (70, 90, 50)),
+    ("matmul_strip", "strip", 64, 512, (1, 3, 1)),
+    ("matmul_register", "product", 128, 256, (128, 256, 8)),
+    ("matmul_register", "product", 128, 256, (256, 128, 72)),
+])
+def test_products(name, kernel, tile, block, shape):
+    a, b, c = matrices(*shape)
+    m, n, _ = shape
+    launch = ((-(-n // tile), -(-m // tile)), (block,), (a, b, c, *map(np.int32, shape)))
+    inspect(cp.RawKernel(kernels.source(name), kernel), *launch).raise_fault()
+    cp.RawKernel(kernels.source(name), kernel)(*launch)
+    assert cp.allclose(c, a @ b, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("columns", [4, 1000, 4096])
+def test_softmax(columns):
+    x = 30 * cp.random.default_rng(8).standard_normal((3, columns), dtype=cp.float32) + 100
+    y = cp.full_like(x, cp.nan)
+    launch = (3,), (256,), (x, y, np.int32(columns))
+    kernel = cp.RawKernel(kernels.source("softmax"), "softmax")
+    inspect(kernel, *launch).raise_fault()
+    kernel(*launch)
+    assert cp.allclose(y, network.softmax(x, cp), rtol=1e-5, atol=1e-30)
+
+
+def test_parts_of_a_source():
+    assert "sum[i][j] +=" in kernels.part("matmul_register", "multiply")
+    assert "// ==" not in kernels.part("matmul_register", "keep")
+    with pytest.raises(KeyError, match="no part 'main'; it has as four, keep"):
+        kernels.part("matmul_register", "main")
+
+
+def test_network_takes_another_softmax():
+    images, weights = load_split()[2][:5], load_network()
+    plain = network.forward(images, weights)
+    calls = []
+
+    def doubled(scores):
+        calls.append(scores.shape)
+        return 2 * network.softmax(scores)
+
+    assert abs(network.forward(images, weights, row_softmax=doubled) - plain).max() > 1e-3
+    assert calls == [(5, 2, 16, 16)]
+    same = network.forward(images, weights, row_softmax=network.softmax)
+    assert np.array_equal(same, plain)
+
+
+def test_tiles_says_what_is_read(capsys):
+    draw.tiles(512, 256, 128, (128, 64), 8, thread=(8, 4))
+    text = " ".join(capsys.readouterr().out.split())
+    assert "128 + 64 numbers for 8192 multiply-adds, 42.7 for each number" in text
+    assert "reads A 4 times and B 4 times" in text
+    assert "8 + 4 numbers, 32 multiply-adds, 2.67 for each" in text
+
+
+@pytest.mark.parametrize("arguments, words", [
+    ((16, 16, 16, (32, 8), 8), "larger than C, 16 x 16"),
+    ((16, 16, 16, (8, 8), 32), "k = 16"),
+    ((0, 16, 16, (8, 8)), "m=0"),
+    ((16, 16, 16, (8, 8), 8, (16, 1)), "a thread's 16 x 1"),
+])
+def test_tiles_refuses(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        draw.tiles(*arguments)
+
+
+def test_formats_agree_with_numpy(capsys):
+    from helpers.draw.numbers import FORMATS
+
+    for name in "float32", "float16":
+        info = np.finfo(name)
+        assert FORMATS[name].eps == info.eps
+        assert FORMATS[name].largest == info.max
+        assert FORMATS[name].smallest == info.smallest_normal
+    assert FORMATS["int8"].largest == np.iinfo(np.int8).max
+    draw.formats()
+    assert "bfloat16     1        8        7" in capsys.readouterr().out
+
+
+def test_levels_shows_a_point_above_the_roof(capsys):
+    kernel = {"seconds": 1.0, "flops": 100e9, "bytes": {"asked for": 100e9, "from memory": 1e9}}
+    draw.levels({"mine": kernel}, bandwidth=10e9, flops=500e9)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split()[-1] == "1000%"
+    assert lines[2].split()[-1] == "20%"
+
+
+def test_gpus_are_plausible():
+    gpus = load_gpus()
+    assert [g["name"] for g in gpus][0] == "T4" and gpus[-1]["name"].startswith("H200")
+    for g in gpus:
+        assert g["source"] and g["float64"] < g["float32"] < g["tensor16"]
+        # every multiprocessor does `lanes` multiply-adds a clock, at 1 to 2.6 GHz
+        clock = g["float32"] * 1e12 / (2 * g["lanes"] * g["multiprocessors"])
+        assert 1e9 < clock < 2.6e9, g["name"]
+
+
+def test_profile_agrees_with_the_counters():
+    """What Nsight Compute counted on a GPU is what the simulator's rule says, scaled."""
+    counted = load_profile("fast_kernels")["kernels"]
+    n = 4096
+    assert counted["naive"]["load_sectors"] == n**3 // 32 * 5
+    assert counted["tiled"]["load_sectors"] == n * n // 32 * (n // 32) * 8
+    assert counted["register tile"]["load_sectors"] == (n // 128) ** 2 * 2 * 128 * n // 8
+    assert counted["softmax, three passes"]["load_sectors"] == 3 * 8192 * n // 8
+
+
+PROJECTED = """Generating SQLite file r.sqlite from r.nsys-rep
+Processing [r.sqlite] with [nvtx_gpu_proj_sum.py]...
+Range,Style,Total Proj Time (ns),Total Range Time (ns),Range Instances,Proj Med (ns),Avg GPU Ops
+:batch,PushPop,300,400,2,150.0,7.0
+
+"""
+KERNELS = """Processing [r.sqlite] with [cuda_gpu_kern_sum.py]...
+Time (%),Total Time (ns),Instances,Name
+75.0,90,3,"void reduce<int, float>(T1)"
+25.0,30,1,copy
+"""
+
+
+def test_reports_of_nsight_systems_are_read_without_what_it_says_before():
+    reports = {"nvtx_gpu_proj_sum": profile_kernels.rows_of(PROJECTED),
+               "cuda_gpu_kern_sum": profile_kernels.rows_of(KERNELS)}
+    found = profile_kernels.summary(reports)
+    assert found["ranges"] == [{"range": "batch", "times": 2, "host_total": 400, "gpu_total": 300,
+                                "gpu_median": 150.0, "operations": 7.0}]
+    assert found["kernels"] == [["void reduce<int, float>(T1)", 3, 90], ["copy", 1, 30]]
+    assert profile_kernels.rows_of("SKIPPED: r.sqlite does not contain NV Tools data.") == []
+
+
+def test_recorded_ranges_add_up():
+    seen = load_profile("fast_kernels")["nsys"]
+    rows = {row["range"]: row for row in seen["ranges"]}
+    inner = sum(rows[name]["operations"] for name in ("copy in", "forward", "copy out"))
+    assert inner == rows["batch"]["operations"] == rows["warm-up"]["operations"] == 150
+    assert sum(times for _, times, _ in seen["kernels"]) <= 6 * rows["forward"]["operations"]

@@ -1,0 +1,145 @@
+"""The claims ledger: each row has its heading, its verdict and its cell in lesson 19."""
+
+import copy
+import re
+from datetime import date
+
+import nbformat
+import pytest
+
+from authoring.course import IGNORE_TAG, ROOT
+from helpers.data import load_claims
+
+PAGE = ROOT / "notebooks" / "19_myths_measured.ipynb"
+VERDICTS = {"True", "Partly true", "Depends", "Incomplete", "Misleading", "Unneeded", "Unfounded",
+            "Outdated", "Wrong"}
+TOPICS = {"windowed products", "PyTorch libraries", "PyCUDA and CuPy", "CuPy tour",
+          "NumPy inference", "found since"}
+FIELDS = {"id", "group", "topics", "claim", "verdict", "versions", "date", "taught"}
+
+
+def cells_of(lesson):
+    return nbformat.read(ROOT / "notebooks" / lesson, as_version=4).cells
+
+
+def wrong_fields(row):
+    """What is wrong with a row of the ledger by itself."""
+    if set(row) != FIELDS:
+        return [f"{row.get('id')}: its fields are {sorted(row)}"]
+    name, wrong = row["id"], []
+    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) or len(name) > 60:
+        wrong.append(f"{name}: is no id in lower case and hyphens")
+    if row["verdict"] not in VERDICTS:
+        wrong.append(f"{name}: verdict {row['verdict']!r} is none of {sorted(VERDICTS)}")
+    if not row["topics"] or not set(row["topics"]) <= TOPICS:
+        wrong.append(f"{name}: topics {row['topics']}")
+    if not row["versions"] or date.fromisoformat(row["date"]) < date(2026, 1, 1):
+        wrong.append(f"{name}: versions and date")
+    if not 3 <= len(row["claim"].split()) <= 30:
+        wrong.append(f"{name}: a claim is one sentence of at most 30 words")
+    return wrong
+
+
+def wrong_cells(row, cells):
+    """What is wrong with a row's heading and cell on the page."""
+    name = row["id"]
+    code = [k for k, cell in enumerate(cells) if cell.id == name]
+    if not code or cells[code[0]].cell_type != "code":
+        return [f"{name}: no code cell of that id"]
+    cell, text = cells[code[0]], cells[code[0] - 1].source
+    wrong = []
+    if not text.startswith(f"### {name}\n\n**Claim.** {row['claim']}\n\n**{row['verdict']}.** "):
+        wrong.append(f"{name}: heading, claim and verdict before the cell are not the ledger's")
+    ends = f"({row['versions']}; {row['date']}"
+    if (taught := row["taught"]) is not None:
+        ends += f"; [lesson {taught['lesson'][:2]}]({taught['lesson']})"
+        if not any(other.id == taught["cell"] for other in cells_of(taught["lesson"])):
+            wrong.append(f"{name}: {taught['lesson']} has no cell {taught['cell']}")
+    if not text.endswith(f" *{ends}.)*"):
+        wrong.append(f"{name}: does not end with *{ends}.)*")
+    if not cell.outputs and IGNORE_TAG not in cell.metadata.get("tags", []):
+        wrong.append(f"{name}: its cell prints nothing")
+    return wrong
+
+
+def problems(claims, cells):
+    """Each way in which ledger and page disagree, as a sentence."""
+    found = [sentence for row in claims for sentence in wrong_fields(row)]
+    if found:
+        return found
+    ids = [row["id"] for row in claims]
+    found += [f"{name}: twice in the ledger" for name in set(ids) if ids.count(name) > 1]
+    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    headings = re.findall(r"^##+ (.+)$", text, flags=re.M)
+    expected = list(dict.fromkeys(name for row in claims for name in (row["group"], row["id"])))
+    if [name for name in headings if name in expected or re.fullmatch(r"[a-z0-9-]+", name)] \
+            != expected:
+        found.append("the page's headings are not the ledger's groups and rows, in its order")
+    linked = re.findall(r"\[([a-z0-9-]+)\]\(#([a-z0-9-]+)\)", text)
+    if linked != [(name, name) for name in ids]:
+        found.append("the list of claims does not link each row once, in order")
+    return found + [sentence for row in claims for sentence in wrong_cells(row, cells)]
+
+
+def test_every_claim_has_its_row_and_its_cell():
+    assert problems(load_claims(), cells_of(PAGE.name)) == []
+
+
+def test_every_topic_is_there():
+    claims = load_claims()
+    assert len(claims) >= 90
+    assert {topic for row in claims for topic in row["topics"]} == TOPICS
+    assert {row["verdict"] for row in claims} == VERDICTS
+
+
+def drop_cell(claims, cells):
+    cells[:] = [cell for cell in cells if cell.id != claims[3]["id"]]
+
+
+def drop_row(claims, cells):
+    del claims[3]
+
+
+def add_row(claims, cells):
+    claims.insert(3, {**claims[3], "id": "another-claim"})
+
+
+def repeat_row(claims, cells):
+    claims.append(claims[0])
+
+
+def change_verdict(claims, cells):
+    claims[0]["verdict"] = "Wrong" if claims[0]["verdict"] == "True" else "True"
+
+
+def change_versions(claims, cells):
+    claims[0]["versions"] = "NumPy 1.26"
+
+
+def unknown_verdict(claims, cells):
+    claims[0]["verdict"] = "Maybe"
+
+
+def no_versions(claims, cells):
+    claims[0]["versions"] = ""
+
+
+def teach_elsewhere(claims, cells):
+    taught = next(row["taught"] for row in claims if row["taught"])
+    taught["cell"] = "no-such-cell"
+
+
+def no_output(claims, cells):
+    next(cell for cell in cells if cell.id == claims[0]["id"]).outputs = []
+
+
+@pytest.mark.parametrize("damage, words", [
+    (drop_cell, "no code cell"), (drop_row, "headings"), (add_row, "another-claim: no code cell"),
+    (repeat_row, "twice"), (change_verdict, "not the ledger's"), (change_versions, "end with"),
+    (unknown_verdict, "none of"), (no_versions, "versions and date"),
+    (teach_elsewhere, "no cell no-such-cell"), (no_output, "prints nothing"),
+])
+def test_the_ledger_can_fail(damage, words):
+    claims, cells = copy.deepcopy(load_claims()), copy.deepcopy(cells_of(PAGE.name))
+    damage(claims, cells)
+    assert any(words in sentence for sentence in problems(claims, cells))

@@ -1,0 +1,189 @@
+"""The guides: their links lead somewhere, and the syllabi name what exists, with its minutes."""
+
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+import nbformat
+import pytest
+
+from authoring.course import ROOT
+
+TEACHING = ROOT / "docs" / "teaching.md"
+AUTHORING = ROOT / "docs" / "authoring.md"
+GUIDES = [TEACHING, AUTHORING]
+NEW = "15"  # the lesson that the author's guide adds
+guide = pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
+LESSON = re.compile(r"\[(?P<title>.+?)\]\(\.\./notebooks/(?P<file>\S+\.ipynb)\)")
+TASK = re.compile(r"\[(?P<title>.+?)\]\(\.\./exercises/(?P<file>\S+\.ipynb)\),"
+                  r" task (?P<number>\d+)")
+SUM = re.compile(r"^Lessons (\d+) minutes, tasks (\d+), breaks (\d+), the rest (\d+):"
+                 r" (\d+:\d\d) to (\d+:\d\d)\.$", re.M)
+
+
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def without_code(text: str) -> str:
+    text = re.sub(r"^ *```.*?^ *```$", "", text, flags=re.S | re.M)
+    return re.sub(r"``.+?``|`[^`\n]+`", "", text)
+
+
+def slug(heading: str) -> str:
+    """The anchor that GitHub and JupyterLab give a heading."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+def cells_of(place: str) -> list:
+    return nbformat.read(ROOT / place, as_version=4).cells
+
+
+def tables(text: str) -> list[tuple[list[tuple[str, ...]], tuple[str, ...]]]:
+    """Each day's rows (from, what, minutes, skip) and the figures of the sentence below it."""
+    days = []
+    for block in re.split(r"\n\| from \| what \| minutes \| skip \|\n\|[-|]+\|\n", text)[1:]:
+        rows, _, rest = block.partition("\n\n")
+        days.append(([tuple(part.strip() for part in row.strip("|").split("|"))
+                      for row in rows.splitlines()], SUM.search(rest).groups()))
+    return days
+
+
+DAYS = tables(text_of(TEACHING))
+day = pytest.mark.parametrize("number", range(len(DAYS)))
+
+
+def clock(text: str) -> int:
+    """Minutes since midnight."""
+    hours, minutes = text.split(":")
+    return 60 * int(hours) + int(minutes)
+
+
+def lesson_minutes(file: str, skipped: list[str]) -> int:
+    """A lesson's minutes, or the share of the cells that remain, to the nearest five."""
+    cells = cells_of(f"notebooks/{file}")
+    whole = int(re.search(r"\*\*(\d+) minutes\.\*\*", cells[0].source)[1])
+    if not skipped:
+        return whole
+    section, lengths = "", {}
+    for cell in cells:
+        if cell.cell_type == "markdown" and (found := re.search(r"^## (.+)$", cell.source, re.M)):
+            section = found[1]
+        lengths[section] = lengths.get(section, 0) + 1
+    assert set(skipped) <= set(lengths), set(skipped) - set(lengths)
+    left = sum(lengths.values()) - sum(lengths[name] for name in skipped)
+    return 5 * round(whole * left / sum(lengths.values()) / 5)
+
+
+@guide
+def test_links_lead_somewhere(path):
+    text = without_code(text_of(path))
+    headings = {slug(found) for found in re.findall(r"^#+ (.+)$", text_of(path), re.M)}
+    for target in re.findall(r"\]\(([^)]+)\)", text):
+        if target.startswith(("http://", "https://")):
+            continue
+        file, _, anchor = target.partition("#")
+        if file:
+            assert (path.parent / unquote(file)).resolve().exists(), target
+            assert (path.parent / unquote(file)).resolve().is_relative_to(ROOT), target
+        elif anchor:
+            assert anchor in headings, target
+
+
+@guide
+def test_headings_are_in_order(path):
+    levels = [len(mark) for mark in re.findall(r"^(#+) ", without_code(text_of(path)), re.M)]
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(later <= earlier + 1 for earlier, later in zip(levels, levels[1:]))
+
+
+@guide
+def test_the_readme_leads_to_it(path):
+    assert f"(docs/{path.name})" in text_of(ROOT / "README.md")
+
+
+@guide
+def test_named_files_and_commands_exist(path):
+    text = text_of(path)
+    for name in re.findall(r"`((?:tests|helpers|docs|solutions|notebooks)/[\w./-]+)`", text):
+        if NEW not in name:
+            assert (ROOT / name).exists(), name
+    for name in re.findall(r"python -m ((?:helpers|tests)[\w.]*)", text):
+        place = ROOT / name.replace(".", "/")
+        assert place.with_suffix(".py").exists() or (place / "__init__.py").exists(), name
+    targets = set(re.findall(r"^([a-z]+):.*## ", text_of(ROOT / "Makefile"), re.M))
+    assert set(re.findall(r"`make ([a-z]+)", text)) <= targets
+
+
+def test_there_are_half_a_day_one_day_and_two():
+    assert len(DAYS) == 4
+
+
+@day
+def test_lessons_have_these_minutes(number):
+    for _, what, minutes, skip in DAYS[number][0]:
+        if found := LESSON.search(what):
+            skipped = [name.strip() for name in skip.split(";")] if skip else []
+            assert int(minutes) == lesson_minutes(found["file"], skipped), (what, minutes)
+            assert cells_of(f"notebooks/{found['file']}")[0].source.startswith(
+                f"# {found['title']}"), what
+
+
+@day
+def test_tasks_are_core_and_have_these_minutes(number):
+    for _, what, minutes, _ in DAYS[number][0]:
+        if found := TASK.search(what):
+            text = "\n".join(cell.source for cell in cells_of(f"exercises/{found['file']}"))
+            heading = rf"^## {found['number']}\. {re.escape(found['title'])} ★+"
+            match = re.search(heading + r" \(core, (\d+) minutes", text, re.M)
+            assert match and match[1] == minutes, (what, minutes)
+
+
+@day
+def test_every_row_is_a_lesson_a_task_or_talk(number):
+    for _, what, _, skip in DAYS[number][0]:
+        assert bool(LESSON.search(what)) + bool(TASK.search(what)) == ("](" in what), what
+        assert not skip or LESSON.search(what), what
+
+
+@day
+def test_the_hours_and_the_sums_are_right(number):
+    rows, (lessons, tasks, breaks, rest, first, last) = DAYS[number]
+    assert rows[0][0] == first
+    now, sums = clock(first), dict.fromkeys(("lessons", "tasks", "breaks", "rest"), 0)
+    for begin, what, minutes, _ in rows:
+        assert clock(begin) == now, (begin, what)
+        now += int(minutes)
+        kind = ("lessons" if LESSON.search(what) else "tasks" if TASK.search(what)
+                else "breaks" if what in ("Break", "Lunch") else "rest")
+        sums[kind] += int(minutes)
+    assert now == clock(last)
+    assert sums == {"lessons": int(lessons), "tasks": int(tasks), "breaks": int(breaks),
+                    "rest": int(rest)}
+
+
+@day
+def test_no_stretch_without_a_break_is_longer_than_two_hours(number):
+    stretch = 0
+    for _, what, minutes, _ in DAYS[number][0]:
+        stretch = 0 if what in ("Break", "Lunch") else stretch + int(minutes)
+        assert stretch <= 125, what
+
+
+def test_the_cells_to_show_exist():
+    rows = re.findall(r"\| `(\d\d)/([\w-]+)` \|", text_of(TEACHING))
+    assert len(rows) >= 8
+    for lesson, cell in rows:
+        (path,) = (ROOT / "notebooks").glob(f"{lesson}_*.ipynb")
+        assert cell in [one.id for one in cells_of(f"notebooks/{path.name}")], (lesson, cell)
+
+
+def test_the_sum_of_all_lessons_and_core_tasks_is_as_told():
+    total = 0
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        total += lesson_minutes(path.name, [])
+    for path in (ROOT / "exercises").glob("*.ipynb"):
+        text = "\n".join(cell.source for cell in cells_of(f"exercises/{path.name}"))
+        total += sum(map(int, re.findall(r"^## \d+\. .*\(core, (\d+) minutes", text, re.M)))
+    hours = int(re.search(r"is about (\d+) hours", text_of(TEACHING))[1])
+    assert hours == round(total / 60)

@@ -1,0 +1,264 @@
+"""The notebooks' form: what every lesson, solution and exercise must look like."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import unquote
+
+import nbformat
+import pytest
+
+from authoring import course as authoring
+from authoring.course import IGNORE_TAG, METADATA, REASONS, ROOT, WITHOUT_EXERCISES
+
+PATHS = [path for folder in ("notebooks", "solutions", "exercises")
+         for path in authoring.notebooks(folder)]
+RECORDED = [path for path in PATHS if path.parent.name != "exercises"]
+LESSONS = authoring.notebooks("notebooks")
+PLACES = re.compile(r"/(?:home|root|tmp|Users|usr|opt|work)/|[A-Z]:\\\\")
+
+
+def ids(paths):
+    return [f"{path.parent.name}/{path.stem}" for path in paths]
+
+
+every = pytest.mark.parametrize("path", PATHS, ids=ids(PATHS))
+recorded = pytest.mark.parametrize("path", RECORDED, ids=ids(RECORDED))
+lesson = pytest.mark.parametrize("path", LESSONS, ids=ids(LESSONS))
+
+
+def read(path):
+    return nbformat.read(path, as_version=4)
+
+
+def code_cells(path):
+    return [cell for cell in read(path).cells if cell.cell_type == "code"]
+
+
+def prose(path):
+    return "\n\n".join(cell.source for cell in read(path).cells if cell.cell_type == "markdown")
+
+
+# Words that say nothing of where a link leads when they are read alone.
+VAGUE = {"here", "this", "link", "more", "click", "click here", "read more", "see", "page", "docs",
+         "this page", "source", "documentation", "website", "article"}
+
+
+def links(text):
+    """Words and address of each link in Markdown text, pictures and badges left out."""
+    text = re.sub(r"```.*?```|(?<!`)`[^`\n]*`(?![`\]])", "", text, flags=re.S)
+    text = re.sub(r"\[!\[[^\]]*\]\([^)]*\)\]\([^)]*\)", "", text)
+    return re.findall(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)", text)
+
+
+def not_compared(path):
+    return [cell for cell in code_cells(path) if IGNORE_TAG in cell.metadata.get("tags", [])]
+
+
+@every
+def test_is_stored_in_one_form(path):
+    notebook = read(path)
+    nbformat.validate(notebook)
+    assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
+    assert notebook.metadata == METADATA
+    assert path.read_text(encoding="utf-8") == authoring.dumps(notebook)
+    names = [cell.id for cell in notebook.cells]
+    assert len(set(names)) == len(names)
+    assert all(cell.source.strip() for cell in notebook.cells)
+
+
+@every
+def test_setup_cell_is_the_same_everywhere(path):
+    setup = code_cells(path)[0].source
+    without_needs = re.sub(r'start\(needs="\w+"\)', "start()", setup)
+    assert without_needs == code_cells(LESSONS[0])[0].source
+    assert f"https://github.com/{authoring.repository()}.git" in setup
+
+
+def badges(place):
+    """The addresses that open a file of the course on Colab, Kaggle and Binder."""
+    repository = authoring.repository()
+    page = f"{repository}/blob/main/{place}"
+    return (f"(https://colab.research.google.com/github/{page})",
+            f"(https://kaggle.com/kernels/welcome?src=https://github.com/{page})",
+            f"(https://mybinder.org/v2/gh/{repository}/main?labpath={place.replace('/', '%2F')})")
+
+
+@every
+def test_badges_open_this_notebook(path):
+    place = f"{path.parent.name}/{path.name}"
+    if path.parent.name == "solutions":
+        place = f"exercises/{path.name}"  # solutions are where exercises are authored
+    first = read(path).cells[0].source
+    for url in badges(place):
+        assert url in first
+
+
+@every
+def test_headings_are_in_order(path):
+    text = re.sub(r"```.*?```", "", prose(path), flags=re.S)
+    levels = [len(mark) for mark in re.findall(r"^(#+) ", text, flags=re.M)]
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(later <= earlier + 1 for earlier, later in zip(levels, levels[1:]))
+
+
+@every
+def test_folded_text_is_well_formed(path):
+    text = prose(path)
+    assert text.count("<details>") == text.count("</details>")
+    # Markdown inside needs an empty line after the summary.
+    assert not re.findall(r"</summary>\n(?!\n)", text)
+
+
+@every
+def test_links_inside_the_course_lead_somewhere(path):
+    targets = re.findall(r"\]\(([^)]+)\)", prose(path))
+    for target in targets:
+        if target.startswith(("http://", "https://")):
+            continue
+        file = (path.parent / unquote(target.split("#")[0])).resolve()
+        assert file.exists(), target
+        assert file.is_relative_to(ROOT), target
+
+
+@every
+def test_images_have_alternative_text(path):
+    assert not re.findall(r"!\[\s*\]\(|<img(?![^>]*\balt=\"[^\"]+\")", prose(path))
+
+
+@every
+def test_links_say_where_they_lead(path):
+    """Read alone, as a screen reader lists them; the same words lead to one place."""
+    places = {}
+    for words, target in links(prose(path)):
+        said = re.sub(r"[`*_]", "", words).strip().lower()
+        assert len(said) > 1 and said not in VAGUE, words
+        assert not said.startswith(("http", "www.")), words
+        places.setdefault(said, set()).add(target)
+    assert not {said: found for said, found in places.items() if len(found) > 1}
+
+
+@recorded
+def test_was_run_from_top_to_bottom(path):
+    counts = [cell.execution_count for cell in code_cells(path)]
+    assert counts == list(range(1, len(counts) + 1))
+
+
+@recorded
+def test_prints_no_error_warning_or_place(path):
+    for cell in code_cells(path):
+        for output in cell.outputs:
+            assert output.output_type != "error", cell.id
+            assert output.get("name") != "stderr", cell.id
+            text = json.dumps(output.get("text", output.get("data", {}).get("text/plain", "")))
+            assert not PLACES.search(text), cell.id
+
+
+@recorded
+def test_ignored_cells_give_a_reason_and_are_few(path):
+    cells, ignored = code_cells(path), not_compared(path)
+    for cell in ignored:
+        assert cell.metadata.get("course", {}).get("not_compared") in REASONS, cell.id
+    for cell in cells:
+        assert "NBVAL" not in cell.source, cell.id
+        if cell not in ignored:
+            assert "course" not in cell.metadata, cell.id
+    assert len(ignored) <= 0.3 * len(cells)
+
+
+def text_beside(cell):
+    """What a cell prints or shows as text, besides Matplotlib's name for a figure."""
+    texts = [output.text if output.output_type == "stream" else
+             "" if "image/png" in output.get("data", {}) else output.data.get("text/plain", "")
+             for output in cell.outputs if output.output_type != "error"]
+    return "\n".join(text for text in texts if not text.startswith("<Figure"))
+
+
+@recorded
+def test_pictures_have_the_same_facts_as_text(path):
+    """A picture's text stands in the same cell: two lines of it, or one that has numbers."""
+    for cell in code_cells(path):
+        pictures = [output for output in cell.outputs if "data" in output
+                    and any(kind.startswith("image/") for kind in output.data)]
+        if pictures:
+            text = text_beside(cell).strip()
+            assert "\n" in text or re.search(r"\d", text), cell.id
+
+
+@lesson
+def test_lesson_has_its_parts(path):
+    text = prose(path)
+    number, first = path.stem[:2], read(path).cells[0].source
+    assert first.startswith(f"# {number} ")
+    assert re.search(r"\*\*\d+ minutes\.\*\*", first) and "you can" in first
+    for part in ("## The question", "## Key points", "## Self-test"):
+        assert part in text
+    after = text.split("## Self-test")[1]
+    assert len(re.findall(r"<summary>Answer</summary>", after)) == 5
+    if path.stem not in WITHOUT_EXERCISES:
+        assert f"(../exercises/{path.name})" in after
+    assert text.count("You may have read") <= 3
+
+
+@lesson
+def test_lesson_has_exercise_and_solution(path):
+    has = path.stem not in WITHOUT_EXERCISES
+    assert (ROOT / "exercises" / path.name).exists() == has
+    assert (ROOT / "solutions" / path.name).exists() == has
+
+
+def test_each_lesson_links_the_next_one():
+    for path, following in zip(LESSONS, LESSONS[1:]):
+        assert f"]({following.name})" in read(path).cells[-1].source, path.name
+
+
+def test_grade_ids_are_unique():
+    seen = {}
+    for path in authoring.notebooks("solutions"):
+        for cell in code_cells(path):
+            if name := cell.metadata.get("nbgrader", {}).get("grade_id"):
+                assert name not in seen, (path.name, seen[name])
+                seen[name] = path.name
+    assert seen
+
+
+def test_code_in_cells_is_clean():
+    ruff = shutil.which("ruff", path=str(Path(sys.executable).parent)) or shutil.which("ruff")
+    if ruff is None:
+        pytest.skip("ruff is not installed here (extra `dev`)")
+    done = subprocess.run([ruff, "check", "--quiet", "."], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_readme_lists_every_lesson():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for path in LESSONS:
+        minutes = re.search(r"\*\*(\d+) minutes", read(path).cells[0].source)[1]
+        link = f"(notebooks/{path.name})"
+        (row,) = [line for line in text.splitlines()
+                  if line.startswith(f"| {path.stem[:2]} | ") and link in line]
+        assert f"| {minutes} |" in row
+        for url in badges(f"notebooks/{path.name}"):
+            assert url in row
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        if not target.startswith("http"):
+            assert (ROOT / unquote(target)).exists(), target
+    assert f"github.com/{authoring.repository()}" in text
+
+
+PAGES = sorted(path for pattern in ("*.md", "docs/**/*.md", "notebooks/*.md", "helpers/**/*.md")
+               for path in ROOT.glob(pattern))
+
+
+@pytest.mark.parametrize("path", PAGES, ids=[str(path.relative_to(ROOT)) for path in PAGES])
+def test_pages_have_headings_in_order_alternative_texts_and_telling_links(path):
+    text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.S)
+    levels = [len(mark) for mark in re.findall(r"^(#+) ", text, flags=re.M)]
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(later <= earlier + 1 for earlier, later in zip(levels, levels[1:]))
+    assert not re.findall(r"!\[\s*\]\(|<img(?![^>]*\balt=\"[^\"]+\")", text)
+    for words, _ in links(text):
+        assert re.sub(r"[`*_]", "", words).strip().lower() not in VAGUE, words
