@@ -9,8 +9,8 @@ import helpers
 
 helpers.start()
 
-from checks.machinery import kernel_task as kernels  # noqa: E402
 from checks import first_kernels  # noqa: E402
+from checks.machinery import kernel_task as kernels  # noqa: E402
 from checks.machinery.kernel_task import KernelTask, blank, launch, on_device, wrong_declaration  # noqa: E402
 
 DOUBLE = r"""

@@ -4,8 +4,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from helpers import draw
 from checks.einsum import watch
+from helpers import draw
 from helpers.draw.contraction import Contraction
 
 

@@ -16,8 +16,8 @@ import pytest
 
 import helpers
 from helpers import backend, device_output, inspect
-from nogpu.inspect import sources
 from nogpu import engine
+from nogpu.inspect import sources
 
 
 def kernel(code: str, name: str, options: tuple = ()) -> types.SimpleNamespace:

@@ -7,8 +7,8 @@ import nbformat
 import numpy as np
 import pytest
 
-from helpers import network
 from authoring.course import ROOT
+from helpers import network
 from helpers.data import load_network, load_split
 
 RIGHT = 500  # of 510, as helpers/data/README.md documents

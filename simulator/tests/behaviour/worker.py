@@ -22,8 +22,9 @@ import sys
 import tempfile
 import warnings
 
-import nogpu
 from machine import use_libraries
+
+import nogpu
 
 from .collect import programs
 

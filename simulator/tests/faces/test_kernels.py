@@ -7,7 +7,6 @@ import pickle
 
 import numpy as np
 import pytest
-
 from machine import gpu_answers, use_libraries
 
 from nogpu import engine

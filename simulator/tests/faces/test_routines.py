@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pytest
-
 from machine import use_libraries
 
 from nogpu import finder
