@@ -25,7 +25,7 @@ Examples
 
 from . import limits, streams
 from .compiler import find as find_compiler
-from .counters import Counts, counting
+from .counters import Counts
 from .errors import (
     CompileError,
     CompilerNotFound,
@@ -74,6 +74,7 @@ from .memory import (
     view,
 )
 from .module import Kernel, Module, compile, set_printer, use_compiler  # noqa: A004
+from .streams import counting
 from .switches import active as active_checks
 from .switches import checks
 

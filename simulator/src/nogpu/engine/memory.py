@@ -14,6 +14,7 @@ import numpy as np
 
 from . import native
 from .errors import CompilerNotFound, InvalidAddress, OutOfMemory
+from .plain import Plain
 
 _HISTORY = 4096  # freed allocations that a report can still name
 _lock = threading.RLock()
@@ -35,8 +36,6 @@ def _runtime():
                 try:
                     _runtime_found = native.runtime()
                 except CompilerNotFound:
-                    from .plain import Plain
-
                     _runtime_found = Plain()
     return _runtime_found
 

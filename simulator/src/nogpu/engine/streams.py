@@ -24,14 +24,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from . import memory, native, scheduler
-from .counters import recorders_now
+from .counters import Counts, recorders_now, recording
 from .errors import StreamError
 from .module import Kernel
 from .scheduler import Operation, Span
 
 __all__ = [
-    "INLINE_BYTES", "Event", "Graph", "Span", "Stream", "from_handle", "null", "per_thread",
-    "record_spans", "synchronize",
+    "INLINE_BYTES", "Event", "Graph", "Span", "Stream", "counting", "from_handle", "null",
+    "per_thread", "record_spans", "synchronize",
 ]  # fmt: skip
 
 INLINE_BYTES = 256 * 1024  # array work up to this size runs at once on a stream that is idle
@@ -554,6 +554,23 @@ def synchronize() -> None:
     if planner is not None:
         planner.wait_stream(None)
         planner.report(None)
+
+
+@contextlib.contextmanager
+def counting() -> Iterator[Counts]:
+    """Count every launch within a ``with`` block, on whatever stream; its end waits for them.
+
+    Examples
+    --------
+    >>> with counting() as counts:
+    ...     pass
+    >>> counts.launches
+    0
+    """
+    counts = Counts()
+    with recording(counts):
+        yield counts
+        synchronize()
 
 
 @contextlib.contextmanager

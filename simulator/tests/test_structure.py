@@ -1,0 +1,156 @@
+"""The package's own structure: who imports whom, no circles, and how many lines a room has."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import nogpu
+
+PACKAGE = Path(nogpu.__file__).parent
+OTHER_ROOMS = ("helpers", "checks", "authoring", "install", "tests")
+FACES = ("cupy", "cupyx", "cupy_backends", "pycuda")  # they are found by these names
+# Each room of the package and the rooms that its modules may import. What stands directly in
+# `nogpu` (finder, command line, plugins) finds the faces by their path and imports none of them.
+MAY_IMPORT = {
+    "engine": {"engine"},
+    "faces": {"engine", "faces"},
+    "inspect": {"engine", "inspect"},
+    "nogpu": {"engine", "inspect", "nogpu"},
+}
+# The engine's layers, the lowest first: a module imports only modules that stand before it.
+LAYERS = (
+    "errors", "limits", "switches", "options", "source", "symbols", "plain", "cache", "compiler",
+    "native", "memory", "faults", "counters", "module", "scheduler", "streams", "__init__",
+)  # fmt: skip
+# What is still to be removed: an entry that is no longer needed fails the test as well.
+STILL_THERE = {("nogpu.inspect.report", "helpers.draw.accesses")}
+NATIVE = {".h", ".cuh", ".cpp", ""}  # headers of CUDA's own names may have no suffix
+
+
+def _name_of(path: Path) -> str:
+    """A file's module, in full: ``nogpu.engine.memory``; a package is its ``__init__``."""
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts)
+
+
+MODULES = {_name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def _module(name: str) -> str | None:
+    """The module of this package that an import of ``name`` names, None for others'."""
+    if name.partition(".")[0] in FACES:
+        name = f"nogpu.faces.{name}"
+    return next((m for m in (name, f"{name}.__init__") if m in MODULES), None)
+
+
+def _imports(name: str) -> set[str]:
+    """Names of the modules that a module imports, also inside functions, in full."""
+    package = name.split(".")[:-1]
+    found = set()
+    for node in ast.walk(ast.parse(MODULES[name].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {_module(alias.name) or alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            whole = ".".join([*base, *(node.module.split(".") if node.module else [])])
+            for alias in node.names:
+                found.add(_module(f"{whole}.{alias.name}") or _module(whole) or whole)
+    return found - {name}
+
+
+IMPORTS = {name: _imports(name) for name in MODULES}
+
+
+def _room(name: str) -> str:
+    """The room of a module of the package."""
+    parts = name.split(".")
+    return parts[1] if parts[1] in MAY_IMPORT and len(parts) > 2 else "nogpu"
+
+
+def _circles(modules: set[str]) -> list[list[str]]:
+    """Groups of modules of which each imports, over some others, each (Tarjan's algorithm)."""
+    index, low, stack, result = {}, {}, [], []
+
+    def visit(name: str) -> None:
+        index[name] = low[name] = len(index)
+        stack.append(name)
+        for other in sorted(IMPORTS[name] & modules):
+            if other not in index:
+                visit(other)
+                low[name] = min(low[name], low[other])
+            elif other in stack:
+                low[name] = min(low[name], index[other])
+        if low[name] == index[name]:
+            group = stack[stack.index(name) :]
+            del stack[stack.index(name) :]
+            if len(group) > 1:
+                result.append(sorted(group))
+
+    for name in sorted(modules):
+        if name not in index:
+            visit(name)
+    return result
+
+
+def test_imports_are_read_inside_functions_and_relative():
+    assert "nogpu.engine.memory" in IMPORTS["nogpu.engine.scheduler"]
+    assert "nogpu.faces.cupyx.__init__" in IMPORTS["nogpu.faces.cupy._environment"] | IMPORTS[
+        "nogpu.faces.cupy.__init__"
+    ]
+
+
+def test_nothing_imports_upward():
+    upward = {
+        (name, other)
+        for name in MODULES
+        for other in IMPORTS[name]
+        if other.partition(".")[0] in OTHER_ROOMS
+        or (other in MODULES and _room(other) not in MAY_IMPORT[_room(name)])
+    }
+    assert upward == STILL_THERE
+
+
+@pytest.mark.parametrize("room", ["engine", "inspect", "nogpu"])
+def test_no_modules_import_each_other_in_a_circle(room):
+    assert not _circles({name for name in MODULES if _room(name) == room})
+
+
+def test_rooms_form_no_circle():
+    assert not _circles({name for name in MODULES if _room(name) != "faces"})
+
+
+def test_each_module_of_the_engine_imports_only_lower_layers():
+    modules = [name for name in MODULES if _room(name) == "engine"]
+    engine = {name.removeprefix("nogpu.engine."): name for name in modules}
+    assert sorted(engine) == sorted(LAYERS)
+    for i, layer in enumerate(LAYERS):
+        lower = {engine[other] for other in LAYERS[:i]}
+        assert IMPORTS[engine[layer]] & set(MODULES) <= lower, layer
+
+
+def _lines(*folders: str) -> int:
+    files = [
+        path
+        for folder in folders
+        for path in (PACKAGE / folder).rglob("*")
+        if path.is_file() and (path.suffix == ".py" or folder == "native" and path.suffix in NATIVE)
+    ]
+    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
+
+
+@pytest.mark.parametrize(
+    "folders, most",
+    [
+        (("engine", "native"), 15_000),
+        (("faces",), 20_000),  # falling, to 18,000
+    ],
+)
+def test_room_stays_small(folders, most):
+    assert 0 < _lines(*folders) <= most
+
+
+def test_inspect_and_the_rest_stay_small():
+    rest = sum(len(path.read_text(encoding="utf-8").splitlines())
+               for name, path in MODULES.items() if _room(name) in ("inspect", "nogpu"))
+    assert 0 < rest <= 1_500
