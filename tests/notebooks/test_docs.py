@@ -7,7 +7,7 @@ from urllib.parse import unquote
 import nbformat
 import pytest
 
-from authoring.course import ROOT
+from authoring.notebook_form import ROOT
 
 TEACHING = ROOT / "docs" / "teaching.md"
 AUTHORING = ROOT / "docs" / "authoring.md"
