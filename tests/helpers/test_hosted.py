@@ -1,7 +1,7 @@
 """A notebook opened alone, on Colab or Kaggle: it fetches the course and what else it needs.
 
-No test here fetches anything from elsewhere. tests/notebooks/stand_in/badge.py runs whole lessons with
-Colab's versions, where somebody has installed them.
+No test here fetches anything from elsewhere. tests/notebooks/stand_in/badge.py runs whole lessons
+with Colab's versions, where somebody has installed them.
 """
 
 import os
