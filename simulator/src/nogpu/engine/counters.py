@@ -31,9 +31,10 @@ is asked for, whether it comes from a cache or not; ``__constant__`` memory is l
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterable
+from contextvars import ContextVar
 from ctypes import byref, c_uint64
 from dataclasses import dataclass, field, replace
 
@@ -207,22 +208,31 @@ def _identity(line: Line) -> tuple:
             line.size)  # fmt: skip
 
 
-_active: list[Counts] = []
+# Who wants the counts of what is launched in this context: see `streams.counting`.
+_recorders: ContextVar[tuple[Counts, ...]] = ContextVar("nogpu_recorders", default=())
+_adding = threading.RLock()
 
 
-@contextlib.contextmanager
-def recording(counts: Counts) -> Iterator[None]:
-    """Add the counts of every launch within a ``with`` block to ``counts``."""
-    _active.append(counts)
-    try:
-        yield
-    finally:
-        _active.remove(counts)
+def begin_recording(counts: Counts) -> None:
+    """Add the counts of every launch of this context to ``counts`` from now on."""
+    _recorders.set((*_recorders.get(), counts))
+
+
+def end_recording(counts: Counts) -> None:
+    """No longer add to ``counts``, in whatever order several are ended."""
+    _recorders.set(tuple(other for other in _recorders.get() if other is not counts))
 
 
 def recorders_now(own: bool) -> list[Counts]:
     """Who wants the counts of a launch that begins now; the launch's own result last."""
-    return [*_active, Counts()] if own else list(_active)
+    return [*_recorders.get(), *([Counts()] if own else [])]
+
+
+def record(recorders: Iterable[Counts], found: Counts) -> None:
+    """Add a launch's counts to each of the recorders, which other threads may share."""
+    with _adding:
+        for recorder in recorders:
+            recorder.add(found)
 
 
 def read_counts(runtime: ctypes.CDLL, job: int, place: faults.Place) -> Counts:

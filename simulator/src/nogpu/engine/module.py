@@ -28,7 +28,7 @@ from . import (
     switches,
     symbols,
 )
-from .counters import COUNT_BIT, ONE_WORKER_BIT, Counts, read_counts, recorders_now
+from .counters import COUNT_BIT, ONE_WORKER_BIT, Counts, read_counts, record, recorders_now
 from .errors import CompileError, InvalidLaunch, KernelNotFound
 
 _SLICE_MS = 50  # how long a wait keeps the interpreter from seeing an interrupt
@@ -587,19 +587,24 @@ class Kernel:
         recorders = recorders_now(counters)
         prepared = self.prepare(grid, block, arguments, shared, counting=bool(recorders))
         prepared.request.checks |= ONE_WORKER_BIT * one_worker
+        self._run(prepared, recorders, time_limit)
+        return recorders[-1] if counters else None
+
+    def _run(
+        self, prepared: PreparedLaunch, recorders: Sequence[Counts], time_limit: float | None
+    ) -> None:
+        """Run a prepared launch and wait for it."""
         runtime = native.runtime()
         job = runtime.cs_submit(byref(prepared.request))
         if not job:
             raise MemoryError("no memory for the simulator's worker threads")
         timed_out = _wait(runtime, job, time_limit)
-        record = native.FaultRecord()
+        fault_record = native.FaultRecord()
         output, length = c_char_p(), c_uint64()
-        runtime.cs_result(job, byref(record), byref(output), byref(length))
+        runtime.cs_result(job, byref(fault_record), byref(output), byref(length))
         printed = ctypes.string_at(output, length.value) if length.value else b""
-        if recorders and not record.kind and not timed_out:
-            found = read_counts(runtime, job, prepared.place())
-            for recorder in recorders:
-                recorder.add(found)
+        if recorders and not fault_record.kind and not timed_out:
+            record(recorders, read_counts(runtime, job, prepared.place()))
         runtime.cs_release(job)
         if printed:
             _printer(printed)
@@ -609,9 +614,8 @@ class Kernel:
             )
             fault.kernel = self.name
             raise fault
-        if record.kind:
-            raise prepared.fault(record)
-        return recorders[-1] if counters else None
+        if fault_record.kind:
+            raise prepared.fault(fault_record)
 
     def prepare(
         self,
@@ -621,16 +625,17 @@ class Kernel:
         shared: int = 0,
         *,
         counting: bool = False,
+        mask: int | None = None,
     ) -> PreparedLaunch:
         """Check a launch and pack its arguments; it can then be queued any number of times.
 
-        Parameters as for :meth:`launch`, which also says what a wrong launch raises. The checks
-        that are on now are those that it will run with.
+        Parameters as for :meth:`launch`, which also says what a wrong launch raises. It will run
+        with the checks of ``mask`` (see `switches`), or else with those that are on now.
         """
         grid, block = _triple(grid, "grid"), _triple(block, "block")
         self._check_launch(grid, block, shared)
         pointers, buffers = self._pack(arguments)
-        mask = switches.enabled()
+        mask = switches.enabled() if mask is None else mask
         build = self.module.build(bool(mask), counting)
         table = self._tables.get((bool(mask), counting))
         if table is None:
@@ -746,6 +751,16 @@ class PreparedLaunch:
     def fault(self, record: native.FaultRecord) -> faults.KernelFault:
         """The exception for a fault that the runtime recorded."""
         return faults.build(record, self.place())
+
+    def run(self) -> None:
+        """Run it now and wait for it; it is counted where launches are (`streams.counting`)."""
+        request, (_, buffers, _) = self.request, self._keep
+        recorders = recorders_now(False)
+        again = self.kernel.prepare(
+            tuple(request.grid), tuple(request.block), [buffer.raw for buffer in buffers],
+            request.dynamic_shared, counting=bool(recorders), mask=request.checks & switches.ALL,
+        )  # fmt: skip
+        self.kernel._run(again, recorders, None)
 
     def place(self) -> faults.Place:
         """What names the addresses of this launch in reports."""

@@ -7,6 +7,7 @@ in Python is run by one thread here, which asks the native half for the next pie
 from __future__ import annotations
 
 import atexit
+import contextvars
 import ctypes
 import itertools
 import os
@@ -92,7 +93,8 @@ class Scheduler:
         self._outstanding = c_uint64.in_dll(self._runtime, "cs_outstanding")
         self._to_release = c_uint64.in_dll(self._runtime, "cs_to_release")
         self._numbers = itertools.count(1)
-        self._held: dict[int, Operation] = {}
+        # For Python's own work with the context that it was queued in, where it also runs.
+        self._held: dict[int, tuple[Operation, contextvars.Context | None]] = {}
         self._errors: dict[int, BaseException] = {}
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -175,7 +177,8 @@ class Scheduler:
             self.release()
         place = self._place(stream, after, 1, operation.nbytes)
         number, kind = place.id, operation.kind
-        self._held[number] = operation
+        context = contextvars.copy_context() if kind in ("work", "call") else None
+        self._held[number] = operation, context
         if self._recording:
             self._labels[number] = (kind, operation.name)
         if kind == "kernel":
@@ -251,7 +254,8 @@ class Scheduler:
         kind = self._short.cs_take_fault(number, byref(record))
         if not kind:
             return
-        operation, error = self._held.pop(number, None), self._errors.pop(number, None)
+        operation, _ = self._held.pop(number, (None, None))
+        error = self._errors.pop(number, None)
         if kind == 1:
             raise operation.payload.fault(record)
         if kind == 2:
@@ -308,13 +312,16 @@ class Scheduler:
             if number == 0:
                 self.release()
                 continue
-            operation = self._held.pop(number, None)
+            held = self._held.pop(number, None)
+            if held is None:  # dropped in the meantime
+                continue
+            operation, context = held
             try:
-                operation.payload()
+                context.run(operation.payload)
             except BaseException as error:  # noqa: BLE001 -- raised again by the next wait
                 self._errors[number] = error
                 failed = 1
-            del operation
+            del held, operation, context
 
     def _leave(self) -> None:
         self._closed = True
