@@ -25,7 +25,8 @@ SPEEDS = (
     ("08", "memory/transpose", "tile[64][65], float4", "copy", "transpose of 16384 x 8192"),
     ("11", "fast/softmax", "in registers", "copy", "softmax of 8192 rows of 4096"),
     ("11", "fast/matmul", "register tile", "cuBLAS", "product of 4096 x 4096, without TF32"),
-    ("12", "generated/horner", "generated, 4 a thread", "copy", "generated polynomial of degree 16"),
+    ("12", "generated/horner", "generated, 4 a thread", "copy",
+     "generated polynomial of degree 16"),
     ("12", "generated/stencil", "generated, long", "copy", "generated stencil of radius 4"),
     ("14", "streams/graph_queued", "graph", "loop", "queueing 100 kernels, as a graph"),
 )

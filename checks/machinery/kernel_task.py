@@ -19,6 +19,7 @@ from numpy.lib.array_utils import byte_bounds
 from helpers.draw.layout import owner_of
 from helpers.errors import message
 from helpers.timing import _is_simulator as is_simulator
+
 from .task import (
     COMMENT,
     Case,

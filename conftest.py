@@ -1,0 +1,15 @@
+"""The option `--slow`, for tests that are slow by nature: other Pythons, arm64, all mutants."""
+
+import pytest
+
+
+def pytest_addoption(parser):
+    parser.addoption("--slow", action="store_true", help="run the tests that are marked slow, too")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("slow"):
+        return
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.skip(reason="slow by nature: --slow runs it"))
