@@ -17,13 +17,17 @@ from collections.abc import Callable, Sequence
 from ctypes import byref, c_int64, c_uint64
 from typing import NamedTuple
 
-from . import memory, module, native
+from . import memory, module, native, records
 from .errors import CompilerNotFound, InvalidAddress, StreamError
 
 _SLICE_MS = 50  # how long a wait keeps the interpreter from seeing an interrupt
 _STOP = 2**64 - 1
 _MOST = 1024
-_ENGINES = {"HtoD": 0, "DtoH": 1, "DtoD": 2}
+_ENGINES = {
+    "HtoD": records.CopyEngine.ToDevice,
+    "DtoH": records.CopyEngine.ToHost,
+    "DtoD": records.CopyEngine.Within,
+}
 
 
 class Span(NamedTuple):
@@ -54,7 +58,7 @@ class Span(NamedTuple):
 class Operation:
     """One piece of work, which can be queued once or, from a graph, again and again.
 
-    ``payload`` is a `module.PreparedLaunch` for "kernel", `native.Rows` for copies, ``(address,
+    ``payload`` is a `module.PreparedLaunch` for "kernel", `records.Rows` for copies, ``(address,
     value, count, width)`` for "fill" and a function for "work" and "call".
     """
 
@@ -151,12 +155,12 @@ class Scheduler:
 
     def _place(
         self, stream: int, after: Sequence[int] | None, hold: int, nbytes: int
-    ) -> native.Place:
+    ) -> records.Place:
         number = next(self._numbers)
         if after is None:
-            return native.Place(stream, number, None, -1, hold, nbytes)
+            return records.Place(stream, number, None, -1, hold, nbytes)
         ids = (c_uint64 * max(1, len(after)))(*after)
-        place = native.Place(stream, number, ctypes.addressof(ids), len(after), hold, nbytes)
+        place = records.Place(stream, number, ctypes.addressof(ids), len(after), hold, nbytes)
         place.kept = ids
         return place
 
@@ -250,17 +254,17 @@ class Scheduler:
 
     def raise_fault(self, number: int) -> None:
         """Raise what the node of this number left behind, once."""
-        record = native.FaultRecord()
+        record = records.FaultRecord()
         kind = self._short.cs_take_fault(number, byref(record))
         if not kind:
             return
         operation, _ = self._held.pop(number, (None, None))
         error = self._errors.pop(number, None)
-        if kind == 1:
+        if kind == records.FailureKind.KernelFailed:
             raise operation.payload.fault(record)
-        if kind == 2:
+        if kind == records.FailureKind.PythonFailed:
             raise error
-        if kind == 3:
+        if kind == records.FailureKind.CopyFailed:
             raise _copy_error(operation)
         raise MemoryError("no memory for the simulator's worker threads")
 
@@ -353,7 +357,7 @@ class Scheduler:
     def spans(self) -> list[Span]:
         """Those collected since the last call, by their start."""
         result, self._inline = self._inline, []
-        rows = (native.Span * 1024)()
+        rows = (records.Span * 1024)()
         while True:
             count = self._short.cs_spans(rows, 1024)
             for row in rows[:count]:

@@ -23,7 +23,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from . import memory, native, scheduler
+from . import memory, records, scheduler
 from .counters import Counts, begin_recording, end_recording, recorders_now
 from .errors import StreamError
 from .module import Kernel
@@ -381,7 +381,7 @@ class Stream:
         if kind[-1] == "D":
             last = (height - 1) * destination_pitch
             memory._check_range(destination, last + width, f"{name} (destination)")
-        rows = native.Rows(destination, source, width, height, destination_pitch, source_pitch)
+        rows = records.Rows(destination, source, width, height, destination_pitch, source_pitch)
         operation = Operation(kind, name, nbytes, rows, keep)
         pageable = kind != "DtoD" and not pinned
         if self._capture is None and pageable and kind == "HtoD":

@@ -8,18 +8,13 @@ copy of the switches of the code that creates it.
 from __future__ import annotations
 
 import contextlib
+import re
 from contextvars import ContextVar
 
-NAMES = {
-    "global_bounds": 1,
-    "shared_bounds": 2,
-    "use_after_free": 4,
-    "misaligned": 8,
-    "uninitialised": 16,
-    "race": 32,
-    "barrier": 64,
-    "division": 128,
-}
+from .records import CheckBits
+
+# A check's name and its bit: the runtime's GlobalBounds is "global_bounds" here.
+NAMES = {re.sub(r"\B([A-Z])", r"_\1", bit.name).lower(): int(bit) for bit in CheckBits}
 ALL = sum(NAMES.values())
 _enabled: ContextVar[int] = ContextVar("nogpu_checks", default=ALL)
 

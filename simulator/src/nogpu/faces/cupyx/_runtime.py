@@ -36,7 +36,7 @@ class _RuntimeInfo:
         records: list[tuple[str, object]] = [
             ("OS", platform.platform()),
             ("Python Version", platform.python_version()),
-            ("CuPy Version", f"{self.cupy_version} (interface; this is the course's simulator)"),
+            ("CuPy Version", f"{self.cupy_version} (interface; this is nogpu)"),
             ("CuPy Platform", "Simulator: kernels run on this machine's processor"),
             ("Simulator Engine", f"{runtime.deviceGetAttribute(16, 0)} threads"),
             ("Simulator Compiler", _compiler()),

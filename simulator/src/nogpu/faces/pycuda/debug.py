@@ -1,6 +1,5 @@
-"""pycuda.debug: not in the simulator."""
+"""pycuda.debug: not in nogpu."""
 
-raise ImportError(
-    "pycuda.debug exists in PyCUDA, but the course's simulator lacks it: "
-    "it needs a machine with a GPU"
-)
+from nogpu.faces import missing
+
+raise ImportError(missing.explain("pycuda.debug"))

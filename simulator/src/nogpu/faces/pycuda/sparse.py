@@ -1,6 +1,5 @@
-"""pycuda.sparse: not in the simulator."""
+"""pycuda.sparse: not in nogpu."""
 
-raise ImportError(
-    "pycuda.sparse exists in PyCUDA, but the course's simulator lacks it: "
-    "it needs a machine with a GPU"
-)
+from nogpu.faces import missing
+
+raise ImportError(missing.explain("pycuda.sparse"))
