@@ -16,23 +16,6 @@ from .elementwise import as_launch
 from .sources import Source, find_source, parameter_names
 
 WIDTH = 96  # columns of the text
-_KINDS = {
-    "GlobalOutOfBounds": "access outside an array",
-    "SharedOutOfBounds": "access outside a shared array",
-    "LocalOutOfBounds": "access outside a local array",
-    "NullPointer": "null pointer",
-    "UseAfterFree": "use of freed memory",
-    "MisalignedAccess": "misaligned access",
-    "UninitialisedRead": "read of memory that nobody has written",
-    "Race": "race",
-    "BarrierFault": "barrier that some threads never reach",
-    "StackOverflow": "stack overflow",
-    "IntegerDivisionByZero": "integer division by zero",
-    "AssertionFault": "failed assertion",
-    "NotDeviceMemory": "address that is no device memory",
-    "KernelTimeout": "time limit",
-    "KernelSignal": "trap",
-}
 
 
 def inspect(
@@ -268,9 +251,8 @@ class Report:
         text = f"{self.source.kernel}: {_many(blocks, 'block')} of {_many(threads, 'thread')}"
         if self.fault is None:
             return f"{text}. No fault found."
-        kind = _KINDS.get(type(self.fault).__name__, type(self.fault).__name__)
         where = f" in line {self._fault_line()}" if self._fault_line() else ""
-        return f"{text}. FAULT{where}: {kind}."
+        return f"{text}. FAULT{where}: {self.fault.called}."
 
     def _fault_text(self) -> str:
         fault = self.fault
