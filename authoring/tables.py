@@ -13,18 +13,15 @@ from pathlib import Path
 
 from helpers import clinic
 from helpers.data import load_profile
+from nogpu import engine
 
 from .notebook_form import ROOT, AuthoringError, notebooks, number_of, read
 from .publish import badges
 
 RECORDED = ROOT / "helpers" / "data" / "recorded" / "nvidia-h200.json"
-FAULTS = {
-    "out of bounds": "an index outside its array",
-    "race": "two threads, one place, no order",
-    "barrier": "a barrier that some threads miss",
-    "uninitialised": "memory that nobody wrote",
-    "misaligned": "a vector load from an odd address",
-}
+# The kinds of faults that the clinic's kernels have.
+FAULTS = (engine.GlobalOutOfBounds, engine.Race, engine.BarrierFault, engine.UninitialisedRead,
+          engine.MisalignedAccess)
 # Rows of recorded runs: the lesson's subject, the run's key, the names of the row that is shown
 # and of the row that it is compared with, and what the README calls it.
 SPEEDS = (
@@ -82,7 +79,7 @@ def faults() -> str:
     The kernels are those of `helpers.clinic`.
     """
     content = json.loads((clinic.RECORDED / "nvidia-h200.json").read_text(encoding="utf-8"))
-    counts = {kind: [0, 0, 0] for kind in FAULTS}
+    counts = {fault.kind: [0, 0, 0] for fault in FAULTS}
     for kernel in clinic.PATIENTS.values():
         recorded = content["patients"][kernel.name]
         by_sanitizer = any(recorded[tool]["said"] for tool in clinic.TOOLS)
@@ -91,8 +88,8 @@ def faults() -> str:
     lines = ["| fault planted | kernels | the GPU reports | compute-sanitizer reports "
              "| the simulator reports |", "|---|---|---|---|---|"]
     totals = [sum(column) for column in zip(*counts.values())]
-    for words, (kernels, gpu, sanitizer) in [
-            *((FAULTS[kind], row) for kind, row in counts.items()), ("**all**", totals)]:
+    rows = [(fault.called, counts[fault.kind]) for fault in FAULTS]
+    for words, (kernels, gpu, sanitizer) in [*rows, ("**all**", totals)]:
         lines.append(f"| {words} | {kernels} | {gpu} | {sanitizer} | {kernels} |")
     version = content["compute-sanitizer"].split()[1]
     lines += ["", f"Recorded on an {content['gpu']}, {content['date']}, with compute-sanitizer "
