@@ -73,7 +73,8 @@ def test_what_is_graded_is_named_by_the_subject(course):
     new_lesson(STEM, course)
     solution = read(course / "solutions" / f"{STEM}.ipynb")
     graded = [cell.metadata["nbgrader"] for cell in solution.cells if "nbgrader" in cell.metadata]
-    assert [mark["grade_id"] for mark in graded] == ["sparse_arrays_doubled", "sparse_arrays_doubled_check"]
+    assert [mark["grade_id"] for mark in graded] == [
+        "sparse_arrays_doubled", "sparse_arrays_doubled_check"]
     assert cell_of(solution, "imports").source == "from checks import sparse_arrays as check"
 
 
