@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from types import ModuleType
 
-import nogpu
 import pytest
+
+import nogpu
 from nogpu import finder
 
 

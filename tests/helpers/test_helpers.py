@@ -9,15 +9,15 @@ import types
 import weakref
 
 import matplotlib.pyplot as plt
-import nogpu
 import numpy as np
 import pytest
-from nogpu import finder
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 import helpers
+import nogpu
 from helpers import backend, draw, errors, timing
 from helpers.backend import Gpu
+from nogpu import finder
 
 
 @pytest.fixture(autouse=True)
