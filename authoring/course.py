@@ -223,11 +223,11 @@ def bench() -> Path:
     The comparisons are the lessons' own cells: `compare(..., key=...)` appends to the file that
     COURSE_RECORD_RUNS names.
     """
-    from helpers import backend, timing
+    from helpers import backend, recordings
 
     gpu = backend.find_gpu()
     label = gpu.name if gpu else backend.cpu_name()
-    path = timing.RECORDED / (re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-") + ".json")
+    path = recordings.FOLDER / (re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-") + ".json")
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".json.part")
     partial.unlink(missing_ok=True)

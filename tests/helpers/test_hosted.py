@@ -16,7 +16,6 @@ import pytest
 from authoring import course as authoring
 from helpers import backend, hosted
 from helpers.backend import Gpu
-from install import environment
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "notebooks" / "stand_in"))
 import badge  # noqa: E402
