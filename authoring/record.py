@@ -95,12 +95,12 @@ def bench() -> Path:
     AuthoringError
         When no notebook has measured anything.
     """
-    from helpers import backend, timing
+    from helpers import backend, recordings
 
     gpu = backend.find_gpu()
     machine = gpu.name if gpu else backend.cpu_name()
     name = re.sub(r"[^a-z0-9]+", "-", machine.lower()).strip("-")
-    path = timing.RECORDED / f"{name}.json"
+    path = recordings.FOLDER / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(".json.part")
     unfinished.unlink(missing_ok=True)

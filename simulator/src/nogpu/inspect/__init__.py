@@ -1,6 +1,6 @@
 """One kernel looked at: its faults, what it asks of memory, which thread touches what."""
 
 from .accesses import AccessPattern, WarpAccess
-from .report import Report, inspect
+from .report import Report, fault_sentence, inspect
 
-__all__ = ["AccessPattern", "Report", "WarpAccess", "inspect"]
+__all__ = ["AccessPattern", "Report", "WarpAccess", "fault_sentence", "inspect"]
