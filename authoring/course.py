@@ -324,6 +324,7 @@ def _new_cell(kind: str, name: str, text: str, number: str) -> nbformat.Notebook
 def published_files() -> list[Path]:
     """The files that carry the course's address: badges, setup cells, pages, pyproject.toml."""
     return [*sorted(ROOT.glob("*.md")), ROOT / "pyproject.toml", *sorted(ROOT.glob("docs/**/*.md")),
+            *sorted(ROOT.glob("simulator/*.md")), *sorted(ROOT.glob("simulator/pyproject.toml")),
             *(path for folder in ("notebooks", "exercises", "solutions")
               for path in notebooks(folder))]
 

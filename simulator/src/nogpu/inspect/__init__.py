@@ -1,5 +1,18 @@
-"""One kernel looked at: its faults, what it asks of memory, which thread touches what."""
+"""One kernel looked at: its faults, what it asks of memory, which thread touches what.
+
+The module can be called: `nogpu.inspect(kernel, ...)` is `nogpu.inspect.inspect(kernel, ...)`.
+"""
+
+import sys
+from types import ModuleType
 
 from .report import Report, inspect
 
 __all__ = ["Report", "inspect"]
+
+
+class _Callable(ModuleType):
+    __call__ = staticmethod(inspect)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -1,7 +1,7 @@
-"""CuPy as the course's simulator has it: NumPy's arrays on the engine's device memory.
+"""CuPy as nogpu has it: NumPy's arrays on the engine's device memory.
 
-It is not the CuPy of the CuPy team. `helpers.start()` puts it in the place of CuPy where no GPU
-answers; a name that CuPy has and this lacks says so.
+It is not the CuPy of the CuPy team. `import cupy` finds it after `nogpu.install()`; a name that
+CuPy has and this lacks says so.
 """
 
 # ruff: noqa: E402, I001

@@ -23,7 +23,7 @@ INCLUDE = Path(__file__).parent / "cuda"
 
 def get_nvcc_version(nvcc: str) -> str:
     """What a compiler says of itself."""
-    return "the course's simulator: no nvcc\n"
+    return "nogpu: no nvcc\n"
 
 
 def _command(options: Sequence[str]) -> list[str]:
@@ -211,7 +211,7 @@ class SourceModule(CudaModule):
 def _lacking(name: str) -> Callable:
     def __init__(self, *args: object, **kwargs: object) -> None:
         raise NotImplementedError(
-            f"pycuda.compiler.{name} exists in PyCUDA, but the course's simulator lacks it: "
+            f"pycuda.compiler.{name} exists in PyCUDA, but nogpu lacks it: "
             "it needs a machine with a GPU"
         )
 

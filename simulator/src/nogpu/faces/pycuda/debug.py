@@ -1,6 +1,6 @@
-"""pycuda.debug: not in the simulator."""
+"""pycuda.debug: not in nogpu."""
 
 raise ImportError(
-    "pycuda.debug exists in PyCUDA, but the course's simulator lacks it: "
+    "pycuda.debug exists in PyCUDA, but nogpu lacks it: "
     "it needs a machine with a GPU"
 )

@@ -1,6 +1,6 @@
-"""pycuda.gl: not in the simulator."""
+"""pycuda.gl: not in nogpu."""
 
 raise ImportError(
-    "pycuda.gl exists in PyCUDA, but the course's simulator lacks it: "
+    "pycuda.gl exists in PyCUDA, but nogpu lacks it: "
     "it needs a machine with a GPU"
 )

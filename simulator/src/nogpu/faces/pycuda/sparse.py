@@ -1,6 +1,6 @@
-"""pycuda.sparse: not in the simulator."""
+"""pycuda.sparse: not in nogpu."""
 
 raise ImportError(
-    "pycuda.sparse exists in PyCUDA, but the course's simulator lacks it: "
+    "pycuda.sparse exists in PyCUDA, but nogpu lacks it: "
     "it needs a machine with a GPU"
 )

@@ -227,7 +227,7 @@ class DebugMemoryPool(DeviceMemoryPool):
 
     def __init__(self, interactive: bool = True, logfile: object = None) -> None:
         raise NotImplementedError(
-            "pycuda.tools.DebugMemoryPool exists in PyCUDA, but the course's simulator lacks it"
+            "pycuda.tools.DebugMemoryPool exists in PyCUDA, but nogpu lacks it"
         )
 
 

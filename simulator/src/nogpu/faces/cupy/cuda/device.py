@@ -11,7 +11,7 @@ def get_device_id() -> int:
 
 
 def _lacks(what: str) -> RuntimeError:
-    return RuntimeError(f"The course's simulator has no {what}: it needs a machine with a GPU")
+    return RuntimeError(f"nogpu has no {what}: it needs a machine with a GPU")
 
 
 def get_cublas_handle() -> int:
