@@ -7,6 +7,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from helpers.data import load_digits
+
 from .machinery.task import (
     Case,
     Mistake,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from helpers.draw.contraction import Contraction
+
 from .machinery.task import Case, Mistake, Outcome, Refusal, Rule, Task, a, no_python_loop
 
 

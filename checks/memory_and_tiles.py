@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from helpers.clinic import KINDS, PATIENTS, Patient
+
 from .machinery.kernel_task import (
     KernelTask,
     blank,

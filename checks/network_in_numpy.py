@@ -6,6 +6,7 @@ import statistics
 import numpy as np
 
 from helpers.timing import peak_bytes
+
 from .machinery.task import Case, Mistake, Refusal, Task, a, no_python_loop
 
 

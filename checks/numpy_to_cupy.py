@@ -7,7 +7,17 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .machinery.task import Case, Mistake, Outcome, Refusal, Rule, Task, a, no_python_loop, on_device
+from .machinery.task import (
+    Case,
+    Mistake,
+    Outcome,
+    Refusal,
+    Rule,
+    Task,
+    a,
+    no_python_loop,
+    on_device,
+)
 
 
 def _cupy():

@@ -626,8 +626,8 @@ def _rehearsed(copied: list) -> Iterator[dict]:
     What the rehearsal itself copies is taken out of `copied` again.
     """
     from helpers import inspect
-    from nogpu.inspect.sources import find_source, record_sources
     from nogpu import engine
+    from nogpu.inspect.sources import find_source, record_sources
 
     drv = _both().drv
     record_sources("pycuda")

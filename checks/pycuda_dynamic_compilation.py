@@ -14,6 +14,7 @@ import numpy as np
 
 from helpers.generate import C_TYPES, c_type, explain, literal, literals
 from helpers.timing import _is_simulator as is_simulator
+
 from .machinery.kernel_task import COMMENT, counted, explained, rehearse, wrong_declaration
 from .machinery.task import Case, Mistake, Outcome, Refusal, Task, a, is_stub
 

@@ -5,6 +5,7 @@ from numpy.lib.array_utils import byte_bounds
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 from helpers.draw.layout import address, owner_of
+
 from .machinery.task import Case, Mistake, Refusal, Task, a, is_view, no_python_loop, peak_memory
 
 # recipe: offset, shape and strides of a view on a 1-D buffer

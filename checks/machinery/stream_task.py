@@ -22,6 +22,7 @@ import numpy as np
 
 from helpers.timing import _is_simulator
 from helpers.transfers import stands_still
+
 from .task import Refusal, Task, Verdict, a, difference
 
 LONGEST = 30_000_000_000  # clock cycles after which a held stream goes on whatever happens

@@ -17,6 +17,7 @@ from types import CodeType
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 RECORDED = HERE / "recorded"
+NAMES = ROOT / "src" / "nogpu" / "faces" / "names.json"  # the faces read it too
 LIBRARIES = ("cupy", "pycuda")
 
 

@@ -1,8 +1,8 @@
 """Records what the real libraries answer: `python -m tests.behaviour.record`, on a GPU machine.
 
 Every program runs twice. What it answered goes to recorded/cupy.json or pycuda.json, the public
-names of the library's modules and classes to recorded/names.json or pycuda_names.json. What
-deserves a look is listed at the end.
+names of the library's modules and classes to src/nogpu/faces/names.json, which nogpu itself reads.
+What deserves a look is listed at the end.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ import time
 from pathlib import Path
 
 from . import runner
-from .collect import LIBRARIES, RECORDED, Program, programs
+from .collect import LIBRARIES, NAMES, RECORDED, Program, programs
 
 SECONDS_WITH_COMPILATION = 45  # the first pass fills the library's cache of kernels
-FILES = {"cupy": ("cupy.json", "names.json"), "pycuda": ("pycuda.json", "pycuda_names.json")}
 ERROR_NAME = re.compile(r"\b([A-Z]\w*(?:Error|Exception))\b")
 
 
@@ -52,7 +51,8 @@ def doubts(program: Program, first: runner.Answer, second: runner.Answer) -> lis
 def main() -> int:
     """Record, report, and return 1 where something has no trustworthy answer."""
     parser = argparse.ArgumentParser(prog="python -m tests.behaviour.record", description=__doc__)
-    parser.add_argument("--out", type=Path, default=RECORDED, help="folder for the two files")
+    parser.add_argument("--out", type=Path, default=RECORDED,
+                        help="folder for the answers, and for the names unless it is the default")
     parser.add_argument("--library", choices=LIBRARIES, default="cupy", help="whose programs")
     parser.add_argument("--only", default="", metavar="TEXT",
                         help="print the answers of the programs whose name contains this; "
@@ -64,7 +64,7 @@ def main() -> int:
 
     begun = time.monotonic()
     chosen = [one for one in programs(options.library) if options.only in one.name]
-    answers_file, names_file = FILES[options.library]
+    names_file = NAMES if options.out == RECORDED else options.out / NAMES.name
     greeting, report = runner.ask("all", options.library)
     if "ready" not in greeting:
         print(f"No {options.library} with a device here: {greeting['absent']}", file=sys.stderr)
@@ -96,13 +96,15 @@ def main() -> int:
     else:
         today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
         header = {"recorded": {**about, "date": today}}
+        answers_file = f"{options.library}.json"
         write(options.out / answers_file, header | {"answers": answers, "unstable": unstable})
-        if report and "names" in report:
-            write(options.out / names_file, header | {"names": report["names"]})
-            print(f"Wrote {options.out.name}/{names_file}.")
-        else:
-            print(f"The public names could NOT be read: {names_file} is not written.")
         print(f"Wrote {options.out.name}/{answers_file}: {len(answers)} answers.")
+        if report and "names" in report:
+            others = json.loads(NAMES.read_text(encoding="utf-8"))
+            write(names_file, others | {options.library: header | {"names": report["names"]}})
+            print(f"Wrote {names_file.parent.name}/{names_file.name}.")
+        else:
+            print(f"The public names could NOT be read: {names_file.name} is not written.")
 
     print(f"\n{len(unstable)} without one clear answer (stored as \"unstable\"):")
     for name, pair in unstable.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -285,24 +284,21 @@ def test_scans_agree_with_numpy(gpuarray):
 
 
 def test_names_that_the_real_library_has_say_what_lacks(drv):
-    from pycuda import _missing
+    from nogpu.faces import missing
 
-    names = _missing._recorded()
-    if not names:
-        pytest.skip("PyCUDA's names are not recorded yet")
-    lacking = next(name for name in names["pycuda.driver"] if not hasattr(drv, name))
-    with pytest.raises(AttributeError, match="simulator lacks it"):
+    names = missing.recorded_names()["pycuda.driver"]
+    lacking = next(name for name in names if not hasattr(drv, name))
+    with pytest.raises(AttributeError) as caught:
         getattr(drv, lacking)
+    assert str(caught.value) == missing.explain(f"pycuda.driver.{lacking}")
     with pytest.raises(AttributeError, match="has no attribute 'no_such_name'"):
         _ = drv.no_such_name
 
 
-def test_the_shipped_names_are_the_recorded_ones():
-    shipped = json.loads((FACES / "pycuda" / "_names.json").read_text(encoding="utf-8"))
-    path = ROOT / "tests" / "behaviour" / "recorded" / "pycuda_names.json"
-    if not path.exists():
-        pytest.skip("PyCUDA's names are not recorded yet")
-    assert shipped == json.loads(path.read_text(encoding="utf-8"))["names"]
+@pytest.mark.parametrize("module", ["gl", "debug", "sparse"])
+def test_modules_that_lack_say_so(drv, module):
+    with pytest.raises(ImportError, match=f"pycuda.{module} exists in PyCUDA, but nogpu lacks it"):
+        __import__(f"pycuda.{module}")
 
 
 def test_it_is_imported_without_cupy():

@@ -551,6 +551,39 @@ def test_sparse_matrices():
 def test_what_is_missing_says_so():
     import cupyx.scipy
 
-    for call in (lambda: cupyx.scipy.optimize, lambda: cupyx.scipy.special.jv):
-        with pytest.raises(AttributeError, match="simulator"):
+    exists = "exists in CuPy, but nogpu lacks it: it needs a machine with a GPU"
+    for call, text in (
+        (lambda: cp.DataSource, f"cupy.DataSource {exists}"),
+        (lambda: cp.linalg.slogdett, "module 'cupy.linalg' has no attribute 'slogdett'"),
+        (lambda: cp.arange(3).__no__, "'ndarray' object has no attribute '__no__'"),
+        (lambda: cupyx.scipy.optimize, "nogpu lacks cupyx.scipy.optimize, if the real library"),
+        (lambda: cupyx.scipy.special.jv, "nogpu lacks cupyx.scipy.special.jv"),
+    ):
+        with pytest.raises(AttributeError) as caught:
             call()
+        assert str(caught.value).startswith(text)
+
+
+def test_every_recorded_name_is_there_or_says_that_it_lacks():
+    import importlib
+
+    from nogpu.faces import missing
+
+    for owner, names in missing.recorded_names().items():
+        if owner == "pycuda":
+            continue  # the listed names are submodules, which are there once they are imported
+        try:
+            place = importlib.import_module(owner)
+        except ImportError:
+            module, _, kind = owner.rpartition(".")
+            try:
+                place = getattr(importlib.import_module(module), kind)
+            except (ImportError, AttributeError):
+                continue  # the module or class itself is not there
+        if isinstance(place, type):
+            continue  # its instances say so
+        for name in names:
+            try:
+                getattr(place, name)
+            except AttributeError as error:
+                assert str(error) == missing.explain(f"{owner}.{name}")

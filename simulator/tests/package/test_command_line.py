@@ -72,7 +72,9 @@ def test_the_program_cannot_tell_the_difference(folder, words):
     assert any(said(plain))
 
 
-@pytest.mark.parametrize("own", [["-um", "nogpu"], ["-mnogpu"], ["-X", "dev", "-Wi", "-m", "nogpu"]])
+@pytest.mark.parametrize(
+    "own", [["-um", "nogpu"], ["-mnogpu"], ["-X", "dev", "-Wi", "-m", "nogpu"]]
+)
 def test_own_options_of_python_are_kept(folder, own):
     options = [word.replace("mnogpu", "").removesuffix("m") for word in own]
     options = [word for word in options if word not in ("-", "nogpu")]

@@ -200,8 +200,9 @@ extern "C" __global__ void histogram(const int* x, int* counts, int n) {
         if (x[i] >= 0 && x[i] < 256) atomicAdd(&counts[x[i]], 1);
 }""", "count in shared memory first"),
         (memory_and_tiles.HISTOGRAM.replace("i < n;", "i <= n;"), "an access outside an array"),
-        (memory_and_tiles.HISTOGRAM.replace("if (value >= 0 && value < 256) atomicAdd(&mine[value], 1)",
-                                    "atomicAdd(mine + value, 1)"), "values outside 0 to 255"),
+        (memory_and_tiles.HISTOGRAM.replace(
+            "if (value >= 0 && value < 256) atomicAdd(&mine[value], 1)",
+            "atomicAdd(mine + value, 1)"), "values outside 0 to 255"),
     ],
     "scan": [
         (SERIAL, "load requests for 1,024 numbers"),

@@ -6,9 +6,10 @@ The module can be called: `nogpu.inspect(kernel, ...)` is `nogpu.inspect.inspect
 import sys
 from types import ModuleType
 
+from .accesses import AccessPattern, WarpAccess
 from .report import Report, inspect
 
-__all__ = ["Report", "inspect"]
+__all__ = ["AccessPattern", "Report", "WarpAccess", "inspect"]
 
 
 class _Callable(ModuleType):

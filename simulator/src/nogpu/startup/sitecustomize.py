@@ -37,7 +37,7 @@ def import_next():
 
 
 try:
-    if sys.version_info >= (3, 10):
+    if sys.version_info >= (3, 10):  # noqa: UP036 -- see above
         install_nogpu()
 finally:
     import_next()

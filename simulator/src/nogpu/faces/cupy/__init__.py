@@ -1,6 +1,6 @@
 """CuPy as nogpu has it: NumPy's arrays on the engine's device memory.
 
-It is not the CuPy of the CuPy team. `import cupy` finds it after `nogpu.install()`; a name that
+It is not the CuPy of the CuPy team. `nogpu.install()` puts it in the place of CuPy; a name that
 CuPy has and this lacks says so.
 """
 
@@ -22,7 +22,8 @@ from numpy import bool  # noqa: A004, F401
 
 __version__ = "14.2.0"
 
-from cupy import _missing, cuda, exceptions  # noqa: F401
+from nogpu.faces import missing as _missing
+from cupy import cuda, exceptions  # noqa: F401
 from cupy.exceptions import (  # noqa: F401
     AxisError, ComplexWarning, ModuleDeprecationWarning, RankWarning, TooHardError,
     VisibleDeprecationWarning,
@@ -155,23 +156,15 @@ def __getattr__(name: str) -> object:
     import importlib
 
     if name in _LAZY:
-        try:
-            module = importlib.import_module(_LAZY[name])
-        except ModuleNotFoundError as missing:
-            if not str(missing.name or "").startswith("cupy"):
-                raise
-            raise _missing.error("cupy", name, "") from None
+        module = importlib.import_module(_LAZY[name])
         found = module if _LAZY[name] == f"cupy.{name}" else getattr(module, name)
         globals()[name] = found
         return found
-    raise _missing.error("cupy", name, f"module 'cupy' has no attribute '{name}'")
+    raise _missing.error("cupy", name)
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_LAZY})
 
 
-try:
-    from cupy._routines import *  # noqa: F403
-except ModuleNotFoundError:
-    pass
+from cupy._routines import *  # noqa: F403

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
-
 from cupy._core import core
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 
 def quiet(function: Callable) -> Callable:

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import importlib as _importlib
 
-from cupy import _missing
-
 from ._pinned_array import empty_like_pinned, empty_pinned, zeros_like_pinned, zeros_pinned
 from ._rsqrt import rsqrt
 from ._runtime import get_runtime_info
@@ -14,6 +12,7 @@ from ._scatter import scatter_add, scatter_max, scatter_min
 from ._ufunc_config import errstate, geterr, seterr
 
 from ._synchronize import DeviceSynchronized, allow_synchronize  # isort: skip
+from nogpu.faces import missing as _missing
 
 _MODULES = ("profiler", "scipy", "linalg", "time", "optimizing")
 
@@ -25,4 +24,4 @@ def __getattr__(name: str) -> object:
         except ModuleNotFoundError as error:
             if error.name != f"cupyx.{name}":
                 raise
-    raise _missing.error("cupyx", name, f"module 'cupyx' has no attribute '{name}'")
+    raise _missing.error("cupyx", name)

@@ -2,6 +2,7 @@
 """The driver's interface, which in PyCUDA is compiled."""
 
 from nogpu import engine
+from nogpu.faces import missing as _missing
 
 from ._contexts import (
     Context,
@@ -65,7 +66,6 @@ from ._memory import (
     pagelocked_empty,
     register_host_memory,
 )
-from ._missing import missing
 from ._modules import Function, Module, module_from_buffer, module_from_file
 from ._pools import (
     DeviceMemoryPool,
@@ -100,4 +100,4 @@ def stop_profiler() -> None:
     """There is no profiler here."""
 
 
-__getattr__ = missing("pycuda._driver")
+__getattr__ = _missing.missing("pycuda._driver")

@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 
-from ._missing import missing
+from nogpu.faces import missing as _missing
 
 
 def platform_bits() -> int:
@@ -38,4 +38,4 @@ def sizeof(type_name: str, preamble: str = "") -> int:
     return int(output[0])
 
 
-__getattr__ = missing("pycuda.characterize")
+__getattr__ = _missing.missing("pycuda.characterize")

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from nogpu import engine
+from nogpu.faces import missing as _missing
 
 from . import _contexts, _modules
-from ._missing import missing
 
 DEFAULT_NVCC_FLAGS = [
     _flag.strip() for _flag in os.environ.get("PYCUDA_DEFAULT_NVCC_FLAGS", "").split() if _flag
@@ -210,10 +210,7 @@ class SourceModule(CudaModule):
 
 def _lacking(name: str) -> Callable:
     def __init__(self, *args: object, **kwargs: object) -> None:
-        raise NotImplementedError(
-            f"pycuda.compiler.{name} exists in PyCUDA, but nogpu lacks it: "
-            "it needs a machine with a GPU"
-        )
+        raise NotImplementedError(_missing.explain(f"pycuda.compiler.{name}"))
 
     return __init__
 
@@ -230,4 +227,4 @@ class DynamicSourceModule(DynamicModule):
     __init__ = _lacking("DynamicSourceModule")
 
 
-__getattr__ = missing("pycuda.compiler")
+__getattr__ = _missing.missing("pycuda.compiler")

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from nogpu.faces import missing as _missing
+
 from . import driver as drv
 from . import gpuarray
-from ._missing import missing
 from .gpuarray import GPUArray
 
 
@@ -76,4 +77,4 @@ def modf(arg, stream=None):
     )
 
 
-__getattr__ = missing("pycuda.cumath")
+__getattr__ = _missing.missing("pycuda.cumath")

@@ -10,10 +10,11 @@ from time import time
 
 import numpy as np
 
+from nogpu.faces import missing as _missing
+
 from ._driver import *
 from ._driver import Error, Function, MemoryError, RuntimeError
 from ._memory import ManagedAllocation, PointerHolderBase, mem_alloc, memcpy_dtoh, memcpy_htod
-from ._missing import error as _missing_error
 from ._pools import PooledDeviceAllocation
 from ._streams import Event
 
@@ -413,7 +414,4 @@ def from_device_like(devptr: object, other_ary: np.ndarray) -> np.ndarray:
     return result
 
 
-def __getattr__(name: str) -> object:
-    raise _missing_error(
-        "pycuda.driver", name, f"module 'pycuda.driver' has no attribute '{name}'"
-    )
+__getattr__ = _missing.missing("pycuda.driver")

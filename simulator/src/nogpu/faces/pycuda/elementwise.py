@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nogpu.faces import missing as _missing
+
 from . import driver as drv
-from ._missing import missing
 from .tools import (
     DtypedArgument,
     ScalarArg,  # noqa: F401
@@ -191,4 +192,4 @@ def get_linear_combination_kernel(summand_descriptors, dtype_z):
     ), ()
 
 
-__getattr__ = missing("pycuda.elementwise")
+__getattr__ = _missing.missing("pycuda.elementwise")

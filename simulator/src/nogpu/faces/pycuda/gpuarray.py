@@ -17,10 +17,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from nogpu import engine
+from nogpu.faces import missing as _missing
 
 from . import _contexts, _streams
 from . import driver as drv
-from ._missing import error as _missing_error
 from .tools import dtype_to_ctype, get_or_register_dtype
 
 _NOT_CONTIGUOUS = "only contiguous arrays may be used as arguments to this operation"
@@ -622,9 +622,7 @@ class GPUArray:
     conjugate = conj
 
     def __getattr__(self, name):
-        raise _missing_error(
-            "pycuda.gpuarray.GPUArray", name, f"'GPUArray' object has no attribute '{name}'"
-        )
+        raise _missing.error("pycuda.gpuarray.GPUArray", name, "'GPUArray' object")
 
 
 def _divide(x: object, y: object) -> np.ndarray:
@@ -1121,7 +1119,4 @@ def subset_min(subset, a, stream=None):
     return _reduce(lambda at, x: np.fmin.reduce(x[at]), a.dtype, stream, None, subset, a)
 
 
-def __getattr__(name: str) -> object:
-    raise _missing_error(
-        "pycuda.gpuarray", name, f"module 'pycuda.gpuarray' has no attribute '{name}'"
-    )
+__getattr__ = _missing.missing("pycuda.gpuarray")

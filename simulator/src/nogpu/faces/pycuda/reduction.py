@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._missing import missing
+from nogpu.faces import missing as _missing
+
 from .tools import VectorArg, context_dependent_memoize, dtype_to_ctype, parse_arguments
 
 # The real one lets the last warp run without __syncwarp, which is a race since Volta: not this one.
@@ -170,4 +171,4 @@ def get_dot_kernel(dtype_out, dtype_a=None, dtype_b=None):
     )  # fmt: skip
 
 
-__getattr__ = missing("pycuda.reduction")
+__getattr__ = _missing.missing("pycuda.reduction")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._missing import missing
+from nogpu.faces import missing as _missing
+
 from .tools import dtype_to_ctype
 
 _SOURCE = """
@@ -80,4 +81,4 @@ class ExclusiveScanKernel(_ScanKernel):
         return f"scan_type sum = {neutral};"
 
 
-__getattr__ = missing("pycuda.scan")
+__getattr__ = _missing.missing("pycuda.scan")

@@ -1,6 +1,5 @@
 """pycuda.sparse: not in nogpu."""
 
-raise ImportError(
-    "pycuda.sparse exists in PyCUDA, but nogpu lacks it: "
-    "it needs a machine with a GPU"
-)
+from nogpu.faces import missing
+
+raise ImportError(missing.explain("pycuda.sparse"))

@@ -8,9 +8,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from nogpu.faces import missing as _missing
+
 from . import _contexts, characterize
 from . import driver as cuda
-from ._missing import missing
 from ._pools import DeviceMemoryPool, PageLockedMemoryPool, bitlog2  # noqa: F401
 
 # the default context
@@ -226,9 +227,7 @@ class DebugMemoryPool(DeviceMemoryPool):
     """A pool that asks at the keyboard: not here."""
 
     def __init__(self, interactive: bool = True, logfile: object = None) -> None:
-        raise NotImplementedError(
-            "pycuda.tools.DebugMemoryPool exists in PyCUDA, but nogpu lacks it"
-        )
+        raise NotImplementedError(_missing.explain("pycuda.tools.DebugMemoryPool"))
 
 
 def mark_cuda_test(inner_f: Callable) -> Callable:
@@ -249,4 +248,4 @@ def mark_cuda_test(inner_f: Callable) -> Callable:
 
 
 platform_bits = characterize.platform_bits
-__getattr__ = missing("pycuda.tools")
+__getattr__ = _missing.missing("pycuda.tools")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 
-import numpy as np
-
 import cupy
+import numpy as np
 from cupy._core import core
 from cupy._core._fusion_thread_local import thread_local
 

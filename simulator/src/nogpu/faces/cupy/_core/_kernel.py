@@ -9,13 +9,13 @@ import warnings
 from functools import lru_cache
 
 import numpy as np
-
-from cupy import _missing
 from cupy._core import core
 from cupy._core._scalar import get_typename
 from cupy._core._ufunc import ufunc  # noqa: F401 -- CuPy has it here
 from cupy.cuda import compiler, function
+
 from nogpu import engine
+from nogpu.faces import missing as _missing
 
 _ndarray = core.ndarray
 _SCALARS = (int, float, complex, bool, np.generic)
@@ -310,9 +310,8 @@ class _Codes:
     def __getattr__(self, name: str) -> object:
         owner = type(self)
         raise _missing.error(
-            f"cupy.{owner.__name__}", name,
-            f"'{owner.__module__}.{owner.__name__}' object has no attribute '{name}'",
-        )  # fmt: skip
+            f"cupy.{owner.__name__}", name, f"'{owner.__module__}.{owner.__name__}' object"
+        )
 
 
 class ElementwiseKernel(_Codes):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-
 from cupy._core import _kernel, core
 from cupy._core._kernel import (
     _OURS,
@@ -25,6 +24,7 @@ from cupy._core._kernel import (
     _typedefs,
 )  # fmt: skip
 from cupy.cuda import compiler, function
+
 from nogpu import engine
 
 _ndarray = core.ndarray

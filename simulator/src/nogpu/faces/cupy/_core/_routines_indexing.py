@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-
 from cupy._core import core
 from cupy._core.core import _SCALARS, ndarray
 

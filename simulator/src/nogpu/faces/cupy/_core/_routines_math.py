@@ -7,7 +7,6 @@ import operator
 from collections.abc import Callable
 
 import numpy as np
-
 from cupy._core import core
 from cupy._core.core import ndarray
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-
-from cupy import _missing
 from cupy._core import _fusion_thread_local, core
 from cupy._core.core import _SCALARS, ndarray
+
+from nogpu.faces import missing as _missing
 
 _WEAK = (bool, int, float, complex)
 _ABSENT = object()
@@ -52,7 +52,7 @@ class ufunc:  # noqa: N801 -- the library's name
         return f"<ufunc '{self.name}'>"
 
     def __getattr__(self, name: str) -> object:
-        raise _missing.error("cupy.ufunc", name, f"'ufunc' object has no attribute '{name}'")
+        raise _missing.error("cupy.ufunc", name, "'ufunc' object")
 
     def _resolve(self, inputs: list, dtype: np.dtype | None) -> tuple[np.dtype, ...]:
         """Dtypes of the loop: inputs, then outputs."""

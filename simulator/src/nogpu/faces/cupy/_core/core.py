@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
-from cupy_backends.cuda.api import _contexts
-
-from cupy import _missing
 from cupy.cuda import memory as _memory
 from cupy.cuda import stream as _stream
+from cupy_backends.cuda.api import _contexts
+
 from nogpu import engine
+from nogpu.faces import missing as _missing
 
 _IMPLICIT = (
     "Implicit conversion to a NumPy array is not allowed. "
@@ -161,7 +161,7 @@ class ndarray:  # noqa: N801 -- the library's name
     _init.__qualname__ = "_init"
 
     def __getattr__(self, name: str) -> object:
-        raise _missing.error("cupy.ndarray", name, f"'ndarray' object has no attribute '{name}'")
+        raise _missing.error("cupy.ndarray", name, "'ndarray' object")
 
     # what an array is
 

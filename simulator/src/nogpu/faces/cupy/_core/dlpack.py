@@ -8,7 +8,6 @@ import sys
 import weakref
 
 import numpy as np
-
 from cupy._core import core
 from cupy.cuda import memory as _memory
 

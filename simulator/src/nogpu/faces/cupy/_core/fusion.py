@@ -10,7 +10,6 @@ import functools
 from collections.abc import Callable
 
 import numpy as np
-
 from cupy._core import _fusion_interface, core
 from cupy._core._fusion_thread_local import thread_local
 from cupy.cuda import compiler

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
+from cupy.cuda import compiler, function, memory
 from cupy_backends.cuda.api import driver
 
-from cupy.cuda import compiler, function, memory
 from nogpu import engine
 
 _modules: dict[tuple, function.Module] = {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-
 from cupy._core import core
 from cupy._core.core import ndarray
 

@@ -7,9 +7,8 @@ import inspect
 import textwrap
 from collections.abc import Callable
 
-import numpy as np
-
 import cupy
+import numpy as np
 from cupy._core import _kernel, core
 from cupy._core._expressions import expression
 from cupy._core._scalar import get_typename

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 from cupy._core import core
 from cupy._core.core import ndarray
 

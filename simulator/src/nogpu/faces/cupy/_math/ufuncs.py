@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 from cupy._core import _routines_indexing, _routines_math
 from cupy._core._ufunc import ufunc
 

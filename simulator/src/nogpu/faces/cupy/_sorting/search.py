@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 from cupy import _host
 from cupy._core._fusion_thread_local import fusable
 

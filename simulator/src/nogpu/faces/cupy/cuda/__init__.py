@@ -7,11 +7,11 @@ import contextlib
 import importlib as _importlib
 import warnings
 
+from cupy._environment import get_cuda_path, get_hipcc_path, get_nvcc_path, get_rocm_path
 from cupy_backends.cuda.api import driver, runtime
 from cupy_backends.cuda.libs import nvrtc
 
-from cupy import _missing
-from cupy._environment import get_cuda_path, get_hipcc_path, get_nvcc_path, get_rocm_path
+from nogpu.faces import missing as _missing
 
 from . import (
     device,
@@ -65,7 +65,7 @@ def __getattr__(name: str) -> object:
         found = module if name == _LAZY[name] else getattr(module, name)
         globals()[name] = found
         return found
-    raise _missing.error("cupy.cuda", name, f"module 'cupy.cuda' has no attribute '{name}'")
+    raise _missing.error("cupy.cuda", name)
 
 
 def __dir__() -> list[str]:

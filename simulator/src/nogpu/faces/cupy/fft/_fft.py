@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-
 from cupy import _host
 
 NORMS = (None, "backward", "ortho", "forward")

@@ -1,5 +1,7 @@
 """Switches of the library's transforms. Here they change nothing: NumPy computes."""
 
+from nogpu.faces import missing as _missing
+
 enable_nd_planning = True
 use_multi_gpus = False
 _devices = None
@@ -11,5 +13,4 @@ def set_cufft_gpus(gpus):
     _devices = list(range(gpus)) if isinstance(gpus, int) else list(gpus)
 
 
-def __getattr__(name):
-    raise AttributeError(f"the simulator's cupy.fft.config has no {name!r}")
+__getattr__ = _missing.missing("cupy.fft.config")

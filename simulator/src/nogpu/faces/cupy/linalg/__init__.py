@@ -1,13 +1,13 @@
 """Linear algebra."""
 
-from numpy.linalg import LinAlgError
-
-from cupy import _missing
 from cupy.linalg._decomposition import cholesky, qr, svd
 from cupy.linalg._eigenvalue import eig, eigh, eigvals, eigvalsh
 from cupy.linalg._norms import cond, det, matrix_rank, norm, slogdet
 from cupy.linalg._product import cross, matmul, matrix_power, matrix_transpose
 from cupy.linalg._solve import inv, lstsq, pinv, solve, tensorinv, tensorsolve
+from numpy.linalg import LinAlgError
+
+from nogpu.faces import missing as _missing
 
 __all__ = [
     "LinAlgError", "cholesky", "cond", "cross", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import string
 
 import numpy as np
-
 from cupy import _host
 from cupy._core import _routines_linalg, core
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from operator import index
 
 import numpy as np
-
 from cupy import _host
 from cupy._core import _routines_linalg
 from cupy._core._routines_linalg import MISMATCH

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.linalg import LinAlgError
-
 from cupy import _host
 from cupy.linalg import _util
+from numpy.linalg import LinAlgError
 
 
 def solve(a, b):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.linalg import LinAlgError
-
 from cupy import _host
+from numpy.linalg import LinAlgError
 
 
 def _assert_cupy_array(*arrays):

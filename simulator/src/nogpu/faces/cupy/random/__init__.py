@@ -1,6 +1,5 @@
 """Random numbers. They repeat by seed, but are not those of the real library."""
 
-from cupy import _missing
 from cupy.random import _distributions
 from cupy.random._bit_generator import XORWOW, BitGenerator, MRG32k3a, Philox4x3210
 from cupy.random._distributions import bytes, multinomial, random_integers  # noqa: A004
@@ -12,6 +11,8 @@ from cupy.random._generator import (
     set_random_state,
 )
 from cupy.random._generator_api import Generator, default_rng
+
+from nogpu.faces import missing as _missing
 
 globals().update({_name: getattr(_distributions, _name) for _name in _distributions.NAMES})
 random = ranf = sample = _distributions.random_sample

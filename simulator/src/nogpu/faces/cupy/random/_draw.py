@@ -8,7 +8,6 @@ import secrets
 from operator import index
 
 import numpy as np
-
 from cupy import _host
 
 

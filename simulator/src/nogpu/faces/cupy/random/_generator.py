@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 
 import numpy as np
-
 from cupy import _host
 from cupy.random import _draw
 

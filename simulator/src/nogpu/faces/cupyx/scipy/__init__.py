@@ -2,6 +2,8 @@
 
 import importlib
 
+from nogpu.faces import missing as _missing
+
 _PARTS = ("ndimage", "signal", "sparse", "special")
 
 
@@ -20,4 +22,4 @@ def get_array_module(*args):
 def __getattr__(name):
     if name in _PARTS:
         return importlib.import_module(f"cupyx.scipy.{name}")
-    raise AttributeError(f"the simulator's cupyx.scipy has no {name!r}")
+    raise _missing.error("cupyx.scipy", name)

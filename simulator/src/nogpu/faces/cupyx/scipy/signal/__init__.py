@@ -1,6 +1,5 @@
 """Convolution and correlation of signals."""
 
-from cupyx.scipy._missing import missing
 from cupyx.scipy.signal._signaltools import (
     convolve,
     convolve2d,
@@ -10,5 +9,7 @@ from cupyx.scipy.signal._signaltools import (
     oaconvolve,
 )
 
+from nogpu.faces import missing as _missing
+
 __all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "fftconvolve", "oaconvolve"]
-__getattr__ = missing(__name__)
+__getattr__ = _missing.missing(__name__)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from cupy import _host
-
 from cupyx.scipy.special import _values
 
 

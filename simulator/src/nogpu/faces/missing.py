@@ -1,0 +1,58 @@
+"""The errors for names that a real library has and nogpu lacks.
+
+`names.json` holds the public names of the real libraries' modules and classes, as a GPU machine
+listed them. A name on that list is not misspelt, and the error says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+NAMES = Path(__file__).with_name("names.json")
+
+
+@lru_cache(maxsize=1)
+def recorded_names() -> dict[str, list[str]]:
+    """Return the public names of each recorded module and class, e.g. of ``"cupy.ndarray"``."""
+    libraries = json.loads(NAMES.read_text(encoding="utf-8"))
+    return {owner: names for one in libraries.values() for owner, names in one["names"].items()}
+
+
+def explain(name: str) -> str:
+    """Return the sentence for a full name such as ``"cupy.linalg.name"`` that nogpu lacks."""
+    library = "PyCUDA" if name.startswith("pycuda") else "CuPy"
+    return f"{name} exists in {library}, but nogpu lacks it: it needs a machine with a GPU"
+
+
+def error(owner: str, name: str, subject: str | None = None) -> AttributeError:
+    """Return the error for an attribute that is not there.
+
+    Parameters
+    ----------
+    owner : str
+        The real library's name of the module or class, e.g. ``"cupy.ndarray"``.
+    name : str
+        The attribute.
+    subject : str, optional
+        What Python's own message begins with; ``"module 'owner'"`` unless given.
+    """
+    if not name.startswith("_"):
+        names = recorded_names()
+        if name in names.get(owner, ()):
+            return AttributeError(explain(f"{owner}.{name}"))
+        if owner not in names:
+            return AttributeError(f"nogpu lacks {owner}.{name}, if the real library has it")
+    subject = subject or f"module '{owner}'"
+    return AttributeError(f"{subject} has no attribute '{name}'")
+
+
+def missing(module: str) -> Callable[[str], object]:
+    """Return a ``__getattr__`` for a module that lacks some of the real module's names."""
+
+    def __getattr__(name: str) -> object:
+        raise error(module, name)
+
+    return __getattr__
