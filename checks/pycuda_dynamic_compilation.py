@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from helpers.backend import is_simulated as is_simulator
 from helpers.generate import C_TYPES, c_type, explain, literal, literals
-from helpers.timing import _is_simulator as is_simulator
 
 from .machinery.kernel_task import COMMENT, counted, explained, rehearse, wrong_declaration
 from .machinery.task import Case, Mistake, Outcome, Refusal, Task, a, is_stub

@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
+from helpers.backend import is_simulated as is_simulator
 from helpers.draw.layout import owner_of
-from helpers.errors import message
-from helpers.timing import _is_simulator as is_simulator
+from helpers.errors import find_compiler_error, message
+from nogpu.inspect import fault_sentence
 
 from .task import (
     COMMENT,
@@ -214,12 +215,8 @@ def explained(error: Exception, name: str) -> Refusal | Exception:
                        f" {PATIENCE:.0f} seconds. Does each loop count on?", kind="time")
     if "KernelFault" in types:
         article = "an" if error.called[0] in "aeio" else "a"  # a use
-        text = str(error).split("\n")[0]
-        text = re.sub(r"^kernel '[^']*'(, [^:]*:\d+)?:? ", "", text)
-        text = re.sub(r": address 0x[0-9a-f]+ is", ": its address is", text)
-        text = re.sub(r"address 0x[0-9a-f]+", "an address", text)
-        text = re.sub(r" at 0x[0-9a-f]+", "", text)
-        text = text.replace(", 0 bytes past its end", ", right behind its end")
+        text = fault_sentence(error)
+        text = text[:1].lower() + text[1:]
         text = text.replace("an address, which is no device memory (a host pointer?)",
                             "an address where no array is: an index far outside, or a pointer of"
                             " the host")
@@ -248,15 +245,14 @@ def explained(error: Exception, name: str) -> Refusal | Exception:
 
 def _compiler_says(log: str) -> str:
     """The first error of a compiler's log, with the line in what the learner wrote."""
-    found = re.search(r"(\S*)\((\d+)\): (?:error|catastrophic error): ([^\n]*)", log) or re.search(
-        r"(\S*?):(\d+):(?:\d+:)? (?:fatal )?error: ([^\n]*)", log)
+    found = find_compiler_error(log)
     if found is None:
         return log.split("\n")[0].rstrip(".")
-    file, line, text = found.groups()
+    file, line, text = found
     for pattern, plain in PLAINLY:
         text = pattern.sub(plain, text)
     # CuPy's compiler counts the lines of the source that it made around an operation.
-    generated = file.endswith(".cubin.cu") and int(line) > 12 and "CIndexer" in log
+    generated = file.endswith(".cubin.cu") and line > 12 and "CIndexer" in log
     return text if generated else f"line {line}: {text}"
 
 

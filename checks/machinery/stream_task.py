@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers.timing import _is_simulator
+from helpers.backend import is_simulated
 from helpers.transfers import stands_still
 
 from .task import Refusal, Task, Verdict, a, difference
@@ -81,7 +81,7 @@ class Hold:
 
         self.python_stood = False
         self.reached = stream.record()  # done when nothing but the hold keeps the stream
-        self._simulated = _is_simulator(cupy)
+        self._simulated = is_simulated(cupy)
         if self._simulated:
             # Neither from a pool that a check looks at, nor part of what is being captured.
             current = cupy.cuda.get_current_stream()

@@ -7,9 +7,9 @@ import sys
 from types import ModuleType
 
 from .accesses import AccessPattern, WarpAccess
-from .report import Report, inspect
+from .report import Report, fault_sentence, inspect
 
-__all__ = ["AccessPattern", "Report", "WarpAccess", "inspect"]
+__all__ = ["AccessPattern", "Report", "WarpAccess", "fault_sentence", "inspect"]
 
 
 class _Callable(ModuleType):
