@@ -117,7 +117,8 @@ def test_child_with_an_environment_of_its_own_is_not_served(folder):
 
 
 def test_child_finds_nogpu_where_it_is_not_on_the_path(folder):
-    found = f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r})\nimport nogpu\nnogpu.install()"
+    place = str(PACKAGE.parent)
+    found = f"import sys; sys.path.insert(0, {place!r})\nimport nogpu; nogpu.install()"
     child = "import cupy, nogpu; print(cupy.arange(3).sum(), nogpu.__file__, nogpu.Race.__name__)"
     code = f"{found}\nimport subprocess; subprocess.run([sys.executable, '-c', '''{child}'''])"
     assert run("-c", code, path=(), cwd=folder).stdout == f"3 {PACKAGE / '__init__.py'} Race\n"
