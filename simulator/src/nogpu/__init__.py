@@ -18,7 +18,7 @@ from .finder import install, uninstall
 
 TYPE_CHECKING = False  # type checkers take it for True; `typing` itself costs milliseconds
 if TYPE_CHECKING:
-    from . import inspect
+    from . import inspect  # noqa: I001 -- one line for each name is too long
     from .engine import (
         AssertionFault, BarrierFault, GlobalOutOfBounds, IntegerDivisionByZero, KernelFault,
         KernelSignal, KernelTimeout, LocalOutOfBounds, MisalignedAccess, NotDeviceMemory,
