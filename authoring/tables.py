@@ -11,15 +11,12 @@ from pathlib import Path
 
 from helpers import clinic
 from helpers.data import load_profile
+from nogpu import engine
 
 RUNS = Path(__file__).parents[1] / "helpers" / "data" / "recorded" / "nvidia-h200.json"
-FAULTS = {
-    "out of bounds": "an index outside its array",
-    "race": "two threads, one place, no order",
-    "barrier": "a barrier that some threads miss",
-    "uninitialised": "memory that nobody wrote",
-    "misaligned": "a vector load from an odd address",
-}
+# The planted faults, whose kinds are the clinic's; the table calls them as the simulator does.
+FAULTS = (engine.GlobalOutOfBounds, engine.Race, engine.BarrierFault, engine.UninitialisedRead,
+          engine.MisalignedAccess)
 # Of a recorded run: lesson, its key, what is compared with what (names of rows), and in words.
 SPEEDS = (
     ("06", "kernels/leaky", "RawKernel, float4", "copy", "leaky ReLU, a kernel of your own"),
@@ -28,7 +25,8 @@ SPEEDS = (
     ("08", "memory/transpose", "tile[64][65], float4", "copy", "transpose of 16384 x 8192"),
     ("11", "fast/softmax", "in registers", "copy", "softmax of 8192 rows of 4096"),
     ("11", "fast/matmul", "register tile", "cuBLAS", "product of 4096 x 4096, without TF32"),
-    ("12", "generated/horner", "generated, 4 a thread", "copy", "generated polynomial of degree 16"),
+    ("12", "generated/horner", "generated, 4 a thread", "copy",
+     "generated polynomial of degree 16"),
     ("12", "generated/stencil", "generated, long", "copy", "generated stencil of radius 4"),
     ("14", "streams/graph_queued", "graph", "loop", "queueing 100 kernels, as a graph"),
 )
@@ -37,7 +35,7 @@ SPEEDS = (
 def faults() -> str:
     """How many of the clinic's broken kernels the GPU, compute-sanitizer and the simulator name."""
     content = json.loads((clinic.RECORDED / "nvidia-h200.json").read_text(encoding="utf-8"))
-    counts = {kind: [0, 0, 0] for kind in FAULTS}
+    counts = {fault.kind: [0, 0, 0] for fault in FAULTS}
     for patient in clinic.PATIENTS.values():
         said = content["patients"][patient.name]
         tools = any(said[tool]["said"] for tool in clinic.TOOLS)
@@ -46,8 +44,8 @@ def faults() -> str:
     lines = ["| fault planted | kernels | the GPU reports | compute-sanitizer reports "
              "| the simulator reports |", "|---|---|---|---|---|"]
     totals = [sum(column) for column in zip(*counts.values())]
-    for words, (kernels, gpu, tools) in [*((FAULTS[kind], row) for kind, row in counts.items()),
-                                         ("**all**", totals)]:
+    rows = [(fault.called, counts[fault.kind]) for fault in FAULTS]
+    for words, (kernels, gpu, tools) in [*rows, ("**all**", totals)]:
         lines.append(f"| {words} | {kernels} | {gpu} | {tools} | {kernels} |")
     version = content["compute-sanitizer"].split()[1]
     lines += ["", f"Recorded on an {content['gpu']}, {content['date']}, with compute-sanitizer "

@@ -7,10 +7,8 @@ import importlib.util
 import os
 import platform
 import shutil
-import sys
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import TypeVar
 
 import nogpu.finder

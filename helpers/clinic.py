@@ -22,12 +22,6 @@ from .inspection import Report, inspect
 
 RECORDED = Path(__file__).parent / "data" / "recorded" / "clinic"
 KINDS = ("out of bounds", "race", "barrier", "uninitialised", "misaligned")
-# The simulator's names of faults, by the clinic's kinds.
-FAULTS = {
-    "GlobalOutOfBounds": "out of bounds", "SharedOutOfBounds": "out of bounds", "Race": "race",
-    "BarrierFault": "barrier", "UninitialisedRead": "uninitialised",
-    "MisalignedAccess": "misaligned",
-}
 
 
 @dataclass(frozen=True)

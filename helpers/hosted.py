@@ -9,13 +9,17 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 SIGNS = ("COLAB_RELEASE_TAG", "KAGGLE_KERNEL_RUN_TYPE")
+PYPROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
+TOOLKIT_PROGRAMS = "/usr/local/cuda/bin"  # where CUDA's installer puts nvcc, often not on PATH
 SECONDS_BETWEEN_LINES = 20
 # What every lesson imports: package and module. Colab lacks the last, Kaggle has old ones.
 RUNTIME = {"numpy": "numpy", "matplotlib": "matplotlib", "pyelftools": "elftools"}
@@ -55,6 +59,16 @@ def complete(needs: str | None, on_gpu: bool) -> None:
         _build_pycuda()
 
 
+def requirement(name: str) -> str:
+    """The package with its lower bound, as pyproject.toml writes it: "numpy>=2.1"."""
+    return re.search(rf'"({re.escape(name)}[^"]*)"', PYPROJECT.read_text(encoding="utf-8"))[1]
+
+
+def find_nvcc() -> str | None:
+    """The path of nvcc, also where its toolkit is installed but not on PATH."""
+    return shutil.which("nvcc") or shutil.which("nvcc", path=TOOLKIT_PROGRAMS)
+
+
 def _is_here(module: str) -> bool:
     importlib.invalidate_caches()
     return importlib.util.find_spec(module) is not None
@@ -62,14 +76,10 @@ def _is_here(module: str) -> bool:
 
 def _is_enough(name: str) -> bool:
     """Whether a package is installed and not older than pyproject.toml asks for."""
-    from . import environment
-
-    least = environment.requirement(name).partition(">=")[2]
     try:
-        have = version(name)
+        return _numbers(version(name)) >= _numbers(requirement(name).partition(">=")[2])
     except PackageNotFoundError:
         return False
-    return _numbers(have) >= _numbers(least)
 
 
 def _numbers(text: str) -> list[int]:
@@ -77,14 +87,14 @@ def _numbers(text: str) -> list[int]:
 
 
 def _build_pycuda() -> None:
-    from . import environment
-
-    nvcc = environment.find_nvcc()
+    nvcc = find_nvcc()
     if nvcc is None:
         print("PyCUDA cannot be built here: the CUDA toolkit's nvcc is not on this machine.")
     else:
-        if nvcc_folder := os.path.dirname(nvcc):
-            _add_to_path(nvcc_folder)
+        # PyCUDA calls nvcc whenever it compiles a kernel, not only while it is built.
+        folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+        if os.path.dirname(nvcc) not in folders:
+            os.environ["PATH"] = os.pathsep.join([*folders, os.path.dirname(nvcc)])
         if _install("pycuda", "for which there is no ready package: two to three minutes"):
             return
     print(
@@ -93,20 +103,11 @@ def _build_pycuda() -> None:
     )
 
 
-def _add_to_path(folder: str) -> None:
-    """PyCUDA calls nvcc whenever it compiles a kernel, not only while it is built."""
-    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    if folder not in folders:
-        os.environ["PATH"] = os.pathsep.join([*folders, folder])
-
-
 def _install(name: str, note: str) -> bool:
     """Install the package with pip, a line now and then; whether that worked."""
-    from . import environment
-
     print(f"Installing {name}, {note}.", flush=True)
     command = [sys.executable, "-m", "pip", "install", "--no-input", "--progress-bar", "off"]
-    command += ["--disable-pip-version-check", environment.requirement(name)]
+    command += ["--disable-pip-version-check", requirement(name)]
     # pip's own five retries take most of a minute until it says that there is no network.
     variables = {"PIP_RETRIES": "2", "PYTHONUNBUFFERED": "1", **os.environ}
     begun = said = time.monotonic()
@@ -128,8 +129,16 @@ def _install(name: str, note: str) -> bool:
         lines = log.read().splitlines()
     seconds = time.monotonic() - begun
     if process.returncode:
-        print(f"{name} could not be installed ({seconds:.0f} s). {environment.cause('pip', lines)}")
+        print(f"{name} could not be installed ({seconds:.0f} s). pip says: {_reason(lines)}")
         return False
     print(f"{seconds:6.0f} s: done", flush=True)
     importlib.invalidate_caches()
     return True
+
+
+def _reason(lines: list[str]) -> str:
+    """The line of pip's output that says most: a compiler's error, pip's own, else the last."""
+    for mark in ("fatal error:", "ERROR:", ""):
+        if found := [line.strip() for line in lines if mark in line and line.strip()]:
+            return found[-1][:200]
+    return "nothing"

@@ -17,6 +17,7 @@ from time import perf_counter
 from types import ModuleType
 
 import numpy as np
+
 from nogpu import finder
 
 from . import backend

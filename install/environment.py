@@ -1,6 +1,6 @@
 """Makes `.venv`, keeps it right, and runs JupyterLab, the tests or a helper in it.
 
-The standard library only, and nothing of ours: `install.py` runs this with the machine's own
+The standard library only, and nothing of ours: `python install` runs this with the machine's own
 Python, before anything is installed. A virtual environment cannot be built aside and renamed,
 so it is built in place and `.venv/course.json` is written last. While pip is changing packages
 there is also `.venv/unfinished`; whoever finds that file makes `.venv` anew.
@@ -27,6 +27,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYPROJECT = ROOT / "pyproject.toml"
+SIMULATOR = ROOT / "simulator"
 
 # Where CUDA's installer puts a toolkit, and WSL the driver's programs, often not on PATH.
 USUAL_TOOLKIT = "/usr/local/cuda"
@@ -53,7 +54,7 @@ def main(arguments: list[str]) -> int:
     Where all goes well `lab`, `test` and `run` do not return: what they run takes over.
     """
     if not arguments or arguments[0] not in ("lab", "test", "run"):
-        print("usage: install.py lab|test|run [options passed on]", file=sys.stderr)
+        print("usage: python install lab|test|run [options passed on]", file=sys.stderr)
         return 2
     command, options = arguments[0], arguments[1:]
     try:
@@ -194,7 +195,7 @@ def make_venv() -> dict:
 
 def install_course(state: dict, extras: set[str]) -> None:
     """Install the course and its dependencies, where pyproject.toml or `extras` ask for more."""
-    pyproject = hashlib.sha256(PYPROJECT.read_bytes()).hexdigest()
+    pyproject = digest_of_requirements()
     wanted = sorted(extras | set(state["extras"]))
     if state.get("pyproject") == pyproject and state["extras"] == wanted:
         return
@@ -212,6 +213,12 @@ def install_course(state: dict, extras: set[str]) -> None:
                 shutil.rmtree(left)
         build_font_cache()
         finish(state, pyproject=pyproject, extras=wanted, cupy=None)
+
+
+def digest_of_requirements() -> str:
+    """A text that changes when a pyproject.toml of the course or of its simulator changes."""
+    contents = [file.read_bytes() for file in (PYPROJECT, SIMULATOR / "pyproject.toml")]
+    return hashlib.sha256(b"\0".join(contents)).hexdigest()
 
 
 def build_font_cache() -> None:

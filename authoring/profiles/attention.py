@@ -2,8 +2,8 @@
 
     python -m authoring.profiles.attention [FILE]
 
-needs CuPy, and PyTorch and Nsight Compute (`ncu` on the PATH) for their parts. FILE is
-`helpers/data/recorded/profiles/attention.json` unless given; `$OUT/attention.json` where OUT is set.
+needs CuPy, and PyTorch and Nsight Compute (`ncu` on the PATH) for their parts. Without FILE it
+writes `helpers/data/recorded/profiles/attention.json`, or `$OUT/attention.json` where OUT is set.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def by_einsum(q: Array, k: Array, v: Array) -> Array:
     """As lesson 16 writes it."""
     import cupy as cp
 
-    from .. import network
+    from helpers import network
 
     scores = cp.einsum("bhid,bhjd->bhij", q, k) / math.sqrt(q.shape[-1])
     return cp.einsum("bhij,bhjd->bhid", network.softmax(scores, cp), v)
@@ -50,7 +50,7 @@ def by_matmul(q: Array, k: Array, v: Array) -> Array:
     """As lesson 16 writes it."""
     import cupy as cp
 
-    from .. import network
+    from helpers import network
 
     scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
     return network.softmax(scores, cp) @ v
@@ -61,7 +61,7 @@ def compiled(d: int, half: bool) -> Any:
     """The lesson's kernel for heads of `d` numbers."""
     import cupy as cp
 
-    from .. import kernels
+    from helpers import kernels
 
     options = (f"-DD={d}", *(("-DHALF",) if half else ()))
     return cp.RawKernel(kernels.source("attention"), "attention", options=options)
@@ -125,7 +125,7 @@ def exact(arrays: list[Array]) -> Array:
     """The first heads in float64, on the device."""
     import cupy as cp
 
-    from .. import network
+    from helpers import network
 
     q, k, v = (x.reshape(-1, *x.shape[2:])[:CHECKED].astype(cp.float64) for x in arrays)
     scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
@@ -158,7 +158,7 @@ def measure(name: str, shape: tuple[int, ...], dtype: str, truth: Array | None) 
     """A row of the table: time, rate, peak memory and error of one way."""
     import cupy as cp
 
-    from .. import bench
+    from helpers import bench
 
     function, torch = WAYS[name], None
     arrays = random_heads(shape, dtype)
@@ -205,7 +205,7 @@ def one_query() -> float:
     """Milliseconds of the lesson's kernel for a single query over the longest strip."""
     import cupy as cp
 
-    from .. import bench
+    from helpers import bench
 
     kernel = compiled(64, False)
     q = random_heads((1, 1, 1, 64), "float32")[0]

@@ -3,8 +3,8 @@
     python -m authoring.profiles.kernels [FILE]
 
 runs itself under Nsight Compute (`ncu` on the PATH), and under Nsight Systems where there is one,
-and measures cuBLAS's products of other number formats. FILE is
-`helpers/data/recorded/profiles/fast_kernels.json` unless given; `$OUT/fast_kernels.json` where OUT is set.
+and measures cuBLAS's products of other number formats. Without FILE it writes
+`helpers/data/recorded/profiles/fast_kernels.json`, or `$OUT/fast_kernels.json` where OUT is set.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def launches() -> dict[str, tuple[Callable[[], object], Callable[[], bool]]]:
     """By name: what launches a kernel once, and what says whether its result is right."""
     import cupy as cp
 
-    from .. import kernels, network
+    from helpers import kernels, network
 
     rng = cp.random.default_rng(8)
     a, b = (rng.standard_normal((SIDE, SIDE), dtype=cp.float32) for _ in range(2))
@@ -113,8 +113,8 @@ def run() -> None:
         with time_range(name):
             launch()
             cp.cuda.Device().synchronize()
-    from .. import network
-    from . import load_network
+    from helpers import network
+    from helpers.data import load_network
 
     weights = {name: cp.asarray(array) for name, array in load_network().items()}
     tokens = cp.ones((TOKENS, 16, 32), dtype=cp.float32)
@@ -171,8 +171,8 @@ def batches() -> None:
     import cupy as cp
     from cupyx.profiler import time_range
 
-    from .. import network
-    from . import load_network, load_split
+    from helpers import network
+    from helpers.data import load_network, load_split
 
     weights = {name: cp.asarray(array) for name, array in load_network().items()}
     images = np.repeat(load_split()[2], IMAGES // len(load_split()[2]), axis=0)
@@ -241,7 +241,7 @@ def formats() -> list[dict[str, object]]:
     from cupy.cuda import device
     from cupy_backends.cuda.libs import cublas
 
-    from .. import bench, kernels
+    from helpers import bench, kernels
 
     rng = cp.random.default_rng(8)
     a, b = (rng.standard_normal((SIDE, SIDE), dtype=cp.float32) for _ in range(2))

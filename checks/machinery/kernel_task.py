@@ -40,23 +40,6 @@ KINDS = {
     "elementwise": "an ElementwiseKernel",
     "reduction": "a ReductionKernel",
 }
-FAULTS = {
-    "GlobalOutOfBounds": "an access outside an array",
-    "SharedOutOfBounds": "an access outside a shared array",
-    "LocalOutOfBounds": "an access outside a local array",
-    "NullPointer": "a null pointer",
-    "UseAfterFree": "a use of freed memory",
-    "MisalignedAccess": "a misaligned access",
-    "UninitialisedRead": "a read of memory that nobody has written",
-    "Race": "a race",
-    "BarrierFault": "a barrier that some threads never reach",
-    "StackOverflow": "a stack overflow",
-    "IntegerDivisionByZero": "an integer division by zero",
-    "AssertionFault": "a failed assertion",
-    "NotDeviceMemory": "an access outside all arrays",
-    "KernelTimeout": "no end within the time limit",
-    "KernelSignal": "a trap",
-}
 OUTSIDE = ("GlobalOutOfBounds", "SharedOutOfBounds", "NotDeviceMemory", "UseAfterFree")
 TIME_LIMIT = 2.0  # seconds for a kernel in the simulator
 _rehearsed: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # kernel: endless or not
@@ -276,7 +259,7 @@ def explained(error: Exception, name: str) -> Refusal | Exception:
         return Refusal(f"the kernel {name} does not come to an end: it was stopped after"
                        f" {TIME_LIMIT:.0f} seconds. Does each loop count on?", kind="time")
     if "KernelFault" in types:
-        fault = FAULTS.get(types[0], types[0])
+        article = "an" if error.called[0] in "aeio" else "a"  # a use
         text = str(error).split("\n")[0]
         text = re.sub(r"^kernel '[^']*'(, [^:]*:\d+)?:? ", "", text)
         text = re.sub(r": address 0x[0-9a-f]+ is", ": its address is", text)
@@ -295,8 +278,8 @@ def explained(error: Exception, name: str) -> Refusal | Exception:
             access = re.search(r"\) (reads|writes|updates)", text)
             side = "before" if "before its start" in text else "behind"
             kind = f"outside, {side}, {access.group(1) if access else 'shared'}"
-        return Refusal(f"{where}the kernel {getattr(error, 'kernel', '') or name} makes {fault}:"
-                       f" {text}.", kind=kind)
+        return Refusal(f"{where}the kernel {getattr(error, 'kernel', '') or name} makes {article}"
+                       f" {error.called}: {text}.", kind=kind)
     if "CompileException" in types or "CompileError" in types:
         log = getattr(error, "log", "") or message(error)
         says = _compiler_says(log)

@@ -389,7 +389,7 @@ def load_gpus() -> list[dict]:
 
 
 def load_profile(lesson: str) -> dict:
-    """What profilers said of a lesson's kernels, recorded on one GPU: `load_profile("fast_kernels")`.
+    """What profilers measured of a lesson's kernels on one GPU, as `load_profile("fast_kernels")`.
 
     Returns
     -------

@@ -98,8 +98,9 @@ def in_simulator(generated: Generated, library: str, cases: Sequence[Case],
     Refused
         For a fault, a launch that a device would refuse, a wrong result.
     """
-    from ..inspection import inspect
     from nogpu import engine
+
+    from ..inspection import inspect
 
     kernel = as_inspected(generated, library)
     for case in cases:

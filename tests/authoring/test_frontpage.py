@@ -31,7 +31,7 @@ def test_a_readme_without_the_comments_is_refused(tmp_path):
 
 
 def test_the_number_of_behaviours_is_the_one_recorded():
-    recorded = ROOT / "tests" / "behaviour" / "recorded"
+    recorded = ROOT / "simulator" / "tests" / "behaviour" / "recorded"
     programs = sum(len(json.loads((recorded / f"{name}.json").read_text())["answers"])
                    for name in ("cupy", "pycuda"))
     said = re.search(r"(\d+) small programs", README.read_text(encoding="utf-8"))

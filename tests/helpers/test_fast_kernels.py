@@ -12,13 +12,7 @@ helpers.start()
 import cupy as cp  # noqa: E402
 
 from helpers import draw, inspect, kernels, network  # noqa: E402
-from helpers.data import (  # noqa: E402
-    load_gpus,
-    load_network,
-    load_profile,
-    load_split,
-    profile_kernels,
-)
+from helpers.data import load_gpus, load_network, load_profile, load_split  # noqa: E402
 
 
 def matrices(m, n, k):
@@ -134,29 +128,6 @@ def test_profile_agrees_with_the_counters():
     assert counted["tiled"]["load_sectors"] == n * n // 32 * (n // 32) * 8
     assert counted["register tile"]["load_sectors"] == (n // 128) ** 2 * 2 * 128 * n // 8
     assert counted["softmax, three passes"]["load_sectors"] == 3 * 8192 * n // 8
-
-
-PROJECTED = """Generating SQLite file r.sqlite from r.nsys-rep
-Processing [r.sqlite] with [nvtx_gpu_proj_sum.py]...
-Range,Style,Total Proj Time (ns),Total Range Time (ns),Range Instances,Proj Med (ns),Avg GPU Ops
-:batch,PushPop,300,400,2,150.0,7.0
-
-"""
-KERNELS = """Processing [r.sqlite] with [cuda_gpu_kern_sum.py]...
-Time (%),Total Time (ns),Instances,Name
-75.0,90,3,"void reduce<int, float>(T1)"
-25.0,30,1,copy
-"""
-
-
-def test_reports_of_nsight_systems_are_read_without_what_it_says_before():
-    reports = {"nvtx_gpu_proj_sum": profile_kernels.rows_of(PROJECTED),
-               "cuda_gpu_kern_sum": profile_kernels.rows_of(KERNELS)}
-    found = profile_kernels.summary(reports)
-    assert found["ranges"] == [{"range": "batch", "times": 2, "host_total": 400, "gpu_total": 300,
-                                "gpu_median": 150.0, "operations": 7.0}]
-    assert found["kernels"] == [["void reduce<int, float>(T1)", 3, 90], ["copy", 1, 30]]
-    assert profile_kernels.rows_of("SKIPPED: r.sqlite does not contain NV Tools data.") == []
 
 
 def test_recorded_ranges_add_up():

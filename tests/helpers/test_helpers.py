@@ -14,8 +14,10 @@ import pytest
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 import helpers
+import nogpu
 from helpers import backend, draw, errors, timing
 from helpers.backend import Gpu
+from nogpu import finder
 
 
 @pytest.fixture(autouse=True)
@@ -34,12 +36,17 @@ H200 = Gpu("NVIDIA H200", (9, 0), 150_000_000_000, (13, 0))
 @pytest.fixture
 def no_gpu(monkeypatch):
     """A machine without a GPU, whose path and modules are put back afterwards."""
-    monkeypatch.setattr(backend, "find_gpu", lambda: None)
-    monkeypatch.setattr(sys, "path", [one for one in sys.path if one != str(backend.FACES)])
-    for name in [name for name in sys.modules if name.split(".")[0] in ("cupy", "pycuda")]:
+    was_there = finder.is_installed()
+    for name in [name for name in sys.modules if name.split(".")[0] in finder.LIBRARIES]:
         monkeypatch.delitem(sys.modules, name)  # on a GPU machine the real ones
+    nogpu.uninstall()
+    monkeypatch.setattr(backend, "find_gpu", lambda: None)
     monkeypatch.delenv("COURSE_BACKEND", raising=False)
     monkeypatch.setattr(backend, "_started", None)
+    yield
+    nogpu.uninstall()
+    if was_there:
+        nogpu.install()
 
 
 def test_start_without_a_gpu_switches_the_simulator_on(no_gpu, capsys):
@@ -48,10 +55,9 @@ def test_start_without_a_gpu_switches_the_simulator_on(no_gpu, capsys):
     printed = capsys.readouterr().out
     assert printed == 2 * (first.line + "\n")
     assert "simulator" in printed and "no CUDA GPU" in printed
-    assert sys.path.count(str(backend.FACES)) == 1
+    assert finder.is_installed()
     assert helpers.size(gpu=10, simulator=3) == 3
-    found = importlib.util.find_spec("cupy") if "cupy" not in sys.modules else None
-    assert found is None or str(backend.FACES) in found.origin
+    assert str(finder.FACES) in importlib.util.find_spec("cupy").origin
 
 
 def test_start_after_the_real_cupy_says_what_to_do(no_gpu, monkeypatch, tmp_path):
@@ -60,7 +66,7 @@ def test_start_after_the_real_cupy_says_what_to_do(no_gpu, monkeypatch, tmp_path
     monkeypatch.setitem(sys.modules, "cupy", real)
     with pytest.raises(RuntimeError, match="Restart the kernel"):
         helpers.start()
-    assert str(backend.FACES) not in sys.path
+    assert not finder.is_installed()
 
 
 def test_start_without_a_compiler_says_how_to_get_one(no_gpu, monkeypatch, capsys):

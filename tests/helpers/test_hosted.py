@@ -1,7 +1,7 @@
 """A notebook opened alone, on Colab or Kaggle: it fetches the course and what else it needs.
 
-No test here fetches anything from elsewhere. tests/stand_in/badge.py runs whole lessons with
-Colab's versions, where somebody has installed them.
+No test here fetches anything from elsewhere. tests/notebooks/stand_in/badge.py runs whole lessons
+with Colab's versions, where somebody has installed them.
 """
 
 import os
@@ -27,7 +27,8 @@ T4 = Gpu("Tesla T4", (7, 5), 15 * 2**30, (12, 8))
 SHELL = """
 import sys
 from pathlib import Path
-sys.path[:] = [one for one in sys.path if not Path(one, "helpers", "backend.py").exists()]
+sys.path[:] = [one for one in sys.path if not Path(one, "helpers", "backend.py").exists()
+               and not Path(one, "nogpu").exists()]
 sys.meta_path[:] = [one for one in sys.meta_path
                     if not getattr(one, "__module__", "").startswith("__editable__")]
 from IPython.core.interactiveshell import InteractiveShell
@@ -82,7 +83,7 @@ def test_setup_cell_says_what_to_do_without_a_network(tmp_path):
 
 def test_stand_in_has_the_versions_that_the_bounds_must_allow():
     """Two lists of Colab's versions: this one is installed, that one compared with the bounds."""
-    pinned = (badge.ROOT / "tests" / "stand_in" / "colab.txt").read_text(encoding="utf-8")
+    pinned = (Path(badge.__file__).parent / "colab.txt").read_text(encoding="utf-8")
     for line in ("numpy==2.1.3", "cupy-cuda12x==14.0.1", "matplotlib==3.10.0", "pytest==8.4.2"):
         assert line in pinned.splitlines()
     assert all((badge.ROOT / name).exists() for name in badge.LESSONS)
@@ -120,7 +121,7 @@ def machine(monkeypatch, tmp_path):
     monkeypatch.delitem(sys.modules, "elftools", raising=False)  # if another test has used it
     monkeypatch.setattr(hosted, "_is_enough", lambda name: here[name])
     monkeypatch.setattr(hosted.subprocess, "Popen", popen)
-    monkeypatch.setattr(environment, "find_nvcc", lambda: state.nvcc)
+    monkeypatch.setattr(hosted, "find_nvcc", lambda: state.nvcc)
     monkeypatch.setattr(backend, "find_gpu", lambda: T4)
     monkeypatch.setattr(backend, "_started", None)
     return state
@@ -130,7 +131,7 @@ def test_pycuda_is_built_only_for_those_who_use_it(machine, capsys):
     hosted.complete(None, on_gpu=True)
     assert machine.asked == ["pyelftools>=0.29"]
     hosted.complete("pycuda", on_gpu=True)
-    assert machine.asked == ["pyelftools>=0.29", environment.requirement("pycuda")]
+    assert machine.asked == ["pyelftools>=0.29", hosted.requirement("pycuda")]
     said = capsys.readouterr().out
     assert "Installing pycuda" in said and "two to three minutes" in said
     assert "/usr/local/cuda/bin" in os.environ["PATH"].split(os.pathsep)
@@ -169,7 +170,7 @@ def test_an_old_numpy_that_is_loaded_takes_a_restart(machine):
     machine.here.update(numpy=False, pyelftools=True)
     with pytest.raises(RuntimeError, match="newer numpy now. Restart the session"):
         backend.start()
-    assert machine.asked == [environment.requirement("numpy")]
+    assert machine.asked == [hosted.requirement("numpy")]
     backend.start()
 
 

@@ -111,9 +111,9 @@ def test_the_workflow_tests_the_pythons_that_the_course_supports():
 def test_the_workflow_opens_notebooks_as_on_colab():
     workflow = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text(encoding="utf-8"))
     commands = [step["run"] for step in workflow["jobs"]["colab"]["steps"] if "run" in step]
-    named = re.findall(r"tests/stand_in/\S+", " ".join(commands))
+    named = re.findall(r"tests/notebooks/stand_in/\S+", " ".join(commands))
     assert len(named) == 2 and all((ROOT / name).exists() for name in named)
-    pins = (ROOT / "tests/stand_in/colab.txt").read_text(encoding="utf-8")
+    pins = (ROOT / "tests/notebooks/stand_in/colab.txt").read_text(encoding="utf-8")
     bounds = pip_bounds("gpu", "dev")
     for name, version in re.findall(r"^([\w-]+)==([\d.]+)$", pins, flags=re.M):
         if name in bounds:

@@ -26,6 +26,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 INSTALL = ROOT / "install" / "__main__.py"
 
+# What pip is asked to install: the simulator's package and the course, in one call.
+COURSE = "--editable ./simulator --editable ."
+COURSE_WITH_TESTS = COURSE + "[dev]"
+
 PIP = """
 import os, sys
 with open(os.environ["PIP_ASKED"], "a") as asked:
@@ -46,8 +50,9 @@ class Course:
         self.root = folder / "my course"
         self.tools = folder / "tools"
         self.tools.mkdir()
-        (self.root / "install").mkdir(parents=True)
-        for name in ("Makefile", "pyproject.toml", "install/__main__.py", "install/environment.py"):
+        for name in ("Makefile", "pyproject.toml", "simulator/pyproject.toml",
+                     "install/__main__.py", "install/environment.py"):
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.root / name)
         self.asked_file = folder / "asked"
         self.fonts_listed = folder / "fonts listed"
@@ -94,7 +99,7 @@ class Course:
         raise SystemExit(0)
 
     def make(self, *arguments):
-        """Run a command as install.py does; return its exit status."""
+        """Run a command as `python install` does; return its exit status."""
         self.ran = None
         try:
             return self.module.main(list(arguments))
@@ -166,12 +171,18 @@ def test_an_old_python_says_what_to_do(version):
     assert "needs Python 3.10 or newer" in done.stderr and "make lab PYTHON=" in done.stderr
 
 
-def test_helpers_modules_do_not_hide_the_standard_librarys(course):
-    for name in ("inspect", "json", "signal"):
-        (course.root / "install" / f"{name}.py").write_text("raise SystemExit('hidden')")
-    command = [sys.executable, str(course.root / "install" / "__main__.py")]
+@pytest.mark.parametrize("folder", ["install", "helpers"])
+def test_no_module_hides_one_of_the_standard_library(folder):
+    """`python install` searches install/ first, and a notebook may be started in helpers/."""
+    names = {path.stem for path in (ROOT / folder).iterdir()
+             if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert names and not names & set(sys.stdlib_module_names)
+
+
+def test_the_folder_is_a_program_that_says_how_it_is_used(course):
+    command = [sys.executable, str(course.root / "install")]
     done = subprocess.run(command, capture_output=True, text=True)
-    assert (done.returncode, done.stderr[:6]) == (2, "usage:")
+    assert (done.returncode, done.stderr[:29]) == (2, "usage: python install lab|tes")
 
 
 # Installing, and what is already there
@@ -180,10 +191,10 @@ def test_helpers_modules_do_not_hide_the_standard_librarys(course):
 @pytest.mark.parametrize(
     "first, second, calls",
     [
-        ("lab", "lab", ["--editable .", None]),
-        ("lab", "test", ["--editable .", "--editable .[dev]"]),
-        ("test", "lab", ["--editable .[dev]", None]),
-        ("run", "test", ["--editable .[dev]", None]),
+        ("lab", "lab", [COURSE, None]),
+        ("lab", "test", [COURSE, COURSE_WITH_TESTS]),
+        ("test", "lab", [COURSE_WITH_TESTS, None]),
+        ("run", "test", [COURSE_WITH_TESTS, None]),
     ],
 )
 def test_each_command_works_first_and_installs_only_what_is_missing(course, first, second, calls):
@@ -200,22 +211,25 @@ def test_matplotlib_lists_the_fonts_at_installation_and_before_each_test_run(cou
         course.fonts_listed.unlink(missing_ok=True)
 
 
-def test_a_changed_pyproject_is_installed_in_place(course):
+@pytest.mark.parametrize("changed", ["pyproject.toml", "simulator/pyproject.toml"])
+def test_a_changed_pyproject_is_installed_in_place(course, changed):
     course.make("test")
     course.asked  # noqa: B018, forgotten
     witness = course.venv / "witness"
     witness.touch()
-    with open(course.root / "pyproject.toml", "a") as file:
+    with open(course.root / changed, "a") as file:
         file.write("# changed\n")
     assert course.make("lab") == 0
-    assert course.asked == ["--editable .[dev]"] and witness.exists()
+    assert course.asked == [COURSE_WITH_TESTS] and witness.exists()
 
 
 @pytest.mark.parametrize("end", [0, 1])
 def test_what_the_build_leaves_is_not_among_the_learners_folders(course, end):
-    course.pip_does(f"os.mkdir('strides_to_streams.egg-info'); print('ERROR: x'); sys.exit({end})")
+    folders = "strides_to_streams.egg-info", "simulator/src/nogpu.egg-info"
+    made = "; ".join(f"os.makedirs({folder!r})" for folder in folders)
+    course.pip_does(f"{made}; print('ERROR: x'); sys.exit({end})")
     assert course.make("lab") == end
-    assert not list(course.root.glob("*.egg-info"))
+    assert not list(course.root.rglob("*.egg-info"))
 
 
 def moved(course):
@@ -412,33 +426,33 @@ PYCUDA = "pycuda>=2025.1"
 def test_without_a_gpu_there_is_no_cuda(course):
     course.toolkit()
     course.make("lab")
-    assert course.asked == ["--editable ."]
+    assert course.asked == [COURSE]
 
 
 @pytest.mark.parametrize("code", ["exit 9", "echo No devices found", "echo GPU 0: x; exit 9"])
 def test_a_driver_that_does_not_answer_is_no_gpu(course, code):
     course.tool("nvidia-smi", code)
     course.make("lab")
-    assert course.asked == ["--editable ."]
+    assert course.asked == [COURSE]
 
 
 def test_a_learner_may_want_the_simulator_all_the_same(course, monkeypatch):
     course.gpu()
     monkeypatch.setenv("COURSE_BACKEND", "simulator")
     course.make("lab")
-    assert course.asked == ["--editable ."]
+    assert course.asked == [COURSE]
 
 
 def test_wsl_keeps_nvidia_smi_off_the_path(course):
     course.tool("wsl/nvidia-smi", 'echo "GPU 0: NVIDIA T1000 (UUID: 1)"')
     course.make("lab")
-    assert course.asked == ["--editable .", CUPY]
+    assert course.asked == [COURSE, CUPY]
 
 
 def test_a_gpu_without_toolkit_gets_cudas_libraries_and_no_pycuda(course, capfd):
     course.gpu()
     assert course.make("lab") == 0
-    assert course.asked == ["--editable .", CUPY]
+    assert course.asked == [COURSE, CUPY]
     said = capfd.readouterr().out
     assert "Found GPU 0: NVIDIA H200." in said
     assert len([line for line in said.splitlines() if "PyCUDA is left out" in line]) == 1
@@ -450,7 +464,7 @@ def test_a_gpu_with_toolkit_gets_cupy_alone_and_then_pycuda(course, capfd):
     course.gpu()
     course.toolkit()
     course.make("test")
-    assert course.asked == ["--editable .[dev]", CUPY_ALONE, PYCUDA]
+    assert course.asked == [COURSE_WITH_TESTS, CUPY_ALONE, PYCUDA]
     assert "two to three minutes" in capfd.readouterr().out
     assert str(course.tools / "cuda" / "bin") in course.variables["PATH"].split(os.pathsep)
     assert course.make("lab") == 0 and course.asked == []
@@ -462,14 +476,14 @@ def test_half_a_toolkit_is_none_for_cupy(course, lacks):
     course.toolkit()
     (course.tools / "cuda" / lacks).unlink()
     course.make("lab")
-    assert course.asked == ["--editable .", CUPY, PYCUDA]
+    assert course.asked == [COURSE, CUPY, PYCUDA]
 
 
 def test_a_toolkit_of_another_cuda_is_none_for_cupy(course):
     course.gpu()
     course.toolkit(13)
     course.make("lab")
-    assert course.asked == ["--editable .", CUPY, PYCUDA]
+    assert course.asked == [COURSE, CUPY, PYCUDA]
 
 
 @pytest.mark.parametrize("name", ["CUDA_PATH", "CUDA_HOME"])
@@ -480,7 +494,7 @@ def test_a_toolkit_may_be_named(course, monkeypatch, name):
     (course.tools / "cuda").rename(elsewhere)
     monkeypatch.setenv(name, str(elsewhere))
     course.make("lab")
-    assert course.asked == ["--editable .", CUPY_ALONE, PYCUDA]
+    assert course.asked == [COURSE, CUPY_ALONE, PYCUDA]
 
 
 def test_a_toolkit_is_found_through_nvcc_on_the_path(course):
@@ -490,14 +504,14 @@ def test_a_toolkit_is_found_through_nvcc_on_the_path(course):
     (course.tools / "cuda").rename(elsewhere)
     (course.tools / "nvcc").symlink_to(elsewhere / "bin" / "nvcc")
     course.make("lab")
-    assert course.asked == ["--editable .", CUPY_ALONE, PYCUDA]
+    assert course.asked == [COURSE, CUPY_ALONE, PYCUDA]
 
 
 def test_an_nvcc_that_does_not_run_is_none(course, capfd):
     course.gpu()
     course.tool("nvcc", "exec /no/such/nvcc")
     assert course.make("lab") == 0
-    assert course.asked == ["--editable .", CUPY]
+    assert course.asked == [COURSE, CUPY]
     assert "no working nvcc" in capfd.readouterr().out
 
 
@@ -507,7 +521,7 @@ def test_a_gpu_that_comes_later_adds_to_the_venv(course):
     witness.touch()
     course.gpu()
     assert course.make("lab") == 0
-    assert course.asked == ["--editable .", CUPY] and witness.exists()
+    assert course.asked == [COURSE, CUPY] and witness.exists()
 
 
 def test_pycuda_that_fails_loses_nothing_and_is_not_tried_at_each_start(course, capfd):
@@ -516,7 +530,7 @@ def test_pycuda_that_fails_loses_nothing_and_is_not_tried_at_each_start(course, 
     output = "Installing collected packages: siphash\nfatal error: Python.h: No such file"
     course.pip_does(fail_with(output, "pycuda"))
     assert course.make("lab") == 0 and course.ran
-    assert course.asked == ["--editable .", CUPY_ALONE, PYCUDA]
+    assert course.asked == [COURSE, CUPY_ALONE, PYCUDA]
     said = capfd.readouterr().out
     assert "all else is in place. The compiler finds no Python.h: install it" in said
     assert course.stamp["cupy"] == CUPY_ALONE

@@ -7,7 +7,6 @@ until the test lets it go, and the rest are facts about order.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import os
 import random
@@ -929,11 +928,3 @@ def test_without_a_compiler_python_work_runs_at_once() -> None:
         CXX="",
     )
     assert done.stdout == "[1, 2, 3] True True True True\n", done.stderr
-
-
-def test_ctypes_structures_match() -> None:
-    """The sizes that ``runtime/streams.h`` has."""
-    from nogpu.engine import native
-
-    sizes = [ctypes.sizeof(t) for t in (native.Place, native.Rows, native.Span)]
-    assert sizes == [40, 48, 48]

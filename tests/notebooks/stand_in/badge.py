@@ -4,8 +4,8 @@ The notebook finds no course beside it and clones it, from a local repository in
 With Colab's versions this stands in for Colab (without a GPU, and without Colab's own window):
 
     python3.13 -m venv colab-env
-    colab-env/bin/python -m pip install -r tests/stand_in/colab.txt
-    colab-env/bin/python tests/stand_in/badge.py notebooks/00_start_here.ipynb
+    colab-env/bin/python -m pip install -r tests/notebooks/stand_in/colab.txt
+    colab-env/bin/python tests/notebooks/stand_in/badge.py notebooks/00_start_here.ipynb
 
 It imports nothing of the course, which is not there before the first cell has run.
 """
@@ -31,8 +31,9 @@ LESSONS = [
 def published(folder: Path) -> Path:
     """A git repository in `folder` with what a clone of the course needs, as it is here now."""
     course = folder / "published"
-    shutil.copytree(ROOT / "helpers", course / "helpers",
-                    ignore=shutil.ignore_patterns("__pycache__"))
+    for place in ("helpers", "checks", "simulator/src"):
+        shutil.copytree(ROOT / place, course / place,
+                        ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
     shutil.copy(ROOT / "pyproject.toml", course)
     git = ["git", "-c", "user.name=test", "-c", "user.email=test@localhost"]
     for arguments in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "course"]):

@@ -31,16 +31,15 @@ is asked for, whether it comes from a cache or not; ``__constant__`` memory is l
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterable
+from contextvars import ContextVar
 from ctypes import byref, c_uint64
 from dataclasses import dataclass, field, replace
 
-from . import faults, memory, native
-
-COUNT_BIT = 1 << 16
-ONE_WORKER_BIT = 1 << 17
+from . import faults, memory
+from .records import AccessKind, CounterRow, CounterSample, CounterTotals, Space
 
 # A build for counting calls these functions where other instrumented builds call the first.
 _RENAMED_FUNCTIONS = {
@@ -69,9 +68,9 @@ RENAMED = "".join(
     f'__asm__(".set {old}, {new}\\n");\n' for old, new in _RENAMED_FUNCTIONS.items()
 )
 
-_ACCESS = {0: "load", 1: "store", 2: "atomic"}
+_ACCESS = {AccessKind.Read: "load", AccessKind.Write: "store", AccessKind.Atomic: "atomic"}
 _VARIABLE_SHIFT = 40
-_SPACE = {0: "global", 1: "shared", 2: "global"}
+_SPACE = {Space.Global: "global", Space.Shared: "shared", Space.Module: "global"}
 
 
 @dataclass
@@ -207,28 +206,37 @@ def _identity(line: Line) -> tuple:
             line.size)  # fmt: skip
 
 
-_active: list[Counts] = []
+# Who wants the counts of what is launched in this context: see `streams.counting`.
+_recorders: ContextVar[tuple[Counts, ...]] = ContextVar("nogpu_recorders", default=())
+_adding = threading.RLock()
 
 
-@contextlib.contextmanager
-def recording(counts: Counts) -> Iterator[None]:
-    """Add the counts of every launch within a ``with`` block to ``counts``."""
-    _active.append(counts)
-    try:
-        yield
-    finally:
-        _active.remove(counts)
+def begin_recording(counts: Counts) -> None:
+    """Add the counts of every launch of this context to ``counts`` from now on."""
+    _recorders.set((*_recorders.get(), counts))
+
+
+def end_recording(counts: Counts) -> None:
+    """No longer add to ``counts``, in whatever order several are ended."""
+    _recorders.set(tuple(other for other in _recorders.get() if other is not counts))
 
 
 def recorders_now(own: bool) -> list[Counts]:
     """Who wants the counts of a launch that begins now; the launch's own result last."""
-    return [*_active, Counts()] if own else list(_active)
+    return [*_recorders.get(), *([Counts()] if own else [])]
+
+
+def record(recorders: Iterable[Counts], found: Counts) -> None:
+    """Add a launch's counts to each of the recorders, which other threads may share."""
+    with _adding:
+        for recorder in recorders:
+            recorder.add(found)
 
 
 def read_counts(runtime: ctypes.CDLL, job: int, place: faults.Place) -> Counts:
     """The counts of a job that has ended."""
-    rows, samples = ctypes.POINTER(native.CounterRow)(), ctypes.POINTER(native.CounterSample)()
-    row_count, sample_count, totals = c_uint64(), c_uint64(), native.CounterTotals()
+    rows, samples = ctypes.POINTER(CounterRow)(), ctypes.POINTER(CounterSample)()
+    row_count, sample_count, totals = c_uint64(), c_uint64(), CounterTotals()
     runtime.cs_counters(job, byref(rows), byref(row_count), byref(samples), byref(sample_count),
                         byref(totals))  # fmt: skip
     result = Counts(launches=1, **{name: getattr(totals, name) for name in _TOTALS})
@@ -264,9 +272,9 @@ def read_counts(runtime: ctypes.CDLL, job: int, place: faults.Place) -> Counts:
     return result
 
 
-def _line(row: native.CounterRow, place: faults.Place) -> Line | None:
+def _line(row: CounterRow, place: faults.Place) -> Line | None:
     name, _ = _place_of(row.space, row.address, place)
-    if row.space == 2 and name and faults._declared(place.source, "__constant__", name):
+    if row.space == Space.Module and name and faults._declared(place.source, "__constant__", name):
         return None  # another kind of memory, with a cache of its own
     found = place.locate(row.pc - 1)
     file, number = found or (place.source_name, None)
@@ -281,10 +289,10 @@ def _line(row: native.CounterRow, place: faults.Place) -> Line | None:
 
 def _place_of(space: int, address: int, place: faults.Place) -> tuple[str | None, int]:
     """Name and start of the array at an address, in the runtime's way of counting."""
-    if space == 0:
+    if space == Space.Global:
         found = memory.lookup(address)
         return (found.name, found.address) if found else (None, address)
-    if space == 2:
+    if space == Space.Module:
         number = address >> _VARIABLE_SHIFT
         return place.data[number - 1][0], number << _VARIABLE_SHIFT
     rows = [(r[1], r[0]) for r in place.shared if r[4] != 2 and r[1] <= address]

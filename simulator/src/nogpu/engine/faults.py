@@ -6,12 +6,23 @@ import re
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from . import memory, native
+from . import memory
+from .records import AccessKind, BarrierTrouble, FaultKind, FaultRecord, RegionKind
 
-_VERBS = {0: "reads", 1: "writes", 2: "updates atomically"}
+_VERBS = {
+    AccessKind.Read: "reads",
+    AccessKind.Write: "writes",
+    AccessKind.Atomic: "updates atomically",
+}
+_PAST = {
+    AccessKind.Read: "read",
+    AccessKind.Write: "wrote",
+    AccessKind.Atomic: "atomically updated",
+}
+_ACCESSES = {AccessKind.Read: "read", AccessKind.Write: "write", AccessKind.Atomic: "atomic"}
 _LINE_MARKER = re.compile(r'\s*#\s*line\s+(\d+)(?:\s+"([^"]*)")?\s*$')
-_PAST = {0: "read", 1: "wrote", 2: "atomically updated"}
 
 
 class KernelFault(Exception):
@@ -19,6 +30,12 @@ class KernelFault(Exception):
 
     Attributes
     ----------
+    called : str
+        What reports call a fault of this class: "race", "access outside an array".
+    kind : str
+        One word or two that faults of several classes may share: "out of bounds".
+    records : tuple of FaultKind
+        What the runtime records for it; empty where it records none.
     kernel : str
         Its name.
     file, line, text : str, int or None, str
@@ -36,6 +53,10 @@ class KernelFault(Exception):
     access : str or None
         ``"read"``, ``"write"`` or ``"atomic"``.
     """
+
+    called: ClassVar[str] = "fault"
+    kind: ClassVar[str] = "fault"
+    records: ClassVar[tuple[FaultKind, ...]] = ()
 
     kernel: str = ""
     file: str | None = None
@@ -55,79 +76,128 @@ class KernelFault(Exception):
 class GlobalOutOfBounds(KernelFault):
     """An access outside every array of device memory."""
 
+    called = "access outside an array"
+    kind = "out of bounds"
+    records = (FaultKind.GlobalOutOfBounds,)
+
 
 class SharedOutOfBounds(KernelFault):
     """An access outside a ``__shared__`` array, or outside a row of one."""
+
+    called = "access outside a shared array"
+    kind = "out of bounds"
+    records = (FaultKind.SharedOutOfBounds,)
 
 
 class LocalOutOfBounds(KernelFault):
     """An access outside an array of the thread's own."""
 
+    called = "access outside a local array"
+    kind = "out of bounds"
+
 
 class NullPointer(KernelFault):
     """An access through a null pointer, or near it."""
+
+    called = "null pointer"
+    kind = "null pointer"
+    records = (FaultKind.NullPointer,)
 
 
 class UseAfterFree(KernelFault):
     """An access to an array that was freed."""
 
+    called = "use of freed memory"
+    kind = "use after free"
+    records = (FaultKind.UseAfterFree,)
+
 
 class MisalignedAccess(KernelFault):
     """An access at an address that is no multiple of its size."""
+
+    called = "misaligned access"
+    kind = "misaligned"
+    records = (FaultKind.Misaligned,)
 
 
 class UninitialisedRead(KernelFault):
     """A read of memory that nobody has written."""
 
+    called = "read of memory that nobody has written"
+    kind = "uninitialised"
+    records = (FaultKind.Uninitialised,)
+
 
 class Race(KernelFault):
     """Two threads use one address, one of them writes, and nothing orders them."""
+
+    called = "race"
+    kind = "race"
+    records = (FaultKind.Race,)
 
 
 class BarrierFault(KernelFault):
     """A barrier, or a warp operation, that some of its threads never reach."""
 
+    called = "barrier that some threads never reach"
+    kind = "barrier"
+    records = (FaultKind.Barrier,)
+
 
 class StackOverflow(KernelFault):
     """A thread's stack is full: endless recursion, or very large local arrays."""
+
+    called = "stack overflow"
+    kind = "stack overflow"
+    records = (FaultKind.StackOverflow,)
 
 
 class IntegerDivisionByZero(KernelFault):
     """An integer division or remainder by zero."""
 
+    called = "integer division by zero"
+    kind = "division by zero"
+    records = (FaultKind.Division,)
+
 
 class AssertionFault(KernelFault):
     """An ``assert`` in a kernel did not hold."""
+
+    called = "failed assertion"
+    kind = "assertion"
+    records = (FaultKind.Assertion,)
 
 
 class NotDeviceMemory(KernelFault):
     """An access to an address that is no device memory: a host pointer, or a wild one."""
 
+    called = "access outside all arrays"
+    kind = "out of bounds"
+    records = (FaultKind.NotDeviceMemory,)
+
 
 class KernelSignal(KernelFault):
     """Any other signal inside a kernel, or ``__trap()``."""
+
+    called = "trap"
+    kind = "trap"
+    records = (FaultKind.Signal, FaultKind.Trap)
 
 
 class KernelTimeout(KernelFault):
     """The kernel ran longer than its time limit."""
 
+    called = "time limit"
+    kind = "time limit"
 
-_KINDS = {
-    1: GlobalOutOfBounds,
-    2: SharedOutOfBounds,
-    4: NullPointer,
-    5: UseAfterFree,
-    6: MisalignedAccess,
-    7: UninitialisedRead,
-    8: Race,
-    9: BarrierFault,
-    10: StackOverflow,
-    11: IntegerDivisionByZero,
-    12: AssertionFault,
-    13: NotDeviceMemory,
-    14: KernelSignal,
-    15: KernelSignal,
-}
+
+# Those of one access, whose address the runtime records.
+_ACCESS_FAULTS = (
+    FaultKind.GlobalOutOfBounds, FaultKind.NullPointer, FaultKind.UseAfterFree,
+    FaultKind.Misaligned, FaultKind.Uninitialised, FaultKind.Race, FaultKind.NotDeviceMemory,
+)  # fmt: skip
+# Of an array whose type the compiler knew (FaultKind.ArrayOutOfBounds) the source tells the class.
+_CLASSES = {number: cls for cls in KernelFault.__subclasses__() for number in cls.records}
 
 
 @dataclass
@@ -153,15 +223,16 @@ def _elements(offset: int, size: int, itemsize: int) -> str:
     return f"{offset // itemsize}" if offset % itemsize == 0 else f"byte {offset}"
 
 
-def _array_in_region(record: native.FaultRecord, place: Place) -> tuple[str | None, int, int]:
+def _array_in_region(record: FaultRecord, place: Place) -> tuple[str | None, int, int]:
     """Name, offset within it and size of the shared array or variable that was meant."""
-    rows = place.shared if record.region == 2 else [[r[0], r[2], r[3]] for r in place.data]
+    shared = record.region == RegionKind.Shared
+    rows = place.shared if shared else [[r[0], r[2], r[3]] for r in place.data]
     best = None
     for row in rows:
         name, start, size = row[0], row[1], row[2]
-        if record.region == 2 and row[4] == 2:
+        if shared and row[4] == 2:
             continue
-        if record.region == 2 and row[4] == 1:
+        if shared and row[4] == 1:
             size = place.dynamic_bytes
         if start <= record.offset and (best is None or start > best[1]):
             best = (name, start, size)
@@ -206,14 +277,15 @@ def _line_text(place: Place, file: str | None, line: int, whole: bool = False) -
     return ""
 
 
-def build(record: native.FaultRecord, place: Place) -> KernelFault:
+def build(record: FaultRecord, place: Place) -> KernelFault:
     """The exception for a fault that the runtime recorded."""
     kind = record.kind
     block, thread = tuple(record.block), tuple(record.thread)
     file, line = place.source_name, record.line or None
     if record.pc and not line:
         # The return address of a call: one byte back is still inside the call.
-        pc = record.pc if kind in (10, 14) or record.signal_number else record.pc - 1
+        by_signal = kind in (FaultKind.StackOverflow, FaultKind.Signal) or record.signal_number
+        pc = record.pc if by_signal else record.pc - 1
         found = place.locate(pc)
         if found:
             file, line = found
@@ -223,15 +295,15 @@ def build(record: native.FaultRecord, place: Place) -> KernelFault:
             file = found[0]
     file = file.rsplit("/", 1)[-1] if file else None
     text = _line_text(place, file, line) if line else ""
-    access = {0: "read", 1: "write", 2: "atomic"}.get(record.access)
+    access = _ACCESSES.get(record.access)
     who = f"thread {thread} of block {block}"
-    cls = _KINDS.get(kind, KernelSignal)
+    cls = _CLASSES.get(kind, KernelSignal)
     array = index = None
     size = record.size or None
     address = record.address or None
     detail = ""
 
-    if kind == 3:
+    if kind == FaultKind.ArrayOutOfBounds:
         raw = _line_text(place, file, line, whole=True) if text else ""
         type_name = record.text.decode(errors="replace")
         array = _declared_name(raw, record.column)
@@ -247,11 +319,11 @@ def build(record: native.FaultRecord, place: Place) -> KernelFault:
         detail = f"{who} uses index {index} of {named}, of type {type_name}"
         access = None
         size = address = None
-    elif kind in (1, 5, 6, 7, 8, 13, 4) and record.access >= 0:
+    elif kind in _ACCESS_FAULTS and record.access >= 0:
         array, index, where = _where(record, place, kind)
         verb = _VERBS.get(record.access, "uses")
         detail = f"{who} {verb} {record.size} bytes {where}"
-        if kind == 8:
+        if kind == FaultKind.Race:
             other_thread, other_block = tuple(record.other_thread), tuple(record.other_block)
             other = f"thread {other_thread}"
             if other_block != block:
@@ -262,27 +334,27 @@ def build(record: native.FaultRecord, place: Place) -> KernelFault:
                 why = "no barrier lies between"
             past = _PAST.get(record.other_access, "used")
             detail += f", which {other} {past} as well, and {why}"
-        elif kind == 7:
+        elif kind == FaultKind.Uninitialised:
             detail += ", which nobody has written"
-        elif kind == 6:
+        elif kind == FaultKind.Misaligned:
             detail += f": address {record.address:#x} is no multiple of {record.size}"
-    elif kind == 2:
+    elif kind == FaultKind.SharedOutOfBounds:
         array, index, where = _where(record, place, kind)
         detail = f"{who} {_VERBS.get(record.access, 'uses')} {record.size} bytes {where}"
-    elif kind == 9:
+    elif kind == FaultKind.Barrier:
         detail = _barrier_detail(record, who)
-    elif kind == 10:
+    elif kind == FaultKind.StackOverflow:
         detail = f"{who} has used up its stack (192 KB here): endless recursion, or a large array"
         address = None
-    elif kind == 11:
+    elif kind == FaultKind.Division:
         detail = f"{who} divides an integer by zero"
         address = None
-    elif kind == 12:
+    elif kind == FaultKind.Assertion:
         detail = f"{who}: assertion `{record.text.decode(errors='replace')}` failed"
-    elif kind == 15:
+    elif kind == FaultKind.Trap:
         detail = f"{who} executed __trap()"
-    elif kind in (4, 13):
-        if kind == 4:
+    elif kind in (FaultKind.NullPointer, FaultKind.NotDeviceMemory):
+        if kind == FaultKind.NullPointer:
             detail = f"{who} uses address {record.address:#x}: a null pointer"
         else:
             detail = f"{who} uses address {record.address:#x}, which is no device memory"
@@ -310,24 +382,22 @@ def build(record: native.FaultRecord, place: Place) -> KernelFault:
     return fault
 
 
-def _where(
-    record: native.FaultRecord, place: Place, kind: int
-) -> tuple[str | None, int | None, str]:
+def _where(record: FaultRecord, place: Place, kind: int) -> tuple[str | None, int | None, str]:
     """Array, index and a phrase for the place of an access."""
     size = max(1, record.size)
-    if record.region in (2, 3):
+    if record.region in (RegionKind.Shared, RegionKind.Module):
         name, offset, total = _array_in_region(record, place)
         if name is None:
             return None, None, "of shared memory outside every array"
-        what = "shared array" if record.region == 2 else "device variable"
+        what = "shared array" if record.region == RegionKind.Shared else "device variable"
         phrase = f"at {name}[{_elements(offset, size, size)}]"
         index = offset // size if offset % size == 0 else None
-        if kind in (1, 2):
+        if kind in (FaultKind.GlobalOutOfBounds, FaultKind.SharedOutOfBounds):
             phrase += f", outside the {what} '{name}' of {total:,} bytes"
         return name, index, phrase
-    if kind == 4:
+    if kind == FaultKind.NullPointer:
         return None, None, f"at address {record.address:#x}: a null pointer"
-    if kind == 13:
+    if kind == FaultKind.NotDeviceMemory:
         return (
             None,
             None,
@@ -341,7 +411,7 @@ def _where(
     index = offset // size if offset % size == 0 else None
     shown = _elements(offset, size, size)
     phrase = f"at {label}[{shown}]" if near.name else f"at element {shown} of the {label}"
-    if kind == 1:
+    if kind == FaultKind.GlobalOutOfBounds:
         elements = f"{near.nbytes // size:,} elements of {size} bytes"
         if offset >= near.nbytes:
             phrase += f", {offset - near.nbytes:,} bytes past its end ({elements})"
@@ -349,7 +419,7 @@ def _where(
             phrase += f", {-offset:,} bytes before its start ({elements})"
         else:
             phrase += f", across its end ({near.nbytes:,} bytes)"
-    elif kind == 5 or state == "freed":
+    elif kind == FaultKind.UseAfterFree or state == "freed":
         phrase += ", which was freed"
     return label, index, phrase
 
@@ -369,28 +439,28 @@ def _nearest(
         key=lambda a: max(a.address - address, address - (a.address + a.nbytes) + 1, 0),
     )
     if own.address <= address < own.address + own.nbytes:
-        return ("freed" if kind == 5 else "live"), own
+        return ("freed" if kind == FaultKind.UseAfterFree else "live"), own
     return ("freed", near) if state == "freed" else ("outside", own)
 
 
-def _barrier_detail(record: native.FaultRecord, who: str) -> str:
+def _barrier_detail(record: FaultRecord, who: str) -> str:
     other = f"thread {tuple(record.other_thread)}"
-    if record.detail == 1:
+    if record.detail == BarrierTrouble.Exited:
         return (
             f"{who} left the kernel while {record.waiting} thread(s) wait at the barrier in line "
             f"{record.other_line}, which {record.missing} never reach(es)"
         )
-    if record.detail == 2:
+    if record.detail == BarrierTrouble.TwoBarriers:
         return (
             f"{who} waits at the barrier in line {record.line} while {other} of the same block "
             f"waits at another one, in line {record.other_line}"
         )
-    if record.detail == 3:
+    if record.detail == BarrierTrouble.LaneExited:
         return (
             f"{who} left the kernel, but {other} waits for it at the warp operation in line "
             f"{record.other_line}, whose mask names it"
         )
-    if record.detail == 4:
+    if record.detail == BarrierTrouble.NotInMask:
         return f"{who} calls a warp operation whose mask does not name it"
     return (
         f"{who} waits at the warp operation in line {record.line} for lanes that wait elsewhere: "

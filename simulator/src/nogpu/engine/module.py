@@ -24,12 +24,14 @@ from . import (
     memory,
     native,
     options,
+    records,
     source,
     switches,
     symbols,
 )
-from .counters import COUNT_BIT, ONE_WORKER_BIT, Counts, read_counts, recorders_now
+from .counters import Counts, read_counts, record, recorders_now
 from .errors import CompileError, InvalidLaunch, KernelNotFound
+from .records import JobBits
 
 _SLICE_MS = 50  # how long a wait keeps the interpreter from seeing an interrupt
 _OWN_HEADERS = {
@@ -72,7 +74,7 @@ class _Build:
                 f"{name}: declared but not defined in this source, or CUDA that the simulator lacks"
             ) from None
         names = description["entries"]
-        table = (native.Entry * len(names)).in_dll(self.library, "nogpu_entries")
+        table = (records.Entry * len(names)).in_dll(self.library, "nogpu_entries")
         self.entries = {name: table[i] for i, name in enumerate(names)}
         marker = self.library.nogpu_tls_marker_address
         self.base = ctypes.cast(marker, c_void_p).value - description["marker_function"]
@@ -108,9 +110,9 @@ class _Build:
 
 
 def _rows(values: Sequence[tuple[int, int, int]]) -> ctypes.Array:
-    array = (native.Symbol * max(1, len(values)))()
+    array = (records.Symbol * max(1, len(values)))()
     for i, (offset, size, dynamic) in enumerate(values):
-        array[i] = native.Symbol(offset, size, dynamic, 0)
+        array[i] = records.Symbol(offset, size, dynamic, 0)
     return array
 
 
@@ -351,11 +353,11 @@ class Module:
                 return self._variable(row)
         return None
 
-    def _copies(self, build: _Build) -> list[native.Copy]:
+    def _copies(self, build: _Build) -> list[records.Copy]:
         if build is self._first:
             return []
         return [
-            native.Copy(address, self._first.variables[mangled][0], size)
+            records.Copy(address, self._first.variables[mangled][0], size)
             for mangled, (address, size) in build.variables.items()
             if mangled in self._first.variables and self._first.variables[mangled][1] == size
         ]
@@ -486,8 +488,9 @@ class Kernel:
     def __init__(self, module: Module, name: str) -> None:
         self.module, self.name = module, name
         entry = module._first.entries[name]
-        self.parameter_sizes = tuple(entry.sizes[i] for i in range(entry.parameters))
-        alignments = [entry.alignments[i] for i in range(entry.parameters)]
+        numbers = ctypes.c_uint32 * entry.parameters
+        self.parameter_sizes = tuple(numbers.from_address(entry.sizes or 0))
+        alignments = numbers.from_address(entry.alignments or 0)
         offsets, at = [], 0
         for size, alignment in zip(self.parameter_sizes, alignments):  # noqa: B905 -- equal
             at = -(-at // alignment) * alignment
@@ -586,20 +589,25 @@ class Kernel:
         """
         recorders = recorders_now(counters)
         prepared = self.prepare(grid, block, arguments, shared, counting=bool(recorders))
-        prepared.request.checks |= ONE_WORKER_BIT * one_worker
+        prepared.request.checks |= JobBits.OneWorker * one_worker
+        self._run(prepared, recorders, time_limit)
+        return recorders[-1] if counters else None
+
+    def _run(
+        self, prepared: PreparedLaunch, recorders: Sequence[Counts], time_limit: float | None
+    ) -> None:
+        """Run a prepared launch and wait for it."""
         runtime = native.runtime()
         job = runtime.cs_submit(byref(prepared.request))
         if not job:
             raise MemoryError("no memory for the simulator's worker threads")
         timed_out = _wait(runtime, job, time_limit)
-        record = native.FaultRecord()
+        fault_record = records.FaultRecord()
         output, length = c_char_p(), c_uint64()
-        runtime.cs_result(job, byref(record), byref(output), byref(length))
+        runtime.cs_result(job, byref(fault_record), byref(output), byref(length))
         printed = ctypes.string_at(output, length.value) if length.value else b""
-        if recorders and not record.kind and not timed_out:
-            found = read_counts(runtime, job, prepared.place())
-            for recorder in recorders:
-                recorder.add(found)
+        if recorders and not fault_record.kind and not timed_out:
+            record(recorders, read_counts(runtime, job, prepared.place()))
         runtime.cs_release(job)
         if printed:
             _printer(printed)
@@ -609,9 +617,8 @@ class Kernel:
             )
             fault.kernel = self.name
             raise fault
-        if record.kind:
-            raise prepared.fault(record)
-        return recorders[-1] if counters else None
+        if fault_record.kind:
+            raise prepared.fault(fault_record)
 
     def prepare(
         self,
@@ -621,16 +628,17 @@ class Kernel:
         shared: int = 0,
         *,
         counting: bool = False,
+        mask: int | None = None,
     ) -> PreparedLaunch:
         """Check a launch and pack its arguments; it can then be queued any number of times.
 
-        Parameters as for :meth:`launch`, which also says what a wrong launch raises. The checks
-        that are on now are those that it will run with.
+        Parameters as for :meth:`launch`, which also says what a wrong launch raises. It will run
+        with the checks of ``mask`` (see `switches`), or else with those that are on now.
         """
         grid, block = _triple(grid, "grid"), _triple(block, "block")
         self._check_launch(grid, block, shared)
         pointers, buffers = self._pack(arguments)
-        mask = switches.enabled()
+        mask = switches.enabled() if mask is None else mask
         build = self.module.build(bool(mask), counting)
         table = self._tables.get((bool(mask), counting))
         if table is None:
@@ -638,16 +646,16 @@ class Kernel:
             copies = self.module._copies(build)
             table = (
                 _rows([(row[1], row[2], row[4]) for row in rows]), len(rows),
-                (native.Copy * max(1, len(copies)))(*copies), len(copies),
+                (records.Copy * max(1, len(copies)))(*copies), len(copies),
             )  # fmt: skip
             self._tables[bool(mask), counting] = table
-        request = native.LaunchRequest()
+        request = records.LaunchRequest()
         request.entry = ctypes.addressof(build.entries[self.name])
         request.library = build.native
         request.grid[:] = grid
         request.block[:] = block
         request.dynamic_shared = int(shared)
-        request.checks = mask | (COUNT_BIT if counting else 0)
+        request.checks = mask | (JobBits.Count if counting else 0)
         request.arguments = ctypes.addressof(pointers)
         request.shared = ctypes.addressof(table[0])
         request.shared_count = table[1]
@@ -736,16 +744,26 @@ class PreparedLaunch:
         kernel: Kernel,
         build: _Build,
         shared: int,
-        request: native.LaunchRequest,
+        request: records.LaunchRequest,
         keep: tuple,
         arrays: tuple[memory.Allocation, ...],
     ) -> None:
         self.kernel, self.request, self._arrays = kernel, request, arrays
         self._build, self._shared, self._keep = build, shared, keep
 
-    def fault(self, record: native.FaultRecord) -> faults.KernelFault:
+    def fault(self, record: records.FaultRecord) -> faults.KernelFault:
         """The exception for a fault that the runtime recorded."""
         return faults.build(record, self.place())
+
+    def run(self) -> None:
+        """Run it now and wait for it; it is counted where launches are (`streams.counting`)."""
+        request, (_, buffers, _) = self.request, self._keep
+        recorders = recorders_now(False)
+        again = self.kernel.prepare(
+            tuple(request.grid), tuple(request.block), [buffer.raw for buffer in buffers],
+            request.dynamic_shared, counting=bool(recorders), mask=request.checks & switches.ALL,
+        )  # fmt: skip
+        self.kernel._run(again, recorders, None)
 
     def place(self) -> faults.Place:
         """What names the addresses of this launch in reports."""

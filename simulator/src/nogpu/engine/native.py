@@ -1,7 +1,4 @@
-"""The runtime library: built once per compiler and version of its source, then loaded.
-
-The ctypes structures mirror those of ``runtime/common.h``.
-"""
+"""The runtime library: built once per compiler and version of its source, then loaded."""
 
 from __future__ import annotations
 
@@ -10,114 +7,13 @@ import ctypes
 import os
 import tempfile
 import threading
-from ctypes import c_char, c_char_p, c_int, c_int32, c_int64, c_uint32, c_uint64, c_void_p
+from ctypes import c_char_p, c_int, c_int64, c_uint32, c_uint64, c_void_p
 from functools import lru_cache
 from pathlib import Path
 
 from . import cache, compiler, limits
 from .errors import CompileError, EngineError
-
-
-class FaultRecord(ctypes.Structure):
-    """What the runtime knows about a fault."""
-
-    _fields_ = [
-        ("kind", c_int32), ("access", c_int32), ("region", c_int32), ("detail", c_int32),
-        ("address", c_uint64), ("size", c_uint64), ("pc", c_uint64), ("offset", c_uint64),
-        ("block", c_uint32 * 3), ("thread", c_uint32 * 3),
-        ("other_block", c_uint32 * 3), ("other_thread", c_uint32 * 3),
-        ("has_other", c_int32), ("other_access", c_int32),
-        ("line", c_int32), ("other_line", c_int32),
-        ("waiting", c_uint32), ("missing", c_uint32),
-        ("index", c_int64),
-        ("signal_number", c_int32), ("column", c_int32),
-        ("text", c_char * 256),
-    ]  # fmt: skip
-
-
-class Symbol(ctypes.Structure):
-    """A named piece of shared memory or of a module's variables."""
-
-    _fields_ = [("offset", c_uint64), ("size", c_uint64), ("dynamic", c_int32),
-                ("reserved", c_int32)]  # fmt: skip
-
-
-class Copy(ctypes.Structure):
-    """Bytes carried over before a launch, and back after it."""
-
-    _fields_ = [("destination", c_uint64), ("source", c_uint64), ("bytes", c_uint64)]
-
-
-class Entry(ctypes.Structure):
-    """One kernel of a loaded library."""
-
-    _fields_ = [("run", c_void_p), ("sizes", ctypes.POINTER(c_uint32)),
-                ("alignments", ctypes.POINTER(c_uint32)), ("parameters", c_uint32),
-                ("max_threads", c_uint32)]  # fmt: skip
-
-
-class LaunchRequest(ctypes.Structure):
-    """A launch as the runtime takes it."""
-
-    _fields_ = [
-        ("entry", c_void_p), ("library", c_void_p),
-        ("grid", c_uint32 * 3), ("block", c_uint32 * 3),
-        ("dynamic_shared", c_uint32), ("checks", c_uint32),
-        ("arguments", c_void_p), ("shared", c_void_p), ("shared_count", c_uint64),
-        ("copies", c_void_p), ("copy_count", c_uint64),
-    ]  # fmt: skip
-
-
-class CounterRow(ctypes.Structure):
-    """What one instruction asked of memory."""
-
-    _fields_ = [
-        ("pc", c_uint64), ("address", c_uint64), ("block", c_uint64),
-        ("access", c_int32), ("space", c_int32), ("size", c_uint32), ("late", c_uint32),
-        ("requests", c_uint64), ("accesses", c_uint64), ("bytes", c_uint64),
-        ("sectors", c_uint64), ("ideal_sectors", c_uint64),
-        ("wavefronts", c_uint64), ("ideal_wavefronts", c_uint64),
-    ]  # fmt: skip
-
-
-class CounterSample(ctypes.Structure):
-    """The addresses of one warp's request."""
-
-    _fields_ = [
-        ("pc", c_uint64), ("access", c_int32), ("space", c_int32), ("size", c_uint32),
-        ("warp", c_uint32), ("occurrence", c_uint32), ("mask", c_uint32),
-        ("address", c_uint64 * 32),
-    ]  # fmt: skip
-
-
-class CounterTotals(ctypes.Structure):
-    """What a launch did beside using memory."""
-
-    _fields_ = [("barriers", c_uint64), ("warp_operations", c_uint64), ("blocks", c_uint64),
-                ("warps", c_uint64)]  # fmt: skip
-
-
-class Rows(ctypes.Structure):
-    """Rows of bytes to copy: ``height`` of them, each ``width`` bytes long."""
-
-    _fields_ = [(name, c_uint64) for name in
-                ("destination", "source", "width", "height", "destination_pitch",
-                 "source_pitch")]  # fmt: skip
-
-
-class Place(ctypes.Structure):
-    """Where and how a node is queued: see ``runtime/streams.h``."""
-
-    _fields_ = [("stream", c_void_p), ("id", c_uint64), ("after", c_void_p), ("count", c_int32),
-                ("hold", c_int32), ("bytes", c_uint64)]  # fmt: skip
-
-
-class Span(ctypes.Structure):
-    """When a node ran."""
-
-    _fields_ = [("stream", c_uint64), ("id", c_uint64), ("start", c_int64), ("end", c_int64),
-                ("bytes", c_uint64), ("kind", c_int64)]  # fmt: skip
-
+from .records import CounterTotals, FaultRecord, LaunchRequest, Place, Rows, Span
 
 _FUNCTIONS = {
     "cs_start": (c_int, [c_int, c_uint64]),

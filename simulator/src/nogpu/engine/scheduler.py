@@ -7,6 +7,7 @@ in Python is run by one thread here, which asks the native half for the next pie
 from __future__ import annotations
 
 import atexit
+import contextvars
 import ctypes
 import itertools
 import os
@@ -16,13 +17,17 @@ from collections.abc import Callable, Sequence
 from ctypes import byref, c_int64, c_uint64
 from typing import NamedTuple
 
-from . import memory, module, native
+from . import memory, module, native, records
 from .errors import CompilerNotFound, InvalidAddress, StreamError
 
 _SLICE_MS = 50  # how long a wait keeps the interpreter from seeing an interrupt
 _STOP = 2**64 - 1
 _MOST = 1024
-_ENGINES = {"HtoD": 0, "DtoH": 1, "DtoD": 2}
+_ENGINES = {
+    "HtoD": records.CopyEngine.ToDevice,
+    "DtoH": records.CopyEngine.ToHost,
+    "DtoD": records.CopyEngine.Within,
+}
 
 
 class Span(NamedTuple):
@@ -53,7 +58,7 @@ class Span(NamedTuple):
 class Operation:
     """One piece of work, which can be queued once or, from a graph, again and again.
 
-    ``payload`` is a `module.PreparedLaunch` for "kernel", `native.Rows` for copies, ``(address,
+    ``payload`` is a `module.PreparedLaunch` for "kernel", `records.Rows` for copies, ``(address,
     value, count, width)`` for "fill" and a function for "work" and "call".
     """
 
@@ -92,7 +97,8 @@ class Scheduler:
         self._outstanding = c_uint64.in_dll(self._runtime, "cs_outstanding")
         self._to_release = c_uint64.in_dll(self._runtime, "cs_to_release")
         self._numbers = itertools.count(1)
-        self._held: dict[int, Operation] = {}
+        # For Python's own work with the context that it was queued in, where it also runs.
+        self._held: dict[int, tuple[Operation, contextvars.Context | None]] = {}
         self._errors: dict[int, BaseException] = {}
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -149,12 +155,12 @@ class Scheduler:
 
     def _place(
         self, stream: int, after: Sequence[int] | None, hold: int, nbytes: int
-    ) -> native.Place:
+    ) -> records.Place:
         number = next(self._numbers)
         if after is None:
-            return native.Place(stream, number, None, -1, hold, nbytes)
+            return records.Place(stream, number, None, -1, hold, nbytes)
         ids = (c_uint64 * max(1, len(after)))(*after)
-        place = native.Place(stream, number, ctypes.addressof(ids), len(after), hold, nbytes)
+        place = records.Place(stream, number, ctypes.addressof(ids), len(after), hold, nbytes)
         place.kept = ids
         return place
 
@@ -175,7 +181,8 @@ class Scheduler:
             self.release()
         place = self._place(stream, after, 1, operation.nbytes)
         number, kind = place.id, operation.kind
-        self._held[number] = operation
+        context = contextvars.copy_context() if kind in ("work", "call") else None
+        self._held[number] = operation, context
         if self._recording:
             self._labels[number] = (kind, operation.name)
         if kind == "kernel":
@@ -247,16 +254,17 @@ class Scheduler:
 
     def raise_fault(self, number: int) -> None:
         """Raise what the node of this number left behind, once."""
-        record = native.FaultRecord()
+        record = records.FaultRecord()
         kind = self._short.cs_take_fault(number, byref(record))
         if not kind:
             return
-        operation, error = self._held.pop(number, None), self._errors.pop(number, None)
-        if kind == 1:
+        operation, _ = self._held.pop(number, (None, None))
+        error = self._errors.pop(number, None)
+        if kind == records.FailureKind.KernelFailed:
             raise operation.payload.fault(record)
-        if kind == 2:
+        if kind == records.FailureKind.PythonFailed:
             raise error
-        if kind == 3:
+        if kind == records.FailureKind.CopyFailed:
             raise _copy_error(operation)
         raise MemoryError("no memory for the simulator's worker threads")
 
@@ -308,13 +316,16 @@ class Scheduler:
             if number == 0:
                 self.release()
                 continue
-            operation = self._held.pop(number, None)
+            held = self._held.pop(number, None)
+            if held is None:  # dropped in the meantime
+                continue
+            operation, context = held
             try:
-                operation.payload()
+                context.run(operation.payload)
             except BaseException as error:  # noqa: BLE001 -- raised again by the next wait
                 self._errors[number] = error
                 failed = 1
-            del operation
+            del held, operation, context
 
     def _leave(self) -> None:
         self._closed = True
@@ -346,7 +357,7 @@ class Scheduler:
     def spans(self) -> list[Span]:
         """Those collected since the last call, by their start."""
         result, self._inline = self._inline, []
-        rows = (native.Span * 1024)()
+        rows = (records.Span * 1024)()
         while True:
             count = self._short.cs_spans(rows, 1024)
             for row in rows[:count]:

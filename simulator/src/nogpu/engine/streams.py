@@ -23,8 +23,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from . import memory, native, scheduler
-from .counters import Counts, recorders_now, recording
+from . import memory, records, scheduler
+from .counters import Counts, begin_recording, end_recording, recorders_now
 from .errors import StreamError
 from .module import Kernel
 from .scheduler import Operation, Span
@@ -203,6 +203,14 @@ class Graph:
             for operation, _ in self._nodes:
                 stream._now(planner, operation)
             return
+        if recorders_now(False):  # one after another: launches that are counted run at once
+            for operation, _ in self._nodes:
+                if operation.kind == "kernel":
+                    stream.synchronize()
+                    operation.payload.run()
+                else:
+                    stream._put(operation, True)
+            return
         if self._in_a_row:
             for operation, _ in self._nodes:
                 planner.queue(stream._pointer, operation)
@@ -373,7 +381,7 @@ class Stream:
         if kind[-1] == "D":
             last = (height - 1) * destination_pitch
             memory._check_range(destination, last + width, f"{name} (destination)")
-        rows = native.Rows(destination, source, width, height, destination_pitch, source_pitch)
+        rows = records.Rows(destination, source, width, height, destination_pitch, source_pitch)
         operation = Operation(kind, name, nbytes, rows, keep)
         pageable = kind != "DtoD" and not pinned
         if self._capture is None and pageable and kind == "HtoD":
@@ -556,9 +564,29 @@ def synchronize() -> None:
         planner.report(None)
 
 
-@contextlib.contextmanager
-def counting() -> Iterator[Counts]:
+class _Counting(contextlib.AbstractContextManager):
+    def __init__(self) -> None:
+        self._counts: list[Counts] = []
+
+    def __enter__(self) -> Counts:
+        self._counts.append(Counts())
+        begin_recording(self._counts[-1])
+        return self._counts[-1]
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        counts = self._counts.pop()
+        try:
+            if kind is None:
+                synchronize()
+        finally:
+            end_recording(counts)
+
+
+def counting() -> contextlib.AbstractContextManager[Counts]:
     """Count every launch within a ``with`` block, on whatever stream; its end waits for them.
+
+    Launches of other threads are not counted, but for those whose work runs in a copy of this
+    context (`contextvars.copy_context`). Blocks may be nested: each counts what is within it.
 
     Examples
     --------
@@ -567,10 +595,7 @@ def counting() -> Iterator[Counts]:
     >>> counts.launches
     0
     """
-    counts = Counts()
-    with recording(counts):
-        yield counts
-        synchronize()
+    return _Counting()
 
 
 @contextlib.contextmanager

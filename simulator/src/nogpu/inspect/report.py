@@ -10,28 +10,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from .accesses import AccessPattern, find_pattern
 from .arguments import Arguments, as_host
 from .elementwise import as_launch
 from .sources import Source, find_source, parameter_names
 
 WIDTH = 96  # columns of the text
-_KINDS = {
-    "GlobalOutOfBounds": "access outside an array",
-    "SharedOutOfBounds": "access outside a shared array",
-    "LocalOutOfBounds": "access outside a local array",
-    "NullPointer": "null pointer",
-    "UseAfterFree": "use of freed memory",
-    "MisalignedAccess": "misaligned access",
-    "UninitialisedRead": "read of memory that nobody has written",
-    "Race": "race",
-    "BarrierFault": "barrier that some threads never reach",
-    "StackOverflow": "stack overflow",
-    "IntegerDivisionByZero": "integer division by zero",
-    "AssertionFault": "failed assertion",
-    "NotDeviceMemory": "address that is no device memory",
-    "KernelTimeout": "time limit",
-    "KernelSignal": "trap",
-}
 
 
 def inspect(
@@ -46,6 +30,7 @@ def inspect(
     variables: Mapping[str, object] | None = None,
     time_limit: float = 20.0,
     counters: bool = True,
+    report_type: type[Report] | None = None,
 ) -> Report:
     """Run a kernel in the simulator with all checks and counters on, also where there is a GPU.
 
@@ -73,6 +58,9 @@ def inspect(
         Seconds.
     counters : bool
         Without them only a fault is looked for: several times faster, and `Report.counts` is None.
+    report_type : type, optional
+        The class of the result, a subclass of `Report`: a library on top of this one can add
+        methods to it.
 
     Returns
     -------
@@ -109,7 +97,7 @@ def inspect(
         compiled.max_dynamic_shared = min(original, engine.limits.SHARED_PER_BLOCK_OPTIN - static)
     names = parameter_names(source, len(args))
     arguments = Arguments(engine, list(args), names, tuple(unwritten))
-    report = Report(source, _triple(grid), _triple(block), predict or {})
+    report = (report_type or Report)(source, _triple(grid), _triple(block), predict or {})
     try:
         values = {name: as_host(value) for name, value in (variables or {}).items()}
         _run(engine, compiled, arguments, values, report, shared, time_limit, counters)
@@ -168,7 +156,7 @@ def _triple(sizes: int | Sequence[int]) -> tuple[int, int, int]:
 
 
 class Report:
-    """What `inspect` found. Print it, draw it, or ask it.
+    """What `inspect` found. Print it, or ask it.
 
     Attributes
     ----------
@@ -203,9 +191,9 @@ class Report:
         if self.fault is not None:
             raise self.fault
 
-    def draw(self, line: int | None = None, array: str | None = None, warps: int = 2,
-             time: int = 0) -> None:  # fmt: skip
-        """Draw which thread of the first warps touches which address, and print the same facts.
+    def access_pattern(self, line: int | None = None, array: str | None = None, warps: int = 2,
+                       time: int = 0) -> AccessPattern:  # fmt: skip
+        """Which thread of the first warps touches which address.
 
         Parameters
         ----------
@@ -217,10 +205,20 @@ class Report:
             How many warps of block (0, 0, 0), from the first on; at most 8.
         time : int
             Which time that the warp does this: 0 for the first.
-        """
-        from helpers.draw.accesses import draw
 
-        draw(self, line, array, warps, time)
+        Returns
+        -------
+        AccessPattern
+            Plain data; printed, it says the same in words.
+
+        Raises
+        ------
+        ValueError
+            Where no such access was counted.
+        """
+        if self.counts is None or not self.counts.samples:
+            raise ValueError(f"{self.source.kernel}: no access to memory was counted")
+        return find_pattern(self.counts, line, array, warps, time)
 
     def __str__(self) -> str:
         parts = [self._heading()]
@@ -253,9 +251,8 @@ class Report:
         text = f"{self.source.kernel}: {_many(blocks, 'block')} of {_many(threads, 'thread')}"
         if self.fault is None:
             return f"{text}. No fault found."
-        kind = _KINDS.get(type(self.fault).__name__, type(self.fault).__name__)
         where = f" in line {self._fault_line()}" if self._fault_line() else ""
-        return f"{text}. FAULT{where}: {kind}."
+        return f"{text}. FAULT{where}: {self.fault.called}."
 
     def _fault_text(self) -> str:
         fault = self.fault

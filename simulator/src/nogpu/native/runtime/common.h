@@ -1,5 +1,4 @@
 // The runtime's shared state: checks, jobs, workers, and the record of a fault.
-// The Python side mirrors FaultRecord and LaunchRequest in native.py: keep them in step.
 #pragma once
 #include <errno.h>
 #include <pthread.h>
@@ -21,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "../include/nogpu_abi.h"
+#include "records.h"
 
 #define CUSIM_API extern "C" __attribute__((visibility("default")))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
@@ -34,67 +33,6 @@ __attribute__((visibility("default"), tls_model("initial-exec"))) __thread nogpu
     nogpu_context;
 }
 
-enum CheckBits : uint32_t {
-    kCheckGlobalBounds = 1,
-    kCheckSharedBounds = 2,
-    kCheckUseAfterFree = 4,
-    kCheckMisaligned = 8,
-    kCheckUninitialised = 16,
-    kCheckRace = 32,
-    kCheckBarrier = 64,
-    kCheckDivision = 128,
-};
-
-enum FaultKind : int32_t {
-    kNoFault = 0,
-    kGlobalOutOfBounds = 1,
-    kSharedOutOfBounds = 2,
-    kArrayOutOfBounds = 3,  // found by the compiler's bounds check: the array's type is known
-    kNullPointer = 4,
-    kUseAfterFree = 5,
-    kMisaligned = 6,
-    kUninitialised = 7,
-    kRace = 8,
-    kBarrier = 9,
-    kStackOverflow = 10,
-    kDivision = 11,
-    kAssertion = 12,
-    kNotDeviceMemory = 13,
-    kSignal = 14,
-    kTrap = 15,
-    kCancelled = 16,
-};
-
-enum RegionKind : int32_t { kNowhere = 0, kGlobal = 1, kShared = 2, kModule = 3 };
-enum AccessKind : int32_t { kRead = 0, kWrite = 1, kAtomic = 2 };
-enum BarrierTrouble : int32_t {
-    kExited = 1,       // threads left the kernel while others wait
-    kTwoBarriers = 2,  // threads of a block wait at two different barriers
-    kLaneExited = 3,   // lanes named in a warp mask left the kernel
-    kNotInMask = 4,    // a thread called a warp operation whose mask omits it
-    kDeadlock = 5,     // everyone waits for someone else
-};
-
-struct FaultRecord {
-    int32_t kind, access, region, detail;
-    uint64_t address, size, pc, offset;
-    uint32_t block[3], thread[3];
-    uint32_t other_block[3], other_thread[3];
-    int32_t has_other, other_access;
-    int32_t line, other_line;
-    uint32_t waiting, missing;
-    int64_t index;
-    int32_t signal_number, column;
-    char text[256];
-};
-
-struct Symbol {
-    uint64_t offset, size;
-    // 1: extern __shared__, as long as the launch says. 2: the compiler's own flag beside an
-    // array of class type, which no check looks at.
-    int32_t dynamic, reserved;
-};
-
 // A loaded library of kernels. TLS holds its __shared__ arrays, one copy per worker.
 struct Library {
     void* (*tls_marker)();
@@ -103,22 +41,6 @@ struct Library {
     uintptr_t data_low, data_high, image_low, image_high;
     uint32_t* data_shadow;
     uint32_t* data_fine;
-};
-
-struct Copy {
-    uint64_t destination, source, bytes;
-};
-
-struct LaunchRequest {
-    const nogpu::Entry* entry;
-    Library* library;
-    uint32_t grid[3], block[3];
-    uint32_t dynamic_shared, checks;
-    const void* const* arguments;
-    const Symbol* shared;  // the shared arrays that this kernel may use
-    uint64_t shared_count;
-    const Copy* copies;  // device variables carried over from the module's other build
-    uint64_t copy_count;
 };
 
 struct Job {

@@ -12,36 +12,6 @@
 #pragma once
 #include "threads.h"
 
-// Among a job's checks, but none of them.
-static const uint32_t kCount = 1u << 16;
-static const uint32_t kOneWorker = 1u << 17;  // the blocks in order, one after another
-
-enum Space : int32_t { kInGlobal = 0, kInShared = 1, kInModule = 2 };
-
-// One instruction of the kernel. native.py mirrors it.
-struct CounterRow {
-    // An address that it used, in the lowest block that came here: absolute in global memory,
-    // from the block's first byte in shared memory.
-    uint64_t pc, address, block;
-    int32_t access, space;
-    uint32_t size, late;  // late: a lane came after its request had been counted
-    uint64_t requests, accesses, bytes;  // bytes: of all lanes, whether the same or not
-    uint64_t sectors, ideal_sectors;
-    uint64_t wavefronts, ideal_wavefronts;
-};
-
-// The lanes' addresses in one request of block 0: what a picture shows. Mirrored as well.
-struct CounterSample {
-    uint64_t pc;
-    int32_t access, space;
-    uint32_t size, warp, occurrence, mask;
-    uint64_t address[32];
-};
-
-struct CounterTotals {
-    uint64_t barriers, warp_operations, blocks, warps;
-};
-
 struct JobCounts {
     std::vector<CounterRow> rows;
     std::vector<CounterSample> samples;

@@ -15,8 +15,6 @@
 #include "launch.h"
 
 enum NodeKind : int32_t { kKernel, kCopyNode, kFillNode, kPython, kMark, kJoin };
-enum CopyEngine : int32_t { kToDevice, kToHost, kWithin, kCopyEngines };
-enum FailureKind : int32_t { kNoFailure, kKernelFailed, kPythonFailed, kCopyFailed, kNoWorker };
 
 struct Stream {
     uint64_t handle;
@@ -31,11 +29,6 @@ struct Event {
     uint64_t fault;
     int users;
     bool recorded;
-};
-
-// Rows of bytes; one row where it is an ordinary copy or fill.
-struct Rows {
-    uint64_t destination, source, width, height, destination_pitch, source_pitch;
 };
 
 struct Node {
@@ -54,13 +47,6 @@ struct Node {
     Rows rows;
     uint32_t value, width;
     void* staging;
-};
-
-struct Span {
-    uint64_t stream, id;
-    int64_t start, end;
-    uint64_t bytes;
-    int64_t kind;
 };
 
 struct Failure {
@@ -349,17 +335,6 @@ static void* copy_main(void* argument) {
 }
 
 // ---- what Python calls ------------------------------------------------------------------------
-
-// How a node is queued. Where `count` is not negative, `after` names all that it waits for, and
-// it does not become the stream's last node: that is how a graph's nodes come.
-struct Place {
-    Stream* stream;
-    uint64_t id;
-    const uint64_t* after;
-    int32_t count;
-    int32_t hold;  // Python holds something until it is done
-    uint64_t bytes;
-};
 
 static Node* new_node(const Place* p, NodeKind kind) {
     Node* n = new Node();

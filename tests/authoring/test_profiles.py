@@ -1,0 +1,25 @@
+"""What the profiling programs make of Nsight's reports."""
+
+from authoring.profiles import kernels
+
+PROJECTED = """Generating SQLite file r.sqlite from r.nsys-rep
+Processing [r.sqlite] with [nvtx_gpu_proj_sum.py]...
+Range,Style,Total Proj Time (ns),Total Range Time (ns),Range Instances,Proj Med (ns),Avg GPU Ops
+:batch,PushPop,300,400,2,150.0,7.0
+
+"""
+KERNELS = """Processing [r.sqlite] with [cuda_gpu_kern_sum.py]...
+Time (%),Total Time (ns),Instances,Name
+75.0,90,3,"void reduce<int, float>(T1)"
+25.0,30,1,copy
+"""
+
+
+def test_reports_of_nsight_systems_are_read_without_what_it_says_before():
+    reports = {"nvtx_gpu_proj_sum": kernels.rows_of(PROJECTED),
+               "cuda_gpu_kern_sum": kernels.rows_of(KERNELS)}
+    found = kernels.summary(reports)
+    assert found["ranges"] == [{"range": "batch", "times": 2, "host_total": 400, "gpu_total": 300,
+                                "gpu_median": 150.0, "operations": 7.0}]
+    assert found["kernels"] == [["void reduce<int, float>(T1)", 3, 90], ["copy", 1, 30]]
+    assert kernels.rows_of("SKIPPED: r.sqlite does not contain NV Tools data.") == []
