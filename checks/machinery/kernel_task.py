@@ -19,6 +19,7 @@ from numpy.lib.array_utils import byte_bounds
 from helpers.draw.layout import owner_of
 from helpers.errors import message
 from helpers.timing import _is_simulator as is_simulator
+from nogpu import engine
 
 from .task import (
     COMMENT,
@@ -255,11 +256,11 @@ def _types(parameters: str) -> list[str]:
 def explained(error: Exception, name: str) -> Refusal | Exception:
     """What a compiler, a launch or the simulator said against a kernel, as a sentence."""
     types = [base.__name__ for base in type(error).__mro__]
-    if "KernelTimeout" in types:
+    if isinstance(error, engine.KernelTimeout):
         return Refusal(f"the kernel {name} does not come to an end: it was stopped after"
                        f" {TIME_LIMIT:.0f} seconds. Does each loop count on?", kind="time")
-    if "KernelFault" in types:
-        article = "an" if error.called[0] in "aeio" else "a"  # a use
+    if isinstance(error, engine.KernelFault):
+        called = error.called
         text = str(error).split("\n")[0]
         text = re.sub(r"^kernel '[^']*'(, [^:]*:\d+)?:? ", "", text)
         text = re.sub(r": address 0x[0-9a-f]+ is", ": its address is", text)
@@ -269,6 +270,12 @@ def explained(error: Exception, name: str) -> Refusal | Exception:
         text = text.replace("an address, which is no device memory (a host pointer?)",
                             "an address where no array is: an index far outside, or a pointer of"
                             " the host")
+        # Whether memory beside the kernel's arrays was freed depends on what ran before.
+        text, beside = re.subn(r"at (element \S+ of the array of .*|\S+), which was freed",
+                               "outside every array, where memory was freed", text)
+        if beside:
+            called = engine.GlobalOutOfBounds.called
+        article = "an" if called[0] in "aeio" else "a"  # a use
         line = getattr(error, "line", None)
         where = f"line {line} of " if line else ""
         # What lies outside an array may be another array or freed memory: the same mistake. A
@@ -279,13 +286,13 @@ def explained(error: Exception, name: str) -> Refusal | Exception:
             side = "before" if "before its start" in text else "behind"
             kind = f"outside, {side}, {access.group(1) if access else 'shared'}"
         return Refusal(f"{where}the kernel {getattr(error, 'kernel', '') or name} makes {article}"
-                       f" {error.called}: {text}.", kind=kind)
+                       f" {called}: {text}.", kind=kind)
     if "CompileException" in types or "CompileError" in types:
         log = getattr(error, "log", "") or message(error)
         says = _compiler_says(log)
         kind = "compile: " + re.sub(r"^line \d+: ", "", says)
         return Refusal(f"it does not compile: {says}.", kind=kind)
-    if "InvalidLaunch" in types:
+    if isinstance(error, engine.InvalidLaunch):
         return Refusal(f"it cannot be launched: {error}.", kind="launch")
     if "IllegalAddress" in str(error):
         return Refusal("the GPU reports an illegal address, and from now on refuses all work:"
@@ -341,7 +348,6 @@ def rehearse(kernel: Any, grid: tuple | None, block: tuple | None, args: tuple) 
     import cupy
 
     from helpers import inspect
-    from nogpu import engine
 
     if is_simulator(cupy) and kernel in _rehearsed:
         if _rehearsed[kernel] is not None:

@@ -193,3 +193,18 @@ def test_a_recipe_is_changed_in_all_its_parts():
     changed = recipe.replaced("a + b", "a * b", "// none", "")
     assert changed.arguments == ("T x", "T y", "x", "a * b", "y = a", "0", "total")
     assert changed.keywords == {"preamble": ""}
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_freed_memory_beside_an_array_is_outside_the_arrays(named):
+    import cupy
+
+    with cupy.cuda.using_allocator(None):  # no pool, which would use the place again at once
+        freed = cupy.empty(64, np.float32)
+    if named:  # as a launch does with its arguments
+        cupy.RawKernel(DOUBLE, "twice")((1,), (32,), (freed, freed, np.int32(0)))
+    place = freed.data.ptr
+    del freed
+    text = TWICE.judge(DOUBLE.replace("y[i]", f"((float*){place}ull)[i]")).text
+    assert "line 4 of the kernel twice makes an access outside an array: thread" in text
+    assert text.endswith("writes 4 bytes outside every array, where memory was freed."), text
