@@ -1,28 +1,29 @@
-# The two commands are `make lab` and `make test`; each makes .venv when it has to.
-# PYTHON picks the Python that .venv is made with, ARGS is passed on to JupyterLab or pytest.
+# The two commands are `make lab` and `make test`. Each makes the folder .venv if it is missing.
+# PYTHON chooses the Python that .venv is made with. ARGS is passed on to JupyterLab or pytest.
+# `make help` lists the targets marked with two hashes, `make help-authors` those marked with #@.
 
 SHELL = /bin/sh
 .DEFAULT_GOAL = help
-.PHONY: help lab test new record exercises index tables publish bench clean
+.PHONY: help lab test clean help-authors new record exercises index tables publish bench
 
-# python3 where it is new enough, else the newest python3.X on PATH that is. Asking each one
-# what it is (and not only whether it exists) passes over version managers' placeholders.
+# python3 if it is new enough, else the newest python3.X on PATH. Each one is run and asked for its
+# version, because a version manager's placeholder exists but does not run.
 PYTHON ?= $(shell for python in python3 python3.20 python3.19 python3.18 python3.17 python3.16 \
 	python3.15 python3.14 python3.13 python3.12 python3.11 python3.10; do \
 	if $$python -c 'import sys; sys.exit(sys.version_info < (3, 10))' >/dev/null 2>&1; \
 	then echo $$python; break; fi; done)
 
-# Where none is new enough, python3 (if there is one) says so itself: see install/__main__.py.
+# If none is new enough, python3 runs install/__main__.py, which says what is needed.
 INSTALL = python="$(PYTHON)"; command -v "$${python:=python3}" >/dev/null || { \
 	echo "This course needs Python 3.10 or newer, and '$$python' is not on this machine:" \
 	"install it (Debian, Ubuntu, WSL: sudo apt install python3 python3-venv; macOS:" \
 	"brew install python; or python.org) and run this again." >&2; exit 1; }; \
 	"$$python" install
 
-help:  ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
-	@echo 'ARGS are passed on:    make lab ARGS="--no-browser --port 8899"'
-	@echo 'PYTHON makes .venv:    make lab PYTHON=python3.12'
+help:  ## list what learners and teachers need
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
+	@echo 'ARGS are passed on:      make lab ARGS="--no-browser --port 8899"'
+	@echo 'PYTHON makes .venv:      make lab PYTHON=python3.12'
 
 lab:  ## install what is missing and open JupyterLab on the lesson list
 	@$(INSTALL) lab $(ARGS)
@@ -30,27 +31,33 @@ lab:  ## install what is missing and open JupyterLab on the lesson list
 test:  ## install what is missing and run every test (ARGS="-k name" for some of them)
 	@$(INSTALL) test $(ARGS)
 
-new:  ## write the files of a new lesson (LESSON=15_name)
+clean:  ## remove .venv and what builds and tests leave behind
+	rm -rf .venv build simulator/build .pytest_cache .ruff_cache
+	find . -name '*.egg-info' -type d -prune -exec rm -rf {} +
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+help-authors:  ## list what authors of lessons need besides
+	@awk -F ':.*#@ ' '/^[a-z-]+:.*#@ / {printf "make %-12s %s\n", $$1, $$2}' Makefile
+
+# For authors: docs/authoring.md says when to use which.
+
+new:  #@ write the files of a new lesson (LESSON=15_name)
 	@$(INSTALL) run -m authoring new $(LESSON) $(ARGS)
 
-record:  ## run the named notebooks in place and store their outputs (NOTEBOOKS="a.ipynb ...")
+record:  #@ run the named notebooks in place and store their outputs (NOTEBOOKS="a.ipynb ...")
 	@$(INSTALL) run -m authoring record $(NOTEBOOKS) $(ARGS)
 
-exercises:  ## write exercises/ from solutions/
+exercises:  #@ write exercises/ from solutions/
 	@$(INSTALL) run -m authoring exercises $(ARGS)
 
-index:  ## write the lessons' index of functions and their glossary
+index:  #@ write the lessons' index of functions and their glossary
 	@$(INSTALL) run -m authoring index $(ARGS)
 
-tables:  ## write the README's tables of faults and speeds from the recorded data
+tables:  #@ write the README's tables of lessons, faults and speeds
 	@$(INSTALL) run -m authoring tables $(ARGS)
 
-publish:  ## write the course's address into badges and setup cells (REPO=owner/name)
+publish:  #@ write the course's address into badges and setup cells (REPO=owner/name)
 	@$(INSTALL) run -m authoring publish $(REPO) $(ARGS)
 
-bench:  ## measure this machine and write the labelled data that lessons show
+bench:  #@ measure this machine and write the labelled data that lessons show
 	@$(INSTALL) run -m authoring bench $(ARGS)
-
-clean:  ## remove .venv and what builds and tests leave behind
-	rm -rf .venv build *.egg-info .pytest_cache .ruff_cache
-	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,7 +1,79 @@
-"""`python -m authoring COMMAND`."""
+"""The command line: `python -m authoring COMMAND`, or `make COMMAND`."""
 
+from __future__ import annotations
+
+import argparse
+import subprocess
 import sys
+from pathlib import Path
 
-from .course import main
+from .exercises import write_exercises
+from .index import write_pages
+from .new_lesson import new_lesson
+from .notebook_form import ROOT, AuthoringError
+from .publish import publish
+from .record import bench, record
+from .tables import write_tables
 
-sys.exit(main())
+
+def parser() -> argparse.ArgumentParser:
+    """What can be asked for on the command line."""
+    top = argparse.ArgumentParser(prog="python -m authoring")
+    commands = top.add_subparsers(dest="command", required=True)
+
+    def command(name: str, help: str, check: str = "") -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=help)
+        if check:
+            added.add_argument("--check", action="store_true", help=check)
+        return added
+
+    command("new", "write the files of a new lesson").add_argument("name", help="15_sparse_arrays")
+    command("exercises", "write exercises/ from solutions/", "only name what is not up to date")
+    command("record", "run notebooks in place and store their outputs").add_argument(
+        "notebook", nargs="+", type=Path)
+    command("bench", "write this machine's times to helpers/data/recorded")
+    command("index", "write index and glossary of the lessons, and the links to them",
+            "only name what is not up to date")
+    command("tables", "write the README's tables from notebooks and recorded data",
+            "only say whether they are up to date")
+    command("publish", "write owner/name into badges and setup cells").add_argument(
+        "repository", nargs="?", default="", metavar="owner/name")
+    return top
+
+
+def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
+    """Run one command; return the exit status, which is 1 where `--check` finds something."""
+    options = parser().parse_args(arguments)
+    check = getattr(options, "check", False)
+    changed: list[str] = []
+    try:
+        if options.command == "new":
+            changed = new_lesson(options.name, root)
+        elif options.command == "exercises":
+            changed = write_exercises(check, root)
+        elif options.command == "index":
+            changed = write_pages(root / "notebooks", check)
+        elif options.command == "tables":
+            changed = write_tables(root / "README.md", check)
+        elif options.command == "publish":
+            changed = publish(options.repository, root)
+        elif options.command == "record":
+            for path in options.notebook:
+                record(path)
+                changed.append(str(path))
+        else:
+            changed = [str(bench().relative_to(ROOT))]
+            # In a process of its own, because the simulator installs threads and signal handlers.
+            subprocess.run([sys.executable, str(ROOT / "simulator" / "benchmark.py")], check=True)
+    except AuthoringError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    for name in changed:
+        print(f"{name}: not up to date, run make {options.command}" if check else name)
+    if not changed:
+        print("nothing to change")
+    return int(check and bool(changed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

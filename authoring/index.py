@@ -1,8 +1,8 @@
-"""The course's index of functions and its glossary, made from the lessons themselves.
+"""Write the index of functions and the glossary, both made from the lessons.
 
-`write_pages` is what `make index` calls. The index is read off the code and the links of the
-lessons; the glossary's sentences are in `data/glossary.json`, each with the lesson that introduces
-the term, where its first use becomes a link to the glossary.
+The index lists the functions that the lessons' code uses and the documentation that their text
+links. The glossary's sentences are in `helpers/data/glossary.json`, each with the lesson that
+introduces the term; in that lesson the term's first use becomes a link to the glossary.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from pathlib import Path
 
 import nbformat
 
-TERMS = Path(__file__).parents[1] / "helpers" / "data" / "glossary.json"
+from .notebook_form import ROOT, AuthoringError, notebooks, read, stored_text, subject_of
+
+TERMS = ROOT / "helpers" / "data" / "glossary.json"
 SHORT = {"numpy": "np", "cupy": "cp", "pycuda.driver": "drv", "pycuda.gpuarray": "gpuarray",
          "helpers.draw": "draw"}
-GROUPS = {  # heading: the roots of the names below it
+GROUPS = {  # heading: the roots of the names listed under it
     "NumPy": ("np",),
     "Methods of arrays": ("array",),
     "CuPy": ("cp", "cupyx", "cupy_backends"),
@@ -30,7 +32,7 @@ GROUPS = {  # heading: the roots of the names below it
 SITES = {"np": "numpy.org", "array": "numpy.org", "cp": "docs.cupy.dev", "cupyx": "docs.cupy.dev",
          "drv": "documen.tician.de", "gpuarray": "documen.tician.de",
          "pycuda": "documen.tician.de", "cuda": "docs.nvidia.com"}
-METHODS = frozenset({
+METHODS = frozenset({  # attributes that are taken for an array's
     "T", "argsort", "astype", "base", "copy", "cumsum", "fill", "flags", "get", "item", "nbytes",
     "ravel", "reshape", "strides", "swapaxes", "tobytes", "tolist", "transpose", "view",
 })
@@ -38,7 +40,7 @@ CUDA_NAMES = re.compile(
     r"\b(__(?:global|shared|device|constant|restrict|launch_bounds)__|__syncthreads\w*|__syncwarp"
     r"|__(?:shfl|ballot|any|all|reduce|match)_\w+|atomic[A-Z]\w*|threadIdx|blockIdx|blockDim"
     r"|gridDim|clock64|(?:float|int)[24]|make_float4|__half2float|__float2half|__ldg)\b")
-NO_FUNCTIONS = frozenset({
+NOT_LISTED = frozenset({  # types and constants
     "bool", "bool_", "complex64", "complex128", "float16", "float32", "float64", "inf", "int8",
     "int16", "int32", "int64", "nan", "newaxis", "pi", "signature", "uint8", "uint16",
     "uint32", "uint64", "uintp", "__version__",
@@ -47,18 +49,21 @@ MODULES = frozenset({"cp.linalg", "helpers.data", "helpers.kernels", "helpers.ti
 LINK = re.compile(r"\[`([^`\]]+)`\]\((https?://[^)\s]+)\)")
 
 
-def slug(term: str) -> str:
-    """The anchor of a term's heading."""
+def anchor(term: str) -> str:
+    """The anchor that a Markdown page gives the heading of a term."""
     return re.sub(r"[^\w-]", "", term.lower().replace(" ", "-"))
 
 
 def load_terms() -> list[dict]:
-    """The glossary's terms: `term`, `written` (as the lesson prints it), `lesson`, `meaning`."""
+    """The glossary's terms, each with `term`, `written`, `lesson` and `meaning`.
+
+    `written` is how the lesson writes the term, `lesson` the subject of the lesson.
+    """
     return json.loads(TERMS.read_text(encoding="utf-8"))
 
 
-def dotted(node: ast.AST) -> tuple[str, list[str]] | None:
-    """Root name and attributes of `a.b.c`, or None where the root is no name."""
+def root_and_attributes(node: ast.AST) -> tuple[str, list[str]] | None:
+    """("a", ["b", "c"]) for the expression `a.b.c`; None where its root is not a name."""
     attributes: list[str] = []
     while isinstance(node, ast.Attribute):
         attributes.append(node.attr)
@@ -66,14 +71,14 @@ def dotted(node: ast.AST) -> tuple[str, list[str]] | None:
     return (node.id, attributes[::-1]) if isinstance(node, ast.Name) else None
 
 
-def imported(tree: ast.AST) -> dict[str, str]:
-    """What each imported name stands for, as a dotted path."""
+def imported_names(tree: ast.AST) -> dict[str, str]:
+    """What each imported name stands for: {"np": "numpy"} for `import numpy as np`."""
     names = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                names[alias.asname or alias.name.partition(".")[0]] = (
-                    alias.name if alias.asname else alias.name.partition(".")[0])
+                package = alias.name.partition(".")[0]
+                names[alias.asname or package] = alias.name if alias.asname else package
         elif isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
                 names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
@@ -81,7 +86,7 @@ def imported(tree: ast.AST) -> dict[str, str]:
 
 
 def shortened(path: str) -> str:
-    """A dotted path with the names that the lessons use: numpy is np."""
+    """A dotted path as the lessons write it: "np.where" for "numpy.where"."""
     for long in sorted(SHORT, key=len, reverse=True):
         if path == long or path.startswith(long + "."):
             return SHORT[long] + path[len(long):]
@@ -89,41 +94,49 @@ def shortened(path: str) -> str:
 
 
 def functions_in(code: str) -> Iterator[str]:
-    """The library functions that a notebook's code names, array methods and CUDA C++ included."""
+    """The library functions in a notebook's code, each as often as it stands there.
+
+    CUDA C++ inside strings counts too, and so does each attribute that is named as a method of
+    arrays.
+    """
     tree = ast.parse(code)
-    names = imported(tree)
-    roots = {root for group in GROUPS.values() for root in group}
+    names = imported_names(tree)
     inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    empty_calls = {id(node.func) for node in ast.walk(tree)
-                   if isinstance(node, ast.Call) and not node.args}
+    without_arguments = {id(node.func) for node in ast.walk(tree)
+                         if isinstance(node, ast.Call) and not node.args}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield from (f"cuda.{name}" for name in CUDA_NAMES.findall(node.value))
         if not isinstance(node, (ast.Attribute, ast.Name)):
             continue
-        found = dotted(node)
+        found = root_and_attributes(node)
         path = names.get(found[0]) if found else None
-        if path is None:
-            if isinstance(node, ast.Attribute) and node.attr in METHODS and (
-                    node.attr != "get" or id(node) in empty_calls):  # a dictionary's has arguments
-                yield f"array.{node.attr}"
-        elif id(node) not in inner:
+        if path is not None:
             name = shortened(".".join([path, *found[1]]))
-            root, _, rest = name.partition(".")
-            if root in roots and rest and name not in MODULES \
-                    and rest.rpartition(".")[2] not in NO_FUNCTIONS:
+            if id(node) not in inner and is_listed(name):
                 yield name
+        elif isinstance(node, ast.Attribute) and node.attr in METHODS:
+            # An array's `get` is called without arguments, a dictionary's with some.
+            if node.attr != "get" or id(node) in without_arguments:
+                yield f"array.{node.attr}"
+
+
+def is_listed(name: str) -> bool:
+    """Whether the index lists a dotted name: a function or class of one of its libraries."""
+    root, _, rest = name.partition(".")
+    return (any(root in group for group in GROUPS.values()) and bool(rest)
+            and name not in MODULES and rest.rpartition(".")[2] not in NOT_LISTED)
 
 
 def code_of(notebook: nbformat.NotebookNode) -> str:
-    """A notebook's Python, without IPython's own lines."""
-    own = re.compile(r"^(\s*)[!%](?:.*\\\n)*.*$", flags=re.M)  # to its end, where it is continued
-    return "\n".join(own.sub(r"\1pass", cell.source) for cell in notebook.cells
+    """A notebook's Python; IPython's lines, which begin with `!` or `%`, are replaced by `pass`."""
+    ipython = re.compile(r"^(\s*)[!%](?:.*\\\n)*.*$", flags=re.M)  # with continuation lines
+    return "\n".join(ipython.sub(r"\1pass", cell.source) for cell in notebook.cells
                      if cell.cell_type == "code")
 
 
 def links_in(notebook: nbformat.NotebookNode) -> dict[str, str]:
-    """Documentation that a notebook's text links, by the name in the link: `f(x)` is f."""
+    """Addresses of documentation that a notebook's text links, by the function's name."""
     found: dict[str, str] = {}
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
@@ -132,8 +145,8 @@ def links_in(notebook: nbformat.NotebookNode) -> dict[str, str]:
     return found
 
 
-def documented(name: str, links: dict[str, str]) -> str | None:
-    """The address that `links` has for a function, by its full name or by its last part."""
+def documentation_of(name: str, links: dict[str, str]) -> str | None:
+    """The address in `links` for a function, found by its full name or by the last part of it."""
     if name in links:
         return links[name]
     root = name.partition(".")[0]
@@ -142,9 +155,15 @@ def documented(name: str, links: dict[str, str]) -> str | None:
 
 
 def index_page(lessons: dict[str, nbformat.NotebookNode]) -> str:
-    """The index: each function, the lessons in which it stands, and which of them introduces it.
+    """The text of the index: each function with the lessons that use it.
 
-    That is the lesson that links its documentation; where none does, the first.
+    The lesson that introduces the function is in bold: the one that links its documentation, or
+    the first one where no lesson does.
+
+    Parameters
+    ----------
+    lessons : dict
+        The lessons' notebooks by file name, in order.
     """
     places: dict[str, set[str]] = defaultdict(set)
     links = {file: links_in(notebook) for file, notebook in lessons.items()}
@@ -160,7 +179,7 @@ def index_page(lessons: dict[str, nbformat.NotebookNode]) -> str:
         text += ["", f"## {heading}", "", "| name | lessons |", "|---|---|"]
         for name in rows:
             shown = re.sub(r"^(array(?=\.)|cuda\.)", "", name)
-            urls = {file: url for file in lessons if (url := documented(name, links[file]))}
+            urls = {file: url for file in lessons if (url := documentation_of(name, links[file]))}
             files = sorted(places[name] | set(urls))
             main = next(iter(urls), files[0])
             numbers = [f"[{file[:2]}]({file})" for file in files]
@@ -171,7 +190,15 @@ def index_page(lessons: dict[str, nbformat.NotebookNode]) -> str:
 
 
 def glossary_page(terms: list[dict], files: dict[str, str]) -> str:
-    """The glossary: each term with its meaning and the lesson that introduces it."""
+    """The text of the glossary: each term with its meaning and the lesson that introduces it.
+
+    Parameters
+    ----------
+    terms : list of dict
+        As `load_terms` gives them.
+    files : dict
+        The lessons' file names by subject.
+    """
     text = ["# Glossary", "",
             "Each term as the course uses it, and the lesson that introduces it. Functions are in"
             " the [index](index.md). (Written by `make index` from `helpers/data/glossary.json`.)"]
@@ -182,14 +209,15 @@ def glossary_page(terms: list[dict], files: dict[str, str]) -> str:
             text += ["", f"## {letter}"]
         file = files[term["lesson"]]
         text += ["", f"### {term['term']}", "",
-                 f"{term['meaning']} *[Lesson {term['lesson']}]({file})*"]
+                 f"{term['meaning']} *[Lesson {file[:2]}]({file})*"]
     return "\n".join(text) + "\n"
 
 
 def linked_use(source: str, written: str, target: str) -> str | None:
-    """`source` with the first bold or else italic use of a term linked to `target`, or None.
+    """A cell's text with the first use of a term linked to `target`; None where it is not used.
 
-    A bold term that is a link to documentation already keeps that link behind it.
+    A bold use is preferred to one in italics. A bold term that already links documentation keeps
+    that link, written behind the term.
     """
     word = re.escape(written)
     for pattern, text in (
@@ -205,11 +233,11 @@ def linked_use(source: str, written: str, target: str) -> str | None:
 
 
 def link_terms(notebook: nbformat.NotebookNode, terms: list[dict]) -> list[str]:
-    """Link each term's first use in its lesson to the glossary; the terms that are nowhere."""
+    """Link the first use of each term in its lesson to the glossary; return the unused terms."""
     cells = [cell for cell in notebook.cells if cell.cell_type == "markdown"]
-    lost = []
+    unused = []
     for term in terms:
-        target = f"glossary.md#{slug(term['term'])}"
+        target = f"glossary.md#{anchor(term['term'])}"
         if any(f"]({target})" in cell.source for cell in cells):
             continue
         bold = re.compile(rf"\*\*\[?{re.escape(term['written'])}(\*\*|\]\()")
@@ -218,12 +246,12 @@ def link_terms(notebook: nbformat.NotebookNode, terms: list[dict]) -> list[str]:
                 cell.source = source
                 break
         else:
-            lost.append(term["term"])
-    return lost
+            unused.append(term["term"])
+    return unused
 
 
 def write_pages(folder: Path, check: bool = False) -> list[str]:
-    """Write the glossary's links, `glossary.md` and `index.md` into the lessons' folder.
+    """Write `index.md` and `glossary.md` into the lessons' folder, and the links to the glossary.
 
     Parameters
     ----------
@@ -235,20 +263,28 @@ def write_pages(folder: Path, check: bool = False) -> list[str]:
     Returns
     -------
     list of str
-        The files changed, or with `check` those that are not up to date; and each term whose
-        lesson does not use it.
+        The files changed, or with `check` the files that are not up to date.
+
+    Raises
+    ------
+    AuthoringError
+        When the glossary names a lesson that does not exist or that does not use the term; no
+        file is then changed.
     """
-    lessons = {path.name: nbformat.read(path, as_version=4)
-               for path in sorted(folder.glob("*.ipynb"))}
-    files = {name[:2]: name for name in lessons}
-    terms = load_terms()
-    pages, changed = {}, []
-    for name, notebook in lessons.items():
-        own = [term for term in terms if term["lesson"] == name[:2]]
-        changed += [f"{name} does not use {term!r}" for term in link_terms(notebook, own)]
-        pages[name] = nbformat.writes(notebook, version=4, indent=1) + "\n"
+    lessons = {path.name: read(path) for path in notebooks(folder.name, folder.parent)}
+    files = {subject_of(Path(name).stem): name for name in lessons}
+    terms, unused = load_terms(), []
+    if unknown := {term["lesson"] for term in terms} - set(files):
+        raise AuthoringError(f"{TERMS.name}: no lesson has the subject {min(unknown)!r}")
+    for subject, name in files.items():
+        own = [term for term in terms if term["lesson"] == subject]
+        unused += [f"{name} does not use {term!r}" for term in link_terms(lessons[name], own)]
+    if unused:
+        raise AuthoringError("; ".join(unused))
+    pages = {name: stored_text(notebook) for name, notebook in lessons.items()}
     pages["glossary.md"] = glossary_page(terms, files)
     pages["index.md"] = index_page(lessons)
+    changed = []
     for name, text in pages.items():
         path = folder / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:

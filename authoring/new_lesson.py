@@ -1,45 +1,65 @@
-"""What a new lesson begins with: a lesson, one task, its check and the proofs of that check.
+"""The files that a new lesson begins with: a lesson, one solved task, its check, its answers.
 
-`python -m authoring new` fills in number, title and file. The tests of form accept it as it
-is, once the README and the lesson before it name it.
+The tests of form accept the files as they are, once the README and the lesson before it name the
+new lesson. An author replaces them piece by piece.
 """
 
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import nbformat
+
+from .notebook_form import (
+    IGNORE_TAG,
+    METADATA,
+    ROOT,
+    AuthoringError,
+    notebooks,
+    read,
+    stored_text,
+    subject_of,
+)
+from .publish import badges
+
+# Cells as (kind, id, text); the setup cell's text is copied from the first lesson.
 LESSON = (
-    ("md", "title", "# {number} {title}\n\n{badges}\n\n**30 minutes.** You need"
+    ("text", "title", "# {number} {title}\n\n{badges}\n\n**30 minutes.** You need"
      " [lesson 06](06_first_kernels.ipynb).\n\nAfter this lesson you can\n\n- say what ...;"
      "\n- do ..."),
-    ("code", "setup", ""),
-    ("md", "question", "## The question\n\nWhat will the learner want to know?"),
+    ("setup", "setup", ""),
+    ("text", "question", "## The question\n\nWhat will the learner want to know?"),
     ("code", "imports", "import numpy as np\n\nx = np.arange(3)"),
-    ("md", "predict", "**Predict** what the next cell prints."),
+    ("text", "predict", "**Predict** what the next cell prints."),
     ("code", "answer", "print(x + x)"),
-    ("md", "why", "Why it does, in two sentences."),
+    ("text", "why", "Why it does, in two sentences."),
     ("code", "shown", "print((x + x).nbytes)"),
-    ("md", "key", "## Key points\n\n- One sentence for each thing learnt."),
-    ("md", "self-test", "## Self-test\n\n" + "\n\n".join(
+    ("text", "key", "## Key points\n\n- One sentence for each thing learnt."),
+    ("text", "self-test", "## Self-test\n\n" + "\n\n".join(
         f"{k}. Question?\n\n<details><summary>Answer</summary>\n\nAnswer.\n\n</details>"
         for k in range(1, 6)) + "\n\n**Exercises:** [exercises/{file}](../exercises/{file})."),
 )
 SOLUTION = (
-    ("md", "title", "# {number} {title}: exercises\n\n{badges}\n\nOne task to"
+    ("text", "title", "# {number} {title}: exercises\n\n{badges}\n\nOne task to"
      " [lesson {number}](../notebooks/{file})."),
-    ("code", "setup", ""),
-    ("code", "imports", "from checks import lesson{number}"),
-    ("md", "doubled-text", "## 1. Twice as much ★ (core, 5 minutes)\n\nWrite `doubled(x)`:\n\n"
+    ("setup", "setup", ""),
+    ("code", "imports", "from checks import {subject} as check"),
+    ("text", "doubled-text", "## 1. Twice as much ★ (core, 5 minutes)\n\nWrite `doubled(x)`:\n\n"
      "```python\nx + x\n```\n\n<details><summary>Hint</summary>\n\nA product.\n\n</details>"),
     ("solution", "doubled", "def doubled(x):\n    ### BEGIN SOLUTION\n    return 2 * x\n"
      "    ### END SOLUTION"),
-    ("check", "doubled-check", "lesson{number}.doubled(doubled)"),
+    ("check", "doubled-check", "check.doubled(doubled)"),
 )
-CHECK = '''"""The task of lesson {number}."""
+CHECK = '''"""What the task of "{title}" must satisfy."""
 
 import numpy as np
 
-from .task import Mistake, Task
+from .machinery.task import Mistake, Task
 
 
 def _cases():
-    rng = np.random.default_rng({seed})
+    rng = np.random.default_rng(1)
     for shape, dtype in (((3, 5), np.float32), ((7,), np.int64), ((0, 2), np.float64)):
         yield ((10 * rng.standard_normal(shape) + 100).astype(dtype),)
 
@@ -54,14 +74,78 @@ doubled = Task(
     ],
 )
 '''
-ANSWERS = '''"""Other right answers to lesson {number}, and wrong ones that are no known mistake."""
+ANSWERS = '''"""Other right answers to "{title}", and wrong answers that are no known mistake."""
 
 RIGHT = {{"doubled": [lambda x: x - (-x)]}}
 WRONG = {{"doubled": [(lambda x: 0, "expected")]}}
 '''
-PROOFS = '''"""The checks of lesson {number}, proven."""
 
-from check_cases import proofs_of
 
-globals().update(proofs_of("lesson{number}"))
-'''
+def new_lesson(stem: str, root: Path = ROOT) -> list[str]:
+    """Write the files of a new lesson with one task.
+
+    Parameters
+    ----------
+    stem : str
+        The notebooks' name without ending, as "15_sparse_arrays".
+    root : Path
+        The course's folder.
+
+    Returns
+    -------
+    list of str
+        The files written.
+
+    Raises
+    ------
+    AuthoringError
+        When the name is not of that form, or a lesson has the number or the subject.
+    """
+    if not re.fullmatch(r"\d\d_[a-z0-9_]+", stem):
+        raise AuthoringError(f"{stem!r} is not of the form 15_sparse_arrays")
+    number, subject = stem[:2], subject_of(stem)
+    for path in notebooks("notebooks", root):
+        if path.stem[:2] == number:
+            raise AuthoringError(f"{path.name} has the number {number}")
+    checks, answers = f"checks/{subject}.py", f"tests/checks/answers/{subject}.py"
+    if (root / checks).exists():
+        raise AuthoringError(f"{checks} exists: a lesson has the subject {subject}")
+    words = {"number": number, "subject": subject, "file": f"{stem}.ipynb",
+             "title": subject.replace("_", " ").capitalize()}
+    files = {checks: CHECK.format(**words), answers: ANSWERS.format(**words)}
+    for folder, opened, form in (("notebooks", "notebooks", LESSON),
+                                 ("solutions", "exercises", SOLUTION)):
+        words["badges"] = badges(f"{opened}/{stem}.ipynb", root)
+        cells = [_cell(kind, name, text.format(**words), subject, root)
+                 for kind, name, text in form]
+        notebook = nbformat.v4.new_notebook(cells=cells, metadata=nbformat.from_dict(METADATA))
+        notebook.nbformat_minor = 5
+        files[f"{folder}/{stem}.ipynb"] = stored_text(notebook)
+    for name, text in files.items():
+        (root / name).write_text(text, encoding="utf-8")
+    return list(files)
+
+
+def _cell(kind: str, name: str, text: str, subject: str, root: Path) -> nbformat.NotebookNode:
+    """A cell with the id `name` and the metadata that its kind has."""
+    if kind == "text":
+        return nbformat.v4.new_markdown_cell(text, id=name)
+    if kind == "setup":
+        cell = nbformat.v4.new_code_cell(_setup(root), id=name)
+        cell.metadata.update(tags=[IGNORE_TAG], course={"not_compared": "device"})
+        return cell
+    cell = nbformat.v4.new_code_cell(text, id=name)
+    if kind in ("solution", "check"):
+        grade_id = f"{subject}_{name}".replace("-", "_")
+        cell.metadata["nbgrader"] = {
+            "schema_version": 3, "grade_id": grade_id, "solution": kind == "solution",
+            "grade": kind == "check", "locked": kind == "check", "task": False,
+            **({"points": 1} if kind == "check" else {}),
+        }
+    return cell
+
+
+def _setup(root: Path) -> str:
+    """The setup cell of the first lesson."""
+    first = read(notebooks("notebooks", root)[0])
+    return next(cell.source for cell in first.cells if cell.id == "setup")

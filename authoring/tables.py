@@ -1,6 +1,8 @@
-"""The README's two tables, made from recorded data: faults and speeds.
+"""Write the README's three tables: lessons, faults and speeds.
 
-`write` is what `make tables` calls; each table stands between two comments in the README.
+Each table stands between two comments, `<!-- lessons -->` and `<!-- end of lessons -->`. The
+numbers come from the notebooks and from recorded data. In the table of lessons a title and the
+words on what is learnt are written by hand, in the README, and are kept.
 """
 
 from __future__ import annotations
@@ -13,99 +15,148 @@ from helpers import clinic
 from helpers.data import load_profile
 from nogpu import engine
 
-RUNS = Path(__file__).parents[1] / "helpers" / "data" / "recorded" / "nvidia-h200.json"
-# The planted faults, whose kinds are the clinic's; the table calls them as the simulator does.
+from .notebook_form import ROOT, AuthoringError, notebooks, number_of, read
+from .publish import badges
+
+RECORDED = ROOT / "helpers" / "data" / "recorded" / "nvidia-h200.json"
+# The kinds of faults that the clinic's kernels have.
 FAULTS = (engine.GlobalOutOfBounds, engine.Race, engine.BarrierFault, engine.UninitialisedRead,
           engine.MisalignedAccess)
-# Of a recorded run: lesson, its key, what is compared with what (names of rows), and in words.
+# Rows of recorded runs: the lesson's subject, the run's key, the names of the row that is shown
+# and of the row that it is compared with, and what the README calls it.
 SPEEDS = (
-    ("06", "kernels/leaky", "RawKernel, float4", "copy", "leaky ReLU, a kernel of your own"),
-    ("06", "kernels/bias_gelu", "one kernel, float4", "copy", "bias and GELU in one kernel"),
-    ("08", "memory/sum", "shuffles", "cp.sum", "sum of 2^28 numbers"),
-    ("08", "memory/transpose", "tile[64][65], float4", "copy", "transpose of 16384 x 8192"),
-    ("11", "fast/softmax", "in registers", "copy", "softmax of 8192 rows of 4096"),
-    ("11", "fast/matmul", "register tile", "cuBLAS", "product of 4096 x 4096, without TF32"),
-    ("12", "generated/horner", "generated, 4 a thread", "copy",
+    ("first_kernels", "kernels/leaky", "RawKernel, float4", "copy",
+     "leaky ReLU, a kernel of your own"),
+    ("first_kernels", "kernels/bias_gelu", "one kernel, float4", "copy",
+     "bias and GELU in one kernel"),
+    ("memory_and_tiles", "memory/sum", "shuffles", "cp.sum", "sum of 2^28 numbers"),
+    ("memory_and_tiles", "memory/transpose", "tile[64][65], float4", "copy",
+     "transpose of 16384 x 8192"),
+    ("fast_kernels", "fast/softmax", "in registers", "copy", "softmax of 8192 rows of 4096"),
+    ("fast_kernels", "fast/matmul", "register tile", "cuBLAS",
+     "product of 4096 x 4096, without TF32"),
+    ("pycuda_dynamic_compilation", "generated/horner", "generated, 4 a thread", "copy",
      "generated polynomial of degree 16"),
-    ("12", "generated/stencil", "generated, long", "copy", "generated stencil of radius 4"),
-    ("14", "streams/graph_queued", "graph", "loop", "queueing 100 kernels, as a graph"),
+    ("pycuda_dynamic_compilation", "generated/stencil", "generated, long", "copy",
+     "generated stencil of radius 4"),
+    ("streams", "streams/graph_queued", "graph", "loop", "queueing 100 kernels, as a graph"),
 )
 
 
+def minutes_of(path: Path) -> int:
+    """The minutes that a lesson's first cell states."""
+    found = re.search(r"\*\*(\d+) minutes\.\*\*", read(path).cells[0].source)
+    if found is None:
+        raise AuthoringError(f"{path.name}: its first cell does not say **30 minutes.**")
+    return int(found[1])
+
+
+def lessons(readme: str) -> str:
+    """The table of lessons.
+
+    Parameters
+    ----------
+    readme : str
+        The README's text; titles and the words on what is learnt are taken from its table.
+    """
+    written = {file: (title, words) for title, file, words in re.findall(
+        r"^\| \d\d \| \[(.+?)\]\(notebooks/(\S+?)\) \| \d+ \| (.+?) \|", readme, flags=re.M)}
+    lines = ["| | lesson | minutes | what you learn | exercises | open in |",
+             "|---|---|---|---|---|---|"]
+    for path in notebooks("notebooks"):
+        heading = read(path).cells[0].source.partition("\n")[0].removeprefix(f"# {path.stem[:2]} ")
+        title, words = written.get(path.name, (heading, "..."))
+        exercise = f"exercises/{path.name}"
+        tasks = f"[tasks]({exercise}) |" if (ROOT / exercise).exists() else "|"
+        lines.append(f"| {path.stem[:2]} | [{title}](notebooks/{path.name}) | {minutes_of(path)} "
+                     f"| {words} | {tasks} {badges(f'notebooks/{path.name}')} |")
+    return "\n".join(lines)
+
+
 def faults() -> str:
-    """How many of the clinic's broken kernels the GPU, compute-sanitizer and the simulator name."""
+    """The table of faults: how many broken kernels the GPU and two tools report.
+
+    The kernels are those of `helpers.clinic`.
+    """
     content = json.loads((clinic.RECORDED / "nvidia-h200.json").read_text(encoding="utf-8"))
     counts = {fault.kind: [0, 0, 0] for fault in FAULTS}
-    for patient in clinic.PATIENTS.values():
-        said = content["patients"][patient.name]
-        tools = any(said[tool]["said"] for tool in clinic.TOOLS)
-        for k, found in enumerate((True, "error" in said["plain"], tools)):
-            counts[patient.kind][k] += found
+    for kernel in clinic.PATIENTS.values():
+        recorded = content["patients"][kernel.name]
+        by_sanitizer = any(recorded[tool]["said"] for tool in clinic.TOOLS)
+        for k, reported in enumerate((True, "error" in recorded["plain"], by_sanitizer)):
+            counts[kernel.kind][k] += reported
     lines = ["| fault planted | kernels | the GPU reports | compute-sanitizer reports "
              "| the simulator reports |", "|---|---|---|---|---|"]
     totals = [sum(column) for column in zip(*counts.values())]
     rows = [(fault.called, counts[fault.kind]) for fault in FAULTS]
-    for words, (kernels, gpu, tools) in [*rows, ("**all**", totals)]:
-        lines.append(f"| {words} | {kernels} | {gpu} | {tools} | {kernels} |")
+    for words, (kernels, gpu, sanitizer) in [*rows, ("**all**", totals)]:
+        lines.append(f"| {words} | {kernels} | {gpu} | {sanitizer} | {kernels} |")
     version = content["compute-sanitizer"].split()[1]
     lines += ["", f"Recorded on an {content['gpu']}, {content['date']}, with compute-sanitizer "
-              f"{version} and its four tools in turn. The kernels are those of lesson 08's clinic; "
-              "a test demands the simulator's reports, with kind, line and thread."]
+              f"{version} and its four tools in turn. The kernels are those of lesson "
+              f"{number_of('memory_and_tiles')}'s clinic; a test demands the simulator's reports, "
+              "with kind, line and thread."]
     return "\n".join(lines)
 
 
-def _times(ratio: float) -> str:
+def ratio_in_words(ratio: float) -> str:
+    """How fast something is compared with something else, from the ratio of their speeds."""
     if ratio >= 10:
         return f"{ratio:.0f} times faster"
     return f"{ratio:.1f} times faster" if ratio >= 1.3 else f"{ratio:.0%} of its speed"
 
 
 def speeds() -> str:
-    """What the lessons' kernels reached on the recorded GPU, against the copy or a library."""
-    content = json.loads(RUNS.read_text(encoding="utf-8"))
+    """The table of speeds: the lessons' kernels on the recorded GPU, beside a copy or a library."""
+    content = json.loads(RECORDED.read_text(encoding="utf-8"))
+    rows = []
+    for subject, key, ours, other, words in SPEEDS:
+        seconds = {row["name"]: row["median"] for row in content["runs"][key]["rows"]}
+        rows.append((subject, words, f"the {other}" if other in ("copy", "loop") else other,
+                     seconds[other] / seconds[ours]))
+    measured = {(row["name"], row["dtype"]): row["ms"] for row in load_profile("attention")["rows"]}
+    rows.append(("attention", "attention, 4 x 16 heads, 4096 x 64, the lesson's kernel",
+                 "CuPy's `matmul`",
+                 measured["matmul", "float32"] / measured["this lesson's kernel", "float32"]))
+    for dtype in ("float32", "float16"):
+        rows.append(("attention", f"the same, tuned, {dtype}", "PyTorch's scaled-dot-product",
+                     measured["PyTorch scaled-dot-product", dtype] / measured["tuned", dtype]))
     lines = ["| lesson | what | set against | reached |", "|---|---|---|---|"]
-    for lesson, key, ours, other, words in SPEEDS:
-        medians = {row["name"]: row["median"] for row in content["runs"][key]["rows"]}
-        against = f"the {other}" if other in ("copy", "loop") else other
-        reached = _times(medians[other] / medians[ours])
-        lines.append(f"| {lesson} | {words} | {against} | {reached} |")
-    rows = {(row["name"], row["dtype"]): row for row in load_profile("attention")["rows"]}
-    torch, ours = "PyTorch scaled-dot-product", {"float32": "tuned", "float16": "tuned"}
-    shape = "4 x 16 heads, 4096 x 64"
-    lesson = rows["this lesson's kernel", "float32"]["ms"]
-    lines.append(f"| 16 | attention, {shape}, the lesson's kernel | CuPy's `matmul` | "
-                 f"{_times(rows['matmul', 'float32']['ms'] / lesson)} |")
-    for dtype, name in ours.items():
-        ratio = rows[torch, dtype]["ms"] / rows[name, dtype]["ms"]
-        lines.append(f"| 16 | the same, tuned, {dtype} | PyTorch's scaled-dot-product | "
-                     f"{_times(ratio)} |")
+    lines += [f"| {number_of(subject)} | {words} | {against} | {ratio_in_words(ratio)} |"
+              for subject, words, against, ratio in rows]
     lines += ["", f"Recorded on an {content['gpu']}, {content['date']}, {content['cupy']}, medians "
               "of one run each. \"The copy\" moves as many bytes as the kernel must; a sum only "
               "reads. On your card the ratios differ: the lessons show yours beside these."]
     return "\n".join(lines)
 
 
-def write(readme: Path, check: bool = False) -> bool:
-    """Write both tables into the README; return whether that changes it.
+def write_tables(readme: Path, check: bool = False) -> list[str]:
+    """Write the three tables into the README.
 
     Parameters
     ----------
     readme : Path
     check : bool
-        Only compare.
+        Only find out whether that would change it.
+
+    Returns
+    -------
+    list of str
+        The README's name if it changed (with `check`: if it is not up to date), else nothing.
 
     Raises
     ------
-    ValueError
-        When the README lacks the comments that a table stands between.
+    AuthoringError
+        When the README lacks the comments around a table.
     """
     text = old = readme.read_text(encoding="utf-8")
-    for name, table in (("faults", faults()), ("speeds", speeds())):
+    for name, table in (("lessons", lessons(old)), ("faults", faults()), ("speeds", speeds())):
         text, found = re.subn(rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)",
                               lambda match, table=table: f"{match[1]}{table}\n{match[2]}", text,
                               flags=re.S)
         if found != 1:
-            raise ValueError(f"{readme.name} lacks <!-- {name} --> ... <!-- end of {name} -->")
+            raise AuthoringError(
+                f"{readme.name} lacks <!-- {name} --> ... <!-- end of {name} -->")
     if text != old and not check:
         readme.write_text(text, encoding="utf-8")
-    return text != old
+    return [readme.name] if text != old else []

@@ -14,7 +14,11 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from .machinery.kernel_task import TIME_LIMIT, explained, is_simulator, to_device
+from helpers.backend import is_simulated
+from nogpu import engine
+from nogpu.inspect import inspect
+
+from .machinery.kernel_task import TIME_LIMIT, explained, to_device
 from .machinery.task import (
     Case,
     Mistake,
@@ -72,7 +76,7 @@ class DeviceTask(Task):
     def judge(self, answer: object) -> Verdict:
         """The verdict; what an answer left in cycles goes here, in the thread of the context."""
         verdict = super().judge(answer)
-        if not is_simulator(_both().cp):
+        if not is_simulated(_both().cp):
             gc.collect()
         return verdict
 
@@ -630,8 +634,6 @@ def _rehearsed(copied: list) -> Iterator[dict]:
 
     What the rehearsal itself copies is taken out of `copied` again.
     """
-    from helpers import inspect
-    from nogpu import engine
     from nogpu.inspect.sources import find_source, record_sources
 
     drv = _both().drv
@@ -649,7 +651,7 @@ def _rehearsed(copied: list) -> Iterator[dict]:
             try:
                 report = inspect(function, launch.get("grid", (1, 1)), launch.get("block"), args,
                                  time_limit=TIME_LIMIT)
-            except (engine.CompilerNotFound, engine.CompileError, TypeError, ValueError):
+            except (engine.RuntimeUnavailable, engine.CompileError, TypeError, ValueError):
                 report = None  # the launch itself says so in PyCUDA's words
             del copied[before:]
             if report is not None and report.fault is not None:

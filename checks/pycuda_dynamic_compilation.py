@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from helpers.backend import is_simulated
 from helpers.generate import C_TYPES, c_type, explain, literal, literals
-from helpers.timing import _is_simulator as is_simulator
 
 from .machinery.kernel_task import COMMENT, counted, explained, rehearse, wrong_declaration
 from .machinery.task import (
@@ -72,7 +72,7 @@ def run(kernel: object, name: str, source: str, grid: tuple, block: tuple, args:
     import pycuda.driver as drv
 
     try:
-        if not is_simulator(cupy) or LOOP.search(source):
+        if not is_simulated(cupy) or LOOP.search(source):
             rehearse(kernel, grid, block, args)
         grid, block = ((*size, *(1,) * (3 - len(size))) for size in (grid, block))
         kernel(*args, block=block, grid=grid)

@@ -9,7 +9,8 @@ from functools import cache
 from typing import Any
 
 from . import kernels
-from .timing import _cupy, _is_simulator
+from .backend import find_cupy, is_simulated
+from .formats import listed
 
 Array = Any  # cupy.ndarray
 DTYPES, HEADS = ("float32", "float16"), (32, 64, 128)
@@ -116,7 +117,7 @@ def attention(q: Array, k: Array, v: Array, causal: bool = False,
     arXiv 2205.14135, and Dao, arXiv 2307.08691; three products of TF32 and what tensor cores cut
     off, Ootomo and Yokota, arXiv 2203.03341.
     """
-    cupy = _cupy()
+    cupy = find_cupy()
     _check(cupy, {"q": q, "k": k, "v": v})
     (batch, heads, m, head), n = q.shape, k.shape[2]
     factor = 1 / math.sqrt(head) if scale is None else scale
@@ -142,17 +143,17 @@ def _check(cupy: Any, arrays: dict[str, Array]) -> None:
                             f" cp.asarray({name}) puts it on the device.")
     dtypes = [array.dtype.name for array in arrays.values()]
     if len(set(dtypes)) > 1 or dtypes[0] not in DTYPES:
-        raise TypeError(f"q, k and v are {_listed(dtypes)}: give all three as float32"
+        raise TypeError(f"q, k and v are {listed(dtypes)}: give all three as float32"
                         " or all three as float16.")
     shapes = [array.shape for array in arrays.values()]
     if (any(len(shape) != 4 for shape in shapes) or shapes[1] != shapes[2]
             or shapes[0][:2] + shapes[0][3:] != shapes[1][:2] + shapes[1][3:]):
-        raise ValueError(f"q, k and v have the shapes {_listed(shapes)}: they must be"
+        raise ValueError(f"q, k and v have the shapes {listed(shapes)}: they must be"
                          " (batch, heads, n, head size), equal but for the number of queries.")
     batch, heads, m, head = shapes[0]
     if head not in HEADS:
         raise ValueError(f"the head size, the last length of {shapes[0]}, is {head}: the kernels"
-                         f" are written for {_listed(HEADS)}.")
+                         f" are written for {listed(HEADS)}.")
     if m and not shapes[1][2]:
         raise ValueError(f"there are {m} queries and no keys: a mean of no values is not defined.")
     if max(batch, heads) > LARGEST_GRID:
@@ -167,21 +168,16 @@ def _check(cupy: Any, arrays: dict[str, Array]) -> None:
                              f" but is read 16 bytes at a time: {name}.copy() begins at one.")
     devices = [array.device.id for array in arrays.values()]
     if len(set(devices)) > 1:
-        raise ValueError(f"q, k and v are on the devices {_listed(devices)}: they must be on one.")
-
-
-def _listed(things: object) -> str:
-    *most, last = map(str, things)
-    return f"{', '.join(most)} and {last}"
+        raise ValueError(f"q, k and v are on the devices {listed(devices)}: they must be on one.")
 
 
 @cache
 def _kernel(dtype: str, head: int, tensor_cores: bool,
             device: int) -> tuple[Callable[..., None], Tile]:
     """The kernel for arrays of this kind, compiled for the current device, and its tile."""
-    cupy = _cupy()
+    cupy = find_cupy()
     this = cupy.cuda.Device(device)
-    simulator, capability = _is_simulator(cupy), int(this.compute_capability)
+    simulator, capability = is_simulated(cupy), int(this.compute_capability)
     name = dtype
     if dtype == "float32" and tensor_cores and not simulator and capability >= CAPABILITY["tf32"]:
         name = "tf32"

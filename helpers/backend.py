@@ -7,8 +7,12 @@ import importlib.util
 import os
 import platform
 import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from types import ModuleType
 from typing import TypeVar
 
 import nogpu.finder
@@ -208,6 +212,60 @@ def start(needs: str | None = None) -> Backend:
     record_sources(needs)
     print(_started.line)
     return _started
+
+
+def find_cupy() -> ModuleType:
+    """The CuPy of the backend that runs.
+
+    Raises
+    ------
+    RuntimeError
+        Where there is neither CuPy with a GPU nor the simulator.
+    """
+    try:
+        import cupy
+    except ImportError:
+        cupy = None
+    if cupy is None or not cupy.cuda.is_available():
+        raise RuntimeError('device="gpu" needs CuPy and a CUDA GPU, or the course\'s simulator:'
+                           " call helpers.start() first.")
+    return cupy
+
+
+def is_simulated(library: ModuleType) -> bool:
+    """Whether a CuPy or PyCUDA is the simulator's."""
+    return nogpu.finder.is_simulated(library)
+
+
+def synchronize() -> None:
+    """Wait for the current stream where CuPy or the simulator's is in use."""
+    cupy = sys.modules.get("cupy")
+    if cupy is not None and cupy.cuda.is_available():
+        cupy.cuda.get_current_stream().synchronize()
+
+
+def simulated_spans() -> AbstractContextManager[list]:
+    """Within the block the simulator notes what each of its streams does, and when."""
+    from nogpu.engine import streams
+
+    return streams.record_spans()
+
+
+@contextmanager
+def simulated_prints() -> Iterator[list[bytes]]:
+    """Within the block kernels print into the list, which is complete once the block has ended."""
+    from nogpu import engine
+
+    parts: list[bytes] = []
+    engine.streams.synchronize()  # what was launched before prints where it would have
+    before = engine.set_printer(parts.append)
+    try:
+        yield parts
+    finally:
+        try:
+            engine.streams.synchronize()
+        finally:
+            engine.set_printer(before)
 
 
 def size(gpu: T, simulator: T) -> T:

@@ -1,11 +1,34 @@
-"""Errors that a lesson provokes on purpose, shown without a traceback."""
+"""Errors that a lesson provokes on purpose, shown without a traceback; what compilers say."""
 
 from __future__ import annotations
 
 import re
 from types import TracebackType
+from typing import NamedTuple
 
 PATH = re.compile(r"(?:[A-Za-z]:)?(?:[\\/][^\s\\/:'\"]+)+[\\/]([^\s\\/:'\"]+)")
+
+# As nvcc and NVRTC write it, and as the host's compilers do.
+COMPILER_ERRORS = (
+    re.compile(r"(\S*)\((\d+)\): (?:catastrophic )?error: ([^\n]*)"),
+    re.compile(r"(\S*?):(\d+):(?:\d+:)? (?:fatal )?error: ([^\n]*)"),
+)
+
+
+class CompilerError(NamedTuple):
+    """One error of a compiler's log: the file's name, the line, the sentence."""
+
+    file: str
+    line: int
+    text: str
+
+
+def find_compiler_error(log: str) -> CompilerError | None:
+    """The first error in a compiler's log; None where it has none of a known form."""
+    for pattern in COMPILER_ERRORS:
+        if found := pattern.search(log):
+            return CompilerError(found[1], int(found[2]), found[3].strip())
+    return None
 
 
 def message(error: BaseException) -> str:

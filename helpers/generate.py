@@ -11,6 +11,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from .errors import find_compiler_error
+
 C_TYPES = {
     "bool": "bool", "int8": "signed char", "uint8": "unsigned char", "int16": "short",
     "uint16": "unsigned short", "int32": "int", "uint32": "unsigned int", "int64": "long long",
@@ -19,7 +21,6 @@ C_TYPES = {
 ELSEWHERE = {"float16": "; CUDA's is __half, of the header cuda_fp16.h",
              "complex64": "; CUDA's is float2", "complex128": "; CUDA's is double2"}
 SUFFIXES = {"int64": "ll", "uint32": "u", "uint64": "ull", "float32": "f"}
-ERROR = re.compile(r"\((\d+)\): (?:catastrophic )?error: ([^\n]*)")
 
 
 def c_type(dtype: object) -> str:
@@ -191,13 +192,13 @@ def explain(error: Exception, source: str, extern_c: bool = True) -> str:
         The compiler's sentence, and the line with its neighbours, numbered as in `source`.
     """
     log = getattr(error, "stderr", None) or str(error)
-    found = ERROR.search(log)
+    found = find_compiler_error(log)
     if found is None:
         return log.strip().split("\n")[0]
     lines = source.split("\n")
     shift = int(extern_c and getattr(error, "stderr", None) is not None)
-    number = min(max(int(found[1]) - shift, 1), len(lines))
-    shown = [f"line {number}: {found[2].strip()}"]
+    number = min(max(found.line - shift, 1), len(lines))
+    shown = [f"line {number}: {found.text}"]
     for k in range(max(1, number - 2), min(len(lines), number + 1) + 1):
         shown.append(f"{'>' if k == number else ' '} {k:3} | {lines[k - 1]}")
     return "\n".join(shown)

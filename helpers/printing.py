@@ -57,19 +57,12 @@ def device_output(show: bool = True) -> Iterator[DeviceText]:
 
 @contextlib.contextmanager
 def _from_simulator(found: DeviceText) -> Iterator[None]:
-    from nogpu import engine
-
     parts: list[bytes] = []
-    engine.streams.synchronize()  # what was launched before prints where it would have
-    before = engine.set_printer(parts.append)
     try:
-        yield
+        with backend.simulated_prints() as parts:
+            yield
     finally:
-        try:
-            engine.streams.synchronize()
-        finally:
-            engine.set_printer(before)
-            found.text = b"".join(parts).decode(errors="replace")
+        found.text = b"".join(parts).decode(errors="replace")
 
 
 def _wait_for_gpu() -> None:

@@ -2,42 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import os
 import statistics
-import sys
 import tracemalloc
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
-from datetime import date
+from dataclasses import asdict, dataclass, replace
 from functools import cache
-from pathlib import Path
 from time import perf_counter
-from types import ModuleType
 
 import numpy as np
 
-from nogpu import finder
+from . import backend, recordings
+from .backend import find_cupy, is_simulated, synchronize
+from .formats import aligned, with_unit
 
-from . import backend
-
-RECORDED = Path(__file__).parent / "data" / "recorded"
 MIN_SAMPLE = 1e-3  # seconds: shorter samples measure the clock as much as the work
 MIN_SAMPLES, MAX_SAMPLES = 5, 200
-
-
-def with_unit(value: float, unit: str) -> str:
-    """Three significant digits and a decimal prefix: `with_unit(2.5e-5, "s")` is "25.0 us"."""
-    if value == 0:
-        return f"0 {unit}"
-    for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""), (1e-3, "m"),
-                           (1e-6, "u"), (1e-9, "n")):
-        if abs(value) >= factor * 0.9995 or factor == 1e-9:
-            scaled = value / factor
-            digits = 2 if abs(scaled) < 9.995 else 1 if abs(scaled) < 99.95 else 0
-            return f"{scaled:.{digits}f} {prefix}{unit}"
-    raise AssertionError("unreachable: the last factor takes every value")
 
 
 @dataclass(frozen=True)
@@ -100,32 +80,9 @@ class Timing:
         return text
 
 
-def _synchronize() -> None:
-    """Wait for the current stream where CuPy or the simulator's is in use; a no-op elsewhere."""
-    cupy = sys.modules.get("cupy")
-    if cupy is not None and cupy.cuda.is_available():
-        cupy.cuda.get_current_stream().synchronize()
-
-
-def _cupy() -> ModuleType:
-    """The CuPy of the backend that runs."""
-    try:
-        import cupy
-    except ImportError:
-        cupy = None
-    if cupy is None or not cupy.cuda.is_available():
-        raise RuntimeError('device="gpu" needs CuPy and a CUDA GPU, or the course\'s simulator:'
-                           " call helpers.start() first.")
-    return cupy
-
-
-def _is_simulator(cupy: ModuleType) -> bool:
-    return finder.is_simulated(cupy)
-
-
 def _until_queued(function: Callable, args: tuple, calls: int) -> float:
     """Seconds of the host for a call, which begins with an idle device and may leave it busy."""
-    cupy = _cupy()
+    cupy = find_cupy()
     cupy.cuda.Device().synchronize()
     begin = perf_counter()
     function(*args)
@@ -142,8 +99,8 @@ def _clock(device: str) -> Callable[[Callable, tuple, int], float]:
     """
     if device not in ("cpu", "gpu"):
         raise ValueError(f'device={device!r}: it must be "cpu" or "gpu".')
-    cupy = _cupy() if device == "gpu" else None
-    if cupy is not None and not _is_simulator(cupy):
+    cupy = find_cupy() if device == "gpu" else None
+    if cupy is not None and not is_simulated(cupy):
         before, behind = cupy.cuda.Event(), cupy.cuda.Event()
 
         def by_events(function: Callable, args: tuple, calls: int) -> float:
@@ -160,7 +117,7 @@ def _clock(device: str) -> Callable[[Callable, tuple, int], float]:
         begin = perf_counter()
         for _ in range(calls):
             function(*args)
-        _synchronize()
+        synchronize()
         return perf_counter() - begin
 
     return by_host
@@ -213,7 +170,7 @@ def bench(
         return clock(function, args, calls) / calls
 
     function(*args)  # warm-up: first touches of memory, caches, compilation
-    _synchronize()
+    synchronize()
     calls = 1
     while (once := sample(calls)) * calls < MIN_SAMPLE and until == "done":
         calls = max(2 * calls, int(MIN_SAMPLE / max(once, 1e-9)))
@@ -293,8 +250,8 @@ def _ceiling(device: str) -> Ceiling:
         name = f"{backend.cpu_name()}, {backend.cores()} cores"
         return Ceiling(name, moved / everyone, moved / one, max(product, one_product), one_product)
     if device == "gpu":
-        cupy = _cupy()
-        numbers, side = (2**22, 512) if _is_simulator(cupy) else (2**28, 4096)
+        cupy = find_cupy()
+        numbers, side = (2**22, 512) if is_simulated(cupy) else (2**28, 4096)
         source = cupy.ones(numbers, dtype=cupy.float32)
         target = cupy.empty_like(source)
         bandwidth = 2 * source.nbytes / _fastest(cupy.copyto, target, source, device=device)
@@ -303,7 +260,7 @@ def _ceiling(device: str) -> Ceiling:
             x = cupy.ones((side, side), dtype=dtype)
             products.append(2 * side**3 / _fastest(cupy.matmul, x, x, device=device, seconds=0.2))
         name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-        if _is_simulator(cupy):
+        if is_simulated(cupy):
             name = f"the course's simulator on {backend.cpu_name()}, {backend.cores()} cores"
         return Ceiling(name, bandwidth, bandwidth, max(products), max(products))
     raise ValueError(f'ceiling({device!r}): the device must be "cpu" or "gpu".')
@@ -345,12 +302,7 @@ class Comparison:
             ))
         if one_core.bandwidth == self.ceiling.bandwidth:  # a GPU has one share
             cells = [line[:-1] for line in cells]
-        widths = [max(map(len, column)) for column in zip(*cells)]
-        lines = [self.machine]
-        for line in cells:
-            lines.append("  ".join([line[0].ljust(widths[0])] + [
-                cell.rjust(width) for cell, width in zip(line[1:], widths[1:])]))
-        return "\n".join(lines)
+        return "\n".join([self.machine, *aligned(cells)])
 
     def __repr__(self) -> str:
         tables = [run._table() for run in (self, *self.recorded)]
@@ -407,44 +359,17 @@ def compare(
     result = Comparison(title, f"This machine: {limit.name}", limit, rows)
     if key is None:
         return result
-    simulated = device == "gpu" and _is_simulator(_cupy())
-    if (path := os.environ.get("COURSE_RECORD_RUNS")) and not simulated:
-        _record(Path(path), key, result, device)
-    here = "" if simulated else _machine()
-    return Comparison(title, result.machine, limit, rows, recorded_runs(key, but=here))
+    simulated = device == "gpu" and is_simulated(find_cupy())
+    if not simulated:
+        keep_run(key, result, device)
+    here = "" if simulated else recordings.this_machine()
+    return replace(result, recorded=recorded_runs(key, but=here))
 
 
-def _machine() -> str:
-    gpu = backend.find_gpu()
-    name = f"{backend.cpu_name()}, {backend.cores()} cores"
-    return f"{name}, host of an {gpu.name}" if gpu else name
-
-
-def _runs_file(path: Path) -> dict:
-    """What the file of this machine's runs holds so far, or its heading."""
-    if path.exists():
-        return json.loads(path.read_text())
-    gpu = backend.find_gpu()
-    return {
-        "machine": _machine(),
-        "gpu": gpu.name if gpu else None,
-        "date": date.today().isoformat(),
-        "numpy": np.__version__,
-        "blas": backend.blas(),
-        "cupy": backend.installed(*backend.CUPY) if gpu else None,
-        "runs": {},
-    }
-
-
-def _record(path: Path, key: str, run: Comparison, device: str) -> None:
-    content = _runs_file(path)
-    content["runs"][key] = {
-        "title": run.title,
-        "device": device,
-        "ceiling": asdict(run.ceiling),
-        "rows": [asdict(row) for row in run.rows],
-    }
-    path.write_text(json.dumps(content, indent=1) + "\n")
+def keep_run(key: str, run: Comparison, device: str) -> None:
+    """Add a comparison to this machine's runs while `make bench` records them."""
+    recordings.keep(key, {"title": run.title, "device": device, "ceiling": asdict(run.ceiling),
+                          "rows": [asdict(row) for row in run.rows]})
 
 
 def recorded_runs(key: str, but: str = "") -> tuple[Comparison, ...]:
@@ -453,16 +378,11 @@ def recorded_runs(key: str, but: str = "") -> tuple[Comparison, ...]:
     The machine named `but` is left out: it need not stand beside itself.
     """
     found = []
-    for path in sorted(RECORDED.glob("*.json")):
-        content = json.loads(path.read_text())
-        run = content["runs"].get(key)
-        if run is None or content["machine"] == but:
-            continue
+    for file, run in recordings.find(key, but):
         if run.get("device", "cpu") == "gpu":
-            label = f"Recorded on {content['gpu']} ({content['date']}, {content['cupy']})"
+            machine = f"Recorded on {file['gpu']} ({file['date']}, {file['cupy']})"
         else:
-            label = (f"Recorded on {content['machine']} ({content['date']},"
-                     f" NumPy {content['numpy']})")
+            machine = f"Recorded on {file['machine']} ({file['date']}, NumPy {file['numpy']})"
         rows = tuple(Timing(**row) for row in run["rows"])
-        found.append(Comparison(run["title"], label, Ceiling(**run["ceiling"]), rows))
+        found.append(Comparison(run["title"], machine, Ceiling(**run["ceiling"]), rows))
     return tuple(found)

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from types import FrameType, ModuleType
 
-from .timing import _cupy, _is_simulator, _synchronize
+from .backend import find_cupy, is_simulated, synchronize
+from .formats import aligned
 
 PATIENCE = 0.1  # seconds in one and the same call after which the host counts as waiting
 TO_DEVICE = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
@@ -61,11 +62,8 @@ class Traffic:
             cells.append((str(line.number), _copies(line.to_device), _copies(line.to_host),
                           str(line.waits or "")))
         cells.append(("all", _copies(self.to_device), _copies(self.to_host), str(self.waits)))
-        widths = [max(map(len, column)) for column in zip(*cells)]
         texts = [self.name, *(line.text for line in shown), ""]
-        return "\n".join(
-            "  ".join([*(cell.rjust(width) for cell, width in zip(row, widths)), text]).rstrip()
-            for row, text in zip(cells, texts))
+        return "\n".join(f"{row}  {text}".rstrip() for row, text in zip(aligned(cells, 0), texts))
 
 
 def _copies(sizes: list[int]) -> str:
@@ -74,7 +72,7 @@ def _copies(sizes: list[int]) -> str:
 
 def _plain_memory(cupy: ModuleType) -> AbstractContextManager:
     """On the simulator, memory without its pool, which waits before it gives some out again."""
-    return cupy.cuda.using_allocator(None) if _is_simulator(cupy) else nullcontext()
+    return cupy.cuda.using_allocator(None) if is_simulated(cupy) else nullcontext()
 
 
 def stands_still(thread: int, until: threading.Event) -> bool:
@@ -146,9 +144,9 @@ def traffic(function: Callable, *args: object) -> Traffic:
     code = getattr(function, "__code__", None)
     if code is None:
         raise TypeError(f"traffic() follows the lines of a Python function; {function!r} has none.")
-    cupy = _cupy()
+    cupy = find_cupy()
     function(*args)  # compiles kernels and fills the memory pool, which could wait too
-    _synchronize()
+    synchronize()
     watch = _Watch(cupy, code)
     with _plain_memory(cupy), _observed(cupy, watch.copied):
         before = sys.gettrace()
@@ -159,7 +157,7 @@ def traffic(function: Callable, *args: object) -> Traffic:
             sys.settrace(before)
             watch.close()
             watch.forget()
-    _synchronize()
+    synchronize()
     return Traffic(getattr(function, "__name__", "function"), watch.lines(function), result)
 
 

@@ -1,32 +1,26 @@
-"""Measure attention in several ways on this machine's GPU and write what lesson 16 shows.
+"""Measure attention in several ways on this machine's GPU, for the lesson "Attention".
 
     python -m authoring.profiles.attention [FILE]
 
-needs CuPy, and PyTorch and Nsight Compute (`ncu` on the PATH) for their parts. Without FILE it
-writes `helpers/data/recorded/profiles/attention.json`, or `$OUT/attention.json` where OUT is set.
+needs CuPy, for some of its rows PyTorch, and for the counts Nsight Compute (`ncu` on the PATH).
+Without FILE it writes `helpers/data/recorded/profiles/attention.json`, which the lesson shows.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from datetime import date
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .kernels import METRICS
+from .nsight import METRICS, kernel_name, launches_in_ranges, number, write_profile
 
-ROOT = Path(__file__).parents[2]
-FILE = ROOT / "helpers/data/recorded/profiles/attention.json"
+MODULE = "authoring.profiles.attention"
 SHAPE = 4, 16, 4096, 64  # batch, heads, length, numbers of a head
 LENGTHS = 1024, 4096, 16384, 65536  # of one head
 CHECKED = 2  # heads compared with float64
@@ -37,7 +31,7 @@ Array = Any
 
 
 def by_einsum(q: Array, k: Array, v: Array) -> Array:
-    """As lesson 16 writes it."""
+    """As the lesson writes it."""
     import cupy as cp
 
     from helpers import network
@@ -47,7 +41,7 @@ def by_einsum(q: Array, k: Array, v: Array) -> Array:
 
 
 def by_matmul(q: Array, k: Array, v: Array) -> Array:
-    """As lesson 16 writes it."""
+    """As the lesson writes it."""
     import cupy as cp
 
     from helpers import network
@@ -133,10 +127,10 @@ def exact(arrays: list[Array]) -> Array:
 
 
 def peak(function: Callable, arrays: list[Array], torch: Any) -> int:
-    """Bytes of device memory that a call takes besides its arguments and its result."""
+    """Bytes of device memory that a call uses besides its arguments and its result."""
     import cupy as cp
 
-    function(*arrays)  # what is taken once only is not meant
+    function(*arrays)  # so that memory allocated only by a first call is not counted
     cp.cuda.Device().synchronize()
     cp.get_default_memory_pool().free_all_blocks()
     if torch is not None:
@@ -183,7 +177,7 @@ def measure(name: str, shape: tuple[int, ...], dtype: str, truth: Array | None) 
 
 
 def rows(shape: tuple[int, ...] = SHAPE) -> list[dict]:
-    """All ways that this machine has, in float32 and float16."""
+    """The rows of the table: each way that this machine can run, in float32 and float16."""
     truth = exact(random_heads(shape, "float32"))
     found = []
     for dtype in ("float32", "float16"):
@@ -216,7 +210,7 @@ def one_query() -> float:
 
 
 def run() -> None:
-    """Launch what `counted` looks at, after a first time, in NVTX ranges."""
+    """Launch the kernels that `counted` counts, each in an NVTX range, after one launch before."""
     import cupy as cp
     from cupyx.profiler import time_range
 
@@ -239,32 +233,16 @@ def run() -> None:
 def counted() -> dict[str, dict[str, float | str]]:
     """What Nsight Compute counts for the lesson's kernel, and how PyTorch's float32 multiplies."""
     metrics = [METRICS[name] for name in COUNTED]
-    command = ["ncu", "--nvtx", "--nvtx-include", "lesson/", "--nvtx-include", "sdpa/",
-               "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base",
-               "--metrics", ",".join([*metrics, TENSOR]),
-               sys.executable, "-m", "authoring.profiles.attention", "--run"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    lines = done.stdout.splitlines()
-    start = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
-    if done.returncode or start is None:
-        raise SystemExit(f"ncu ended with {done.returncode}\n{done.stdout[-3000:]}"
-                         f"\n{done.stderr[-3000:]}")
-    table = csv.DictReader(io.StringIO("\n".join(lines[start:])))
-    lesson, *sdpa = [row for row in table if row["ID"]]
-    found: dict[str, dict] = {"lesson": {name: _number(lesson[METRICS[name]]) for name in COUNTED}}
+    lesson, *sdpa = launches_in_ranges(MODULE, ["lesson", "sdpa"], [*metrics, TENSOR])
+    found: dict[str, dict] = {"lesson": {name: number(lesson[METRICS[name]]) for name in COUNTED}}
     if sdpa:
-        found["sdpa"] = {"kernel": sdpa[0]["Kernel Name"].split("(")[0][:60],
-                         "tensor": sum(_number(row[TENSOR]) for row in sdpa)}
+        found["sdpa"] = {"kernel": kernel_name(sdpa[0]),
+                         "tensor": sum(number(row[TENSOR]) for row in sdpa)}
     return found
 
 
-def _number(text: str) -> float:
-    value = float(text.replace(",", ""))
-    return int(value) if value == int(value) else round(value, 2)
-
-
 def main(arguments: list[str]) -> None:
-    """See the module's docstring."""
+    """Measure and write, or with `--run` do what Nsight Compute looks at."""
     os.environ.setdefault("COURSE_BACKEND", "cuda")
     import helpers
 
@@ -273,9 +251,6 @@ def main(arguments: list[str]) -> None:
         return run()
     import cupy as cp
 
-    path = Path(arguments[0]) if arguments else FILE
-    if not arguments and os.environ.get("OUT"):
-        path = Path(os.environ["OUT"]) / FILE.name
     content = {
         "gpu": cp.cuda.runtime.getDeviceProperties(0)["name"].decode(),
         "date": date.today().isoformat(),
@@ -288,9 +263,7 @@ def main(arguments: list[str]) -> None:
     }
     if "torch" in sys.modules:
         content["torch"] = sys.modules["torch"].__version__
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content, indent=1) + "\n")
-    print(json.dumps(content, indent=1))
+    write_profile(content, "attention", arguments)
 
 
 if __name__ == "__main__":

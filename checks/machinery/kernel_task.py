@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
+from helpers.backend import is_simulated
 from helpers.draw.layout import owner_of
-from helpers.errors import message
-from helpers.timing import _is_simulator as is_simulator
+from helpers.errors import find_compiler_error, message
 from nogpu import engine
+from nogpu.inspect import fault_sentence, inspect
 
 from .task import (
     COMMENT,
@@ -260,13 +261,8 @@ def explained(error: Exception, name: str) -> Refusal | Exception:
         return Refusal(f"the kernel {name} does not come to an end: it was stopped after"
                        f" {TIME_LIMIT:.0f} seconds. Does each loop count on?", kind="time")
     if isinstance(error, engine.KernelFault):
-        called = error.called
-        text = str(error).split("\n")[0]
-        text = re.sub(r"^kernel '[^']*'(, [^:]*:\d+)?:? ", "", text)
-        text = re.sub(r": address 0x[0-9a-f]+ is", ": its address is", text)
-        text = re.sub(r"address 0x[0-9a-f]+", "an address", text)
-        text = re.sub(r" at 0x[0-9a-f]+", "", text)
-        text = text.replace(", 0 bytes past its end", ", right behind its end")
+        called, text = error.called, fault_sentence(error)
+        text = text[:1].lower() + text[1:]
         text = text.replace("an address, which is no device memory (a host pointer?)",
                             "an address where no array is: an index far outside, or a pointer of"
                             " the host")
@@ -303,15 +299,14 @@ def explained(error: Exception, name: str) -> Refusal | Exception:
 
 def _compiler_says(log: str) -> str:
     """The first error of a compiler's log, with the line in what the learner wrote."""
-    found = re.search(r"(\S*)\((\d+)\): (?:error|catastrophic error): ([^\n]*)", log) or re.search(
-        r"(\S*?):(\d+):(?:\d+:)? (?:fatal )?error: ([^\n]*)", log)
+    found = find_compiler_error(log)
     if found is None:
         return log.split("\n")[0].rstrip(".")
-    file, line, text = found.groups()
+    file, line, text = found
     for pattern, plain in PLAINLY:
         text = pattern.sub(plain, text)
     # CuPy's compiler counts the lines of the source that it made around an operation.
-    generated = file.endswith(".cubin.cu") and int(line) > 12 and "CIndexer" in log
+    generated = file.endswith(".cubin.cu") and line > 12 and "CIndexer" in log
     return text if generated else f"line {line}: {text}"
 
 
@@ -347,21 +342,19 @@ def rehearse(kernel: Any, grid: tuple | None, block: tuple | None, args: tuple) 
     """
     import cupy
 
-    from helpers import inspect
-
-    if is_simulator(cupy) and kernel in _rehearsed:
+    if is_simulated(cupy) and kernel in _rehearsed:
         if _rehearsed[kernel] is not None:
             raise _rehearsed[kernel]
         return
     try:
         engine.find_compiler()
-    except engine.CompilerNotFound:
+    except engine.RuntimeUnavailable:
         return
     try:
         fault = inspect(kernel, grid, block, args, time_limit=TIME_LIMIT, counters=False).fault
     except (engine.CompileError, TypeError, ValueError):
         return  # the launch itself says so in CuPy's words
-    if is_simulator(cupy):  # any other fault the launch finds as well, and knows its line
+    if is_simulated(cupy):  # any other fault the launch finds as well, and knows its line
         fault = fault if isinstance(fault, engine.KernelTimeout) else None
         _rehearsed[kernel] = fault
     elif fault is not None and grid is None:
@@ -372,8 +365,6 @@ def rehearse(kernel: Any, grid: tuple | None, block: tuple | None, args: tuple) 
 
 def counted(kernel: Any, grid: tuple, block: tuple, args: tuple) -> Any:
     """The counters of one launch, in the simulator on every machine; a fault is a Refusal."""
-    from helpers import inspect
-
     report = inspect(kernel, grid, block, args)
     if report.fault is not None:
         raise explained(report.fault, report.source.kernel)

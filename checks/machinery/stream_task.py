@@ -23,7 +23,7 @@ import numpy as np
 import checks
 import helpers
 import nogpu
-from helpers.timing import _is_simulator
+from helpers.backend import is_simulated
 from helpers.transfers import stands_still
 
 from .task import Refusal, Task, Verdict, describe_value, difference, hint_at_return
@@ -85,7 +85,7 @@ class Hold:
 
         self.python_stood = False
         self.reached = stream.record()  # done when nothing but the hold keeps the stream
-        self._simulated = _is_simulator(cupy)
+        self._simulated = is_simulated(cupy)
         if self._simulated:
             # Neither from a pool that a check looks at, nor part of what is being captured.
             current = cupy.cuda.get_current_stream()

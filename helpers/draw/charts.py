@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import LogLocator
 
-from ..timing import Comparison, Timing, with_unit
+from ..formats import with_unit
 from .style import COLOURS, FAINT, INK, style
 
 MARKERS = "osD^vPX*"
 HATCHES = ("", "//", "..", "xx", r"\\", "++")  # one for each colour
 
 
-def _needs_comparison(given: object, function: str) -> None:
-    if not isinstance(given, Comparison):
+def check_comparison(given: object, function: str) -> None:
+    """Refuse what has no rows, and no ceiling of its machine, as what `compare` returns has."""
+    if not hasattr(given, "rows") or not hasattr(given, "ceiling"):
         raise TypeError(f"draw.{function}() draws what compare() returned,"
                         f" not {type(given).__name__}.")
 
 
-def bars(comparison: Comparison) -> None:
+def bars(comparison: Any) -> None:
     """Draw the median times of a comparison as bars from zero, each labelled with its time.
 
     The line at a bar's end spans the middle half of the samples; a thick tick marks the least time
     that the counted work allows. Runs recorded on other machines get bars of their own beside the
     machine at hand. The comparison's table, `print(comparison)`, has the same facts.
     """
-    _needs_comparison(comparison, "bars")
+    check_comparison(comparison, "bars")
     runs = (comparison, *comparison.recorded)
     names = [row.name for row in comparison.rows]
     thick = 0.8 / len(runs)
@@ -61,7 +63,7 @@ def bars(comparison: Comparison) -> None:
         plt.show()
 
 
-def roof(comparison: Comparison) -> None:
+def roof(comparison: Any) -> None:
     """Draw a comparison's functions under the machine's roof, and print the same facts.
 
     The roof is the least of what the memory and what the arithmetic unit allow at an intensity of
@@ -74,7 +76,7 @@ def roof(comparison: Comparison) -> None:
     ValueError
         Where no function has both counts.
     """
-    _needs_comparison(comparison, "roof")
+    check_comparison(comparison, "roof")
     limit = comparison.ceiling
     rows = [row for row in comparison.rows if row.nbytes and row.flops]
     if not rows:
@@ -169,7 +171,7 @@ def levels(
             name = ""
 
 
-def _roof_text(rows: list[Timing], intensity: np.ndarray, rate: np.ndarray,
+def _roof_text(rows: list, intensity: np.ndarray, rate: np.ndarray,
                allowed: np.ndarray) -> str:
     width = max(len(row.name) for row in rows)
     lines = [f"{'':{width}}  operations/byte  Gflop/s  roof there  share"]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from ..timing import Comparison, with_unit
-from .charts import MARKERS, _needs_comparison
+from ..formats import with_unit
+from .charts import MARKERS, check_comparison
 from .style import COLOURS, FAINT, INK, style
 
 Fit = Callable[[Sequence[float], Sequence[float]], "tuple[float, float]"]
@@ -52,7 +53,7 @@ def launches(times: Mapping[str, tuple[float, float]]) -> None:
         print(f"{name:{width}}  {with_unit(on, 's'):>14}  {with_unit(done, 's'):>11}")
 
 
-def cost(comparison: Comparison, fit: Fit) -> None:
+def cost(comparison: Any, fit: Fit) -> None:
     """Draw a comparison's times against their bytes with the cost model, and print the model.
 
     Parameters
@@ -63,7 +64,7 @@ def cost(comparison: Comparison, fit: Fit) -> None:
         `fit(nbytes, seconds)` returns (launch, bandwidth): seconds that a call costs whatever its
         size, and bytes a second.
     """
-    _needs_comparison(comparison, "cost")
+    check_comparison(comparison, "cost")
     runs = (comparison, *comparison.recorded)
     lines = ["launch      bandwidth   as long as launch"]
     with style():

@@ -1,28 +1,29 @@
-"""A search's variants as a map: two parameters, and in each cell what the best of them takes."""
+"""Numbers that depend on several parameters as maps: two of them, and in each cell the least."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from ..timing import with_unit
 from .style import FAINT, INK, ink_on, style
 
-if TYPE_CHECKING:
-    from ..tune import Tuning
-
-WORDS = {"generate": "no text", "compile": "compiler", "launch": "no launch", "fault": "fault",
-         "endless": "endless", "wrong": "wrong", "untried": "untried"}  # fmt: skip
 CELL = (0.95, 0.45)  # inches
 LEAST_RANGE = 1.5  # from the lightest cell to the darkest: small differences look small
 
 
+class Panel(NamedTuple):
+    """One map: for each combination of parameters a number (or None) and its text."""
+
+    title: str
+    cells: Sequence[tuple[dict, float | None, str]]
+
+
 class _Map(NamedTuple):
-    """One panel: numbers where there are any, words where there are none."""
+    """A panel reduced to two parameters: numbers, and words where there is no number."""
 
     title: str
     across: list
@@ -33,34 +34,33 @@ class _Map(NamedTuple):
     """Parameters with several values that are not shown."""
 
 
-def heatmap(tuning: Tuning, x: str | None = None, y: str | None = None) -> None:
-    """Draw a tuning's variants by two parameters, and print the same numbers.
+def heatmap(panels: Sequence[Panel], x: str | None = None, y: str | None = None) -> None:
+    """Draw numbers by two parameters, a map for each panel, and print the same numbers.
 
     Parameters
     ----------
-    tuning : Tuning
-        What `tune` returned. On a GPU a cell holds the time of a launch, on the simulator the first
-        of the counters that it ranks by in which variants differ. Runs recorded on GPUs get maps of
-        their own beside, of all variants that were recorded.
+    panels : sequence of Panel
+        The maps' titles and cells. The values of a parameter stand in the order of the cells.
     x, y : str, optional
         The parameters across and down; by default the first two that have several values. Of the
-        others the best counts.
+        others the least number counts.
 
     Raises
     ------
     ValueError
-        For a parameter that the tuning does not have.
+        For a parameter that the cells do not have.
     """
-    names = list(tuning.variants[0].parameters)
+    parameters = [cell[0] for cell in panels[0].cells]
+    names = list(parameters[0])
     for name in (x, y):
         if name is not None and name not in names:
             raise ValueError(f"draw.heatmap(): no parameter is called {name!r}; there are"
                              f" {', '.join(names)}.")
-    several = [n for n in names if len({v.parameters[n] for v in tuning.variants}) > 1] or names
+    several = [n for n in names if len({p[n] for p in parameters}) > 1] or names
     free = [n for n in several if n not in (x, y)]
     y = y if y is not None else (free.pop(0) if len(free) + (x is not None) > 1 else None)
     x = x if x is not None else (free.pop(0) if free else names[0])
-    maps = [_own(tuning, x, y), *_recorded(tuning, names, x, y)]
+    maps = [_reduced(panel, x, y) for panel in panels]
     _draw(maps, x, y)
     for panel in maps:
         over = f"; each cell the best over {', '.join(panel.others)}" if panel.others else ""
@@ -68,65 +68,23 @@ def heatmap(tuning: Tuning, x: str | None = None, y: str | None = None) -> None:
         print(_text(panel, x, y))
 
 
-def _own(tuning: Tuning, x: str, y: str | None) -> _Map:
-    ranked = tuning.ranked
-    if tuning.simulated:
-        from ..tune.result import ORDER
-
-        costs = np.array([v.cost for v in ranked])
-        which = next((k for k in range(costs.shape[1]) if np.ptp(costs[:, k])), 0)
-        title = f"{list(ORDER)[which]} of a launch (simulator)"
-        cells = [(v.parameters, v.cost[which]) for v in ranked]
-        panel = _map(title, cells, "{:,}".format, x, y, [v.parameters for v in tuning.variants])
-    else:
-        title = "time of a launch, this machine"
-        cells = [(v.parameters, v.timing.median) for v in ranked]
-        panel = _map(title, cells, _seconds, x, y, [v.parameters for v in tuning.variants])
-    for v in tuning.failed:
-        r = panel.down.index(v.parameters[y]) if y else 0
-        c = panel.across.index(v.parameters[x])
-        if panel.texts[r][c] == "-":
-            panel.texts[r][c] = WORDS[v.state]
-    return panel
-
-
-def _recorded(tuning: Tuning, names: list[str], x: str, y: str | None) -> list[_Map]:
-    maps = []
-    for run in tuning.recorded:
-        cells = [(_parameters(row.name), row.median) for row in run.rows]
-        cells = [cell for cell in cells if list(cell[0]) == names]
-        if cells:
-            title = "time of a launch, r" + run.machine[1:].split(" (")[0]
-            maps.append(_map(title, cells, _seconds, x, y, [p for p, _ in cells], ordered=False))
-    return maps
-
-
-def _parameters(name: str) -> dict:
-    """What a recorded row's name says: numbers where all of a value is one."""
-    pairs = (pair.partition("=") for pair in name.split(", "))
-    return {key: int(value) if value.isdecimal() else value for key, _, value in pairs}
-
-
-def _seconds(value: float) -> str:
-    return with_unit(value, "s")
-
-
-def _map(title: str, cells: list[tuple[dict, float]], text: Callable, x: str, y: str | None,
-         points: list[dict], ordered: bool = True) -> _Map:
-    """The least number of each cell; `points` has all that there is, in order or not."""
+def _reduced(panel: Panel, x: str, y: str | None) -> _Map:
+    """The least number of each cell; a word only where there is no number."""
     def values_of(name: str) -> list:
-        found = list(dict.fromkeys(p[name] for p in points))
-        return found if ordered else sorted(found, key=lambda v: (isinstance(v, str), v))
+        return list(dict.fromkeys(parameters[name] for parameters, _, _ in panel.cells))
 
     across, down = values_of(x), values_of(y) if y else [None]
     values = np.full((len(down), len(across)), np.nan)
     texts = [["-"] * len(across) for _ in down]
-    for parameters, number in cells:
+    for parameters, number, text in panel.cells:
         r, c = down.index(parameters[y]) if y else 0, across.index(parameters[x])
-        if not values[r, c] <= number:
-            values[r, c], texts[r][c] = number, text(number)
-    others = [name for name in points[0] if name not in (x, y) and len(values_of(name)) > 1]
-    return _Map(title, across, down, values, texts, others)
+        if number is None:
+            texts[r][c] = text if texts[r][c] == "-" else texts[r][c]
+        elif not values[r, c] <= number:
+            values[r, c], texts[r][c] = number, text
+    names = panel.cells[0][0]
+    others = [name for name in names if name not in (x, y) and len(values_of(name)) > 1]
+    return _Map(panel.title, across, down, values, texts, others)
 
 
 def _draw(maps: list[_Map], x: str, y: str | None) -> None:

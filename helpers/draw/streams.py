@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from ..timeline.spans import HOST, IN, KERNEL, OUT, PLURAL, Span, Timeline
-from ..timing import Comparison, with_unit
-from .charts import MARKERS, _needs_comparison
+from ..formats import with_unit
+from .charts import MARKERS, check_comparison
 from .style import COLOURS, FAINT, INK, SHADES, style
 
-LOOKS = {IN: ("#9CC4EA", "///"), KERNEL: (SHADES[1], ""), OUT: (SHADES[3], "\\\\\\"),
-         HOST: (SHADES[4], "...")}
+# Colour and hatch of copies in, kernels, copies out and host functions, as a timeline orders them.
+LOOKS = (("#9CC4EA", "///"), (SHADES[1], ""), (SHADES[3], "\\\\\\"), (SHADES[4], "..."))
 GAP = 0.002  # of the picture's width: what lies nearer together is drawn as one bar
 MOST_LANES = 12
 
 
-def timeline(*runs: Timeline, recorded: bool = True) -> None:
+class Piece(NamedTuple):
+    """A bar of a lane: its kind of work, and seconds."""
+
+    kind: str
+    start: float
+    end: float
+
+
+def timeline(*runs: Any, recorded: bool = True) -> None:
     """Draw what ran when on which stream, and below it the ideal; print the same as a table.
 
     Parameters
@@ -37,7 +45,7 @@ def timeline(*runs: Timeline, recorded: bool = True) -> None:
     which no order of the same pieces beats. The dotted line is where Python was through.
     """
     for run in runs:
-        if not isinstance(run, Timeline):
+        if not hasattr(run, "spans"):
             raise TypeError("draw.timeline() draws what `with helpers.timeline() as t:` recorded,"
                             f" not {type(run).__name__}.")
         if not run.spans:
@@ -46,15 +54,15 @@ def timeline(*runs: Timeline, recorded: bool = True) -> None:
             raise ValueError(f"{len(run.streams)} streams are more than fit into a picture:"
                              f" at most {MOST_LANES}.")
     _draw(runs)
-    print("\n\n".join(run._table() for run in runs))
+    print("\n\n".join(run.table() for run in runs))
     others = [other for run in runs for other in run.recorded] if recorded else []
     for machine in dict.fromkeys(other.machine for other in others):
         theirs = [other for other in others if other.machine == machine]
         _draw(theirs)
-        print("\n\n".join(run._table() for run in theirs))
+        print("\n\n".join(run.table() for run in theirs))
 
 
-def _draw(runs: Sequence[Timeline]) -> None:
+def _draw(runs: Sequence[Any]) -> None:
     lanes = [_lanes(run) for run in runs]
     heights = [0.24 * len(lane) + 0.35 for lane in lanes]
     with style():
@@ -66,9 +74,9 @@ def _draw(runs: Sequence[Timeline]) -> None:
             _draw_run(axes, run, named, GAP * longest)
         axes.set_xlim(0, 1.02 * longest)
         axes.xaxis.set_major_formatter(lambda seconds, _: with_unit(seconds, "s"))
-        kinds = [kind for kind in LOOKS if any(run.of(kind) for run in runs)]
-        patches = [Patch(facecolor=LOOKS[kind][0], hatch=LOOKS[kind][1], edgecolor=INK,
-                         label=PLURAL[kind]) for kind in kinds]
+        patches = [Patch(facecolor=colour, hatch=hatch, edgecolor=INK, label=several)
+                   for (kind, several), (colour, hatch) in zip(runs[0].kinds.items(), LOOKS)
+                   if any(run.of(kind) for run in runs)]
         lines = [Line2D([], [], color=INK, linestyle=line, linewidth=1.2, label=label)
                  for line, label in (("--", "at least"), (":", "Python was through"))]
         figure.legend(handles=patches + lines, loc="outside lower center", ncols=5, fontsize=8,
@@ -76,28 +84,27 @@ def _draw(runs: Sequence[Timeline]) -> None:
         plt.show()
 
 
-def _lanes(run: Timeline) -> list[tuple[str, list[Span]]]:
-    """The streams' lanes, then those of the ideal."""
-    lanes = [(stream, [span for span in run.spans if span.stream == stream])
+def _lanes(run: Any) -> list[tuple[str, list[Piece]]]:
+    """The streams' lanes, then those of the ideal; times from the first piece's start."""
+    begin = min(span.start for span in run.spans)
+    lanes = [(stream, [Piece(span.kind, span.start - begin, span.end - begin)
+                       for span in run.spans if span.stream == stream])
              for stream in run.streams]
-    for kind in (IN, KERNEL, OUT):
-        if busy := run.busy(kind):
-            lanes.append((f"all {PLURAL[kind]}", [Span("", kind, "", 0, busy)]))
+    for kind, busy in run.ideal.items():
+        lanes.append((f"all {run.kinds[kind]}", [Piece(kind, 0, busy)]))
     return lanes
 
 
-def _draw_run(axes: Axes, run: Timeline, lanes: list[tuple[str, list[Span]]],
-              gap: float) -> None:
-    begin = min(span.start for span in run.spans)
-    for row, (_, spans) in enumerate(lanes):
-        offset = begin if row < len(run.streams) else 0
-        for kind, (colour, hatch) in LOOKS.items():
-            bars = [(start - offset, end - start) for start, end in _merged(spans, kind, gap)]
+def _draw_run(axes: Axes, run: Any, lanes: list[tuple[str, list[Piece]]], gap: float) -> None:
+    for row, (_, pieces) in enumerate(lanes):
+        for kind, (colour, hatch) in zip(run.kinds, LOOKS):
+            bars = [(start, end - start) for start, end in _merged(pieces, kind, gap)]
             if bars:
                 axes.broken_barh(bars, (row - 0.4, 0.8), facecolor=colour, hatch=hatch,
                                  edgecolor=INK, linewidth=0.5)
     axes.axhline(len(run.streams) - 0.5, color=FAINT, linewidth=0.8)
     axes.axvline(run.least, color=INK, linestyle="--", linewidth=1.2)
+    begin = min(span.start for span in run.spans)
     if run.returned > begin:
         axes.axvline(run.returned - begin, color=INK, linestyle=":", linewidth=1.2)
     axes.set_yticks(range(len(lanes)), [name for name, _ in lanes], fontsize=8)
@@ -107,20 +114,20 @@ def _draw_run(axes: Axes, run: Timeline, lanes: list[tuple[str, list[Span]]],
                    f" at least {with_unit(run.least, 's')}", fontsize=9)
 
 
-def _merged(spans: Sequence[Span], kind: str, gap: float) -> list[tuple[float, float]]:
+def _merged(pieces: Sequence[Piece], kind: str, gap: float) -> list[tuple[float, float]]:
     """Start and end of the bars of one kind, with what is too near together joined."""
     bars: list[tuple[float, float]] = []
-    for span in spans:
-        if span.kind != kind:
+    for piece in pieces:
+        if piece.kind != kind:
             continue
-        if bars and span.start - bars[-1][1] < gap and span.end - bars[-1][0] < 8 * gap:
-            bars[-1] = bars[-1][0], max(bars[-1][1], span.end)
+        if bars and piece.start - bars[-1][1] < gap and piece.end - bars[-1][0] < 8 * gap:
+            bars[-1] = bars[-1][0], max(bars[-1][1], piece.end)
         else:
-            bars.append((span.start, span.end))
+            bars.append((piece.start, piece.end))
     return bars
 
 
-def chunks(comparison: Comparison, model: Mapping[str, Sequence[float]] | None = None) -> None:
+def chunks(comparison: Any, model: Mapping[str, Sequence[float]] | None = None) -> None:
     """Draw a pipeline's time against its number of chunks, with a model's curve, and print both.
 
     Parameters
@@ -130,7 +137,7 @@ def chunks(comparison: Comparison, model: Mapping[str, Sequence[float]] | None =
     model : mapping of str to sequence of float, optional
         For a run's `machine` the seconds that a model predicts, one for each row.
     """
-    _needs_comparison(comparison, "chunks")
+    check_comparison(comparison, "chunks")
     model = model or {}
     lines = []
     with style():

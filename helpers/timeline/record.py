@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from time import perf_counter, perf_counter_ns
 from types import ModuleType
 from typing import Any
 
-from .. import timing
+from .. import backend, recordings
 from .events import Watch
 from .spans import DEFAULT, HOST, IN, KERNEL, OUT, Span, Timeline
 
@@ -67,8 +64,8 @@ def timeline(title: str = "", *, key: str | None = None,
     global _recording
     if _recording:
         raise RuntimeError("a timeline is being recorded already: close its block first.")
-    cupy = timing._cupy()
-    simulated = timing._is_simulator(cupy)
+    cupy = backend.find_cupy()
+    simulated = backend.is_simulated(cupy)
     result = Timeline(title, _machine(cupy, simulated), ())
     names = {_handle(stream): name for name, stream in (streams or {}).items()}
     _recording = True
@@ -81,10 +78,10 @@ def timeline(title: str = "", *, key: str | None = None,
         _recording = False
     if key is None:
         return
-    if (path := os.environ.get("COURSE_RECORD_RUNS")) and not simulated:
-        _store(Path(path), key, result)
-    object.__setattr__(result, "recorded",
-                       recorded_timelines(key, but="" if simulated else timing._machine()))
+    if not simulated:
+        recordings.keep(key, _as_recorded(result))
+    here = "" if simulated else recordings.this_machine()
+    object.__setattr__(result, "recorded", recorded_timelines(key, but=here))
 
 
 def _machine(cupy: ModuleType, simulated: bool) -> str:
@@ -118,9 +115,7 @@ def _label(handles: list[int], names: dict[int, str]) -> dict[int, str]:
 
 
 def _from_scheduler(result: Timeline, names: dict[int, str]) -> Iterator[Timeline]:
-    from nogpu.engine import streams
-
-    with streams.record_spans() as seen:
+    with backend.simulated_spans() as seen:
         begin = perf_counter_ns()
         try:
             yield result
@@ -161,11 +156,10 @@ def _from_events(cupy: ModuleType, result: Timeline,
     _fill(result, spans, returned)
 
 
-def _store(path: Path, key: str, run: Timeline) -> None:
-    """Add it to the runs of this machine, in microseconds and with each name once."""
-    content = timing._runs_file(path)
+def _as_recorded(run: Timeline) -> dict:
+    """A run as it is kept: in microseconds and with each name once."""
     streams, names = run.streams, sorted({span.name for span in run.spans})
-    content["runs"][key] = {
+    return {
         "title": run.title,
         "device": "gpu",
         "rows": [],
@@ -175,20 +169,15 @@ def _store(path: Path, key: str, run: Timeline) -> None:
         "spans": [[streams.index(s.stream), s.kind, names.index(s.name), round(s.start * 1e6, 1),
                    round(s.end * 1e6, 1), s.nbytes] for s in run.spans],
     }
-    path.write_text(json.dumps(content, indent=1) + "\n")
 
 
 def recorded_timelines(key: str, but: str = "") -> tuple[Timeline, ...]:
     """Timelines of the block `key` that other machines recorded, without that of machine `but`."""
     found = []
-    for path in sorted(timing.RECORDED.glob("*.json")):
-        content = json.loads(path.read_text())
-        run = content["runs"].get(key)
-        if run is None or content["machine"] == but:
-            continue
+    for file, run in recordings.find(key, but):
         spans = tuple(Span(run["streams"][stream], kind, run["names"][name], start / 1e6,
                            end / 1e6, nbytes)
                       for stream, kind, name, start, end, nbytes in run["spans"])
-        machine = f"recorded on {content['gpu']} ({content['date']})"
+        machine = f"recorded on {file['gpu']} ({file['date']})"
         found.append(Timeline(run["title"], machine, spans, run["returned"] / 1e6))
     return tuple(found)

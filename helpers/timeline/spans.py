@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ..timing import with_unit
+from ..formats import aligned, with_unit
 
 IN, KERNEL, OUT, HOST = "copy in", "kernel", "copy out", "host function"
-KINDS = (IN, KERNEL, OUT, HOST)
+# The kinds of work, each with the word for several pieces of it.
+KINDS = {IN: "copies in", KERNEL: "kernels", OUT: "copies out", HOST: "host functions"}
 DEFAULT = "default stream"
-PLURAL = {IN: "copies in", KERNEL: "kernels", OUT: "copies out", HOST: "host functions"}
 LEAST = 1e-6  # seconds: what two clocks' readings may differ by
 
 
@@ -73,6 +73,11 @@ class Timeline:
 
         return sorted(found, key=rank)
 
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The kinds of work that there may be, each with the word for several pieces of it."""
+        return KINDS
+
     def of(self, *kinds: str) -> list[Span]:
         """The pieces of these kinds, of all kinds where none is given."""
         return [span for span in self.spans if not kinds or span.kind in kinds]
@@ -89,12 +94,15 @@ class Timeline:
         return _length(self.of(*kinds))
 
     @property
-    def least(self) -> float:
-        """The ideal: the longest of copies in, kernels and copies out, with the others beside it.
+    def ideal(self) -> dict[str, float]:
+        """Seconds of all copies in, all kernels and all copies out, each without a pause."""
+        busy = {kind: self.busy(kind) for kind in (IN, KERNEL, OUT)}
+        return {kind: seconds for kind, seconds in busy.items() if seconds}
 
-        No order of these pieces on three units that work at the same time takes less.
-        """
-        return max(self.busy(kind) for kind in (IN, KERNEL, OUT))
+    @property
+    def least(self) -> float:
+        """The longest of `ideal`: three units that work at the same time need no less."""
+        return max(self.ideal.values(), default=0.0)
 
     def together(self, one: str, other: str) -> float:
         """Seconds in which pieces of both kinds ran."""
@@ -114,27 +122,25 @@ class Timeline:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return "\n\n".join(run._table() for run in (self, *self.recorded))
+        return "\n\n".join(run.table() for run in (self, *self.recorded))
 
-    def _table(self) -> str:
+    def table(self) -> str:
+        """This run alone, without recorded ones."""
         head = f"{self.title}, {self.machine}" if self.title else self.machine
         if not self.spans:
             return f"{head}: nothing ran on a stream"
         cells = [("", "pieces", "bytes", "busy", "share", "rate")]
-        for kind in KINDS:
+        for kind, several in KINDS.items():
             spans, busy = self.of(kind), self.busy(kind)
             nbytes = sum(span.nbytes for span in spans)
             if spans:
-                cells.append((PLURAL[kind], str(len(spans)),
+                cells.append((several, str(len(spans)),
                               with_unit(nbytes, "B") if nbytes else "-", with_unit(busy, "s"),
                               f"{busy / self.seconds:.0%}",
                               with_unit(nbytes / busy, "B/s") if nbytes and busy else "-"))
-        widths = [max(map(len, column)) for column in zip(*cells)]
         lines = [f"{head}: {with_unit(self.seconds, 's')}; at least {with_unit(self.least, 's')},"
                  f" {self.least / self.seconds:.0%} of it"]
-        for line in cells:
-            lines.append("  ".join([line[0].ljust(widths[0])] + [
-                cell.rjust(width) for cell, width in zip(line[1:], widths[1:])]))
+        lines += aligned(cells)
         beside = self.busy(KERNEL) + self.busy(IN, OUT) - self.busy(IN, KERNEL, OUT)
         beside = beside if beside > LEAST else 0
         lines.append(f"a copy beside a kernel for {with_unit(beside, 's')};"

@@ -2,7 +2,6 @@
 
 from .result import Tuning, Variant
 from .search import TuningFailed, tune
-from .store import forget
 from .variant import Generated
 
-__all__ = ["Generated", "Tuning", "TuningFailed", "Variant", "forget", "tune"]
+__all__ = ["Generated", "Tuning", "TuningFailed", "Variant", "tune"]

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..timing import Ceiling, Comparison, Timing, with_unit
-from .store import Memory
+from ..formats import aligned, with_unit
+from ..timing import Ceiling, Comparison, Timing
 from .variant import Generated, Tuned
 
 # The simulator's order: the first of these counters in which two variants differ decides.
@@ -20,14 +20,15 @@ ORDER: dict[str, tuple[str, ...]] = {
 }
 SHOWN = 12  # rows of a table, unless more are asked for
 WIDTH = 96  # columns of the text below it
+# What a variant failed at, as the table and as a cell of the map say it.
 STATES = {
-    "generate": "not generated",
-    "compile": "does not compile",
-    "launch": "cannot be launched",
-    "fault": "faulty access",
-    "endless": "does not end",
-    "wrong": "wrong result",
-    "untried": "not tried",
+    "generate": ("not generated", "no text"),
+    "compile": ("does not compile", "compiler"),
+    "launch": ("cannot be launched", "no launch"),
+    "fault": ("faulty access", "fault"),
+    "endless": ("does not end", "endless"),
+    "wrong": ("wrong result", "wrong"),
+    "untried": ("not tried", "untried"),
 }
 
 
@@ -48,8 +49,8 @@ class Variant:
         On a GPU: seconds of a launch.
     counts : dict or None
         On the simulator: what a launch asks of memory.
-    remembered : bool
-        Whether this was read from disk.
+    generated : Generated or None
+        Its text and launch.
     """
 
     parameters: dict
@@ -57,7 +58,6 @@ class Variant:
     note: str = ""
     timing: Timing | None = None
     counts: dict[str, int] | None = None
-    remembered: bool = False
     generated: Generated | None = field(default=None, repr=False)
 
     @property
@@ -106,7 +106,6 @@ class Tuning:
     ceiling: Ceiling | None = None
     recorded: tuple[Comparison, ...] = ()
     stopped: str = ""
-    _memory: Memory | None = field(default=None, repr=False)
 
     @property
     def ranked(self) -> list[Variant]:
@@ -128,32 +127,40 @@ class Tuning:
         """The best variant, compiled: call it with the kernel's arguments on the device."""
         return Tuned(self.ranked[0].generated, self.library)
 
-    @property
-    def remembered(self) -> int:
-        """How many variants were read from disk."""
-        return sum(v.remembered for v in self.variants)
-
-    @property
-    def measured(self) -> int:
-        """How many were tried now."""
-        return sum(not v.remembered and v.state not in ("generate", "untried")
-                   for v in self.variants)
-
     def __getitem__(self, parameters: Mapping) -> Variant:
         for variant in self.variants:
             if variant.parameters == dict(parameters):
                 return variant
         raise KeyError(f"no variant has {label(parameters)}")
 
-    def forget(self) -> None:
-        """Delete what is remembered of this search; the next one measures everything."""
-        self._memory.forget()
-
     def heatmap(self, x: str | None = None, y: str | None = None) -> None:
-        """Draw the variants by two of the parameters; see `helpers.draw.heatmap`."""
-        from ..draw import heatmap
+        """Draw the variants by two of the parameters; see `helpers.draw.heatmap`.
 
-        heatmap(self, x, y)
+        On a GPU a cell holds the time of a launch, on the simulator the first of the counters that
+        it ranks by in which variants differ. Runs recorded on GPUs get maps of their own beside, of
+        all variants that were recorded.
+        """
+        from ..draw.heatmap import Panel, heatmap
+
+        failed = [(v.parameters, None, STATES[v.state][1]) for v in self.failed]
+        if self.simulated:
+            costs = list(zip(*(v.cost for v in self.ranked)))
+            which = next((k for k, column in enumerate(costs) if len(set(column)) > 1), 0)
+            title = f"{list(ORDER)[which]} of a launch (simulator)"
+            cells = [(v.parameters, v.cost[which], f"{v.cost[which]:,}") for v in self.ranked]
+        else:
+            title = "time of a launch, this machine"
+            cells = [(v.parameters, v.timing.median, with_unit(v.timing.median, "s"))
+                     for v in self.ranked]
+        order = [v.parameters for v in self.variants]
+        panels = [Panel(title, sorted(cells + failed, key=lambda cell: order.index(cell[0])))]
+        for run in self.recorded:
+            cells = sorted(((_parameters(row.name), row.median, with_unit(row.median, "s"))
+                            for row in run.rows), key=lambda cell: _sortable(cell[0]))
+            cells = [cell for cell in cells if list(cell[0]) == list(order[0])]
+            if cells:
+                panels.append(Panel(f"time of a launch, recorded on {_gpu(run)}", cells))
+        heatmap(panels, x, y)
 
     # ---- the table ---------------------------------------------------------------------------
 
@@ -167,12 +174,10 @@ class Tuning:
         columns = [self._ranks(shown), *self._parameters(shown)]
         columns += self._counters(shown) if self.simulated else self._times(shown)
         columns += [self._recorded(run, shown) for run in self.recorded]
-        widths = [max(map(len, column)) for column in columns]
-        lines = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths))
-                 for line in zip(*columns)] if shown else []
+        lines = aligned(list(zip(*columns)), left=0) if shown else []
         if len(shown) < len(ranked):
             lines.append(f"... and {len(ranked) - len(shown)} more")
-        return "\n".join([*self._heading(), *lines, *self._best_recorded(), *self._failures()])
+        return "\n".join([*self._heading(), *lines, *self._best_recorded(), *self.failures()])
 
     def _heading(self) -> list[str]:
         right = len(self.ranked)
@@ -237,7 +242,8 @@ class Tuning:
             lines.append(textwrap.fill(text, WIDTH, subsequent_indent="    "))
         return lines
 
-    def _failures(self) -> list[str]:
+    def failures(self) -> list[str]:
+        """What the failed variants failed at, one line for those that failed alike."""
         groups: dict[tuple[str, str], list[Variant]] = {}
         for variant in self.failed:
             if variant.state != "untried":
@@ -245,7 +251,7 @@ class Tuning:
         lines = []
         for (state, note), members in groups.items():
             others = f" (and {len(members) - 1} more)" if len(members) > 1 else ""
-            text = f"{STATES[state]}: {members[0].name}{others}: {note}"
+            text = f"{STATES[state][0]}: {members[0].name}{others}: {note}"
             lines.append(textwrap.fill(text, WIDTH, subsequent_indent="    "))
         if self.stopped:
             lines.append(textwrap.fill(self.stopped, WIDTH))
@@ -260,3 +266,13 @@ def _ranks(costs: Sequence) -> list[int]:
     """1 for the smallest; equal ones get the same."""
     order = sorted(costs)
     return [order.index(cost) + 1 for cost in costs]
+
+
+def _parameters(name: str) -> dict:
+    """What a recorded row's name says: numbers where all of a value is one."""
+    pairs = (pair.partition("=") for pair in name.split(", "))
+    return {key: int(value) if value.isdecimal() else value for key, _, value in pairs}
+
+
+def _sortable(parameters: dict) -> list[tuple]:
+    return [(isinstance(value, str), value) for value in parameters.values()]

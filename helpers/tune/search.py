@@ -1,31 +1,26 @@
-"""The search: generate, compile, check, measure, remember."""
+"""The search: generate, compile, check, measure, rank."""
 
 from __future__ import annotations
 
 import itertools
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
-from ..timing import (
-    Comparison,
-    Timing,
-    _cupy,
-    _is_simulator,
-    _machine,
-    _record,
-    ceiling,
-    recorded_runs,
-)
-from .device import FINALISTS, Case, Gpu, Refused, compiled, in_simulator, summary
+from .. import recordings
+from ..backend import find_cupy, is_simulated
+from ..formats import listed
+from ..timing import Comparison, ceiling, keep_run, recorded_runs
+from . import simulator
+from .gpu import Gpu, as_timing
 from .result import Tuning, Variant, label
-from .store import FORMAT, Memory, digest
-from .variant import LIBRARIES, Generated, compile_ahead, versions
+from .trial import Case, Failure, compiled
+from .variant import LIBRARIES, Generated, Tuned, compile_ahead
 
+FINALISTS = 6  # measured in turns at a time
 CLOSE = 1.15  # a variant within this factor of the fastest may be the fastest
 
 
@@ -53,7 +48,6 @@ def tune(
     atol: float = 0.0,
     title: str | None = None,
     key: str | None = None,
-    remember: bool = True,
     rehearse: bool = False,
     time_limit: float = 10.0,
 ) -> Tuning:
@@ -93,9 +87,6 @@ def tune(
     key : str, optional
         Name under which runs of this search were recorded on GPUs (`make bench`); they are shown
         beside.
-    remember : bool
-        Whether to use what an earlier run found out on this device; False measures again.
-        Results are kept on disk in any case.
     rehearse : bool
         On a GPU, run each variant on the `checks` (on the inputs, where there are none) in the
         simulator first: a faulty one is then found without harm.
@@ -122,85 +113,73 @@ def tune(
     of these decide: a clock that changes meanwhile changes all of them. Where one that was not
     among them now has the least median, it and its like are measured so as well. A launch of less
     than some 10 us shows mostly what a launch costs. A kernel that touches memory that is not its
-    own ends the CUDA context, and with it the search; what was measured is on disk, and the next
-    search (in a new process) goes on behind that variant.
+    own ends the CUDA context, and with it the search: `rehearse` finds it without harm.
 
     *On the simulator* there are no times to compare: variants are ranked by the counters of one
     launch, by the first of these in which they differ: sectors of global memory, wavefronts of
     shared memory, requests to global memory, barriers. Two that ask the same of memory share a
     rank there, and may differ on a GPU.
-
-    What was found is kept for each variant under its text and launch, the device, the versions of
-    compiler and libraries, and the content of inputs and expected results; in the folder
-    `strides-to-streams/tune` of the user's cache folder. `Tuning.forget()` deletes this search's,
-    `forget()` (`from helpers.tune import forget`) all.
     """
     if library not in LIBRARIES:
         raise ValueError(f'library={library!r}: it must be "pycuda" or "cupy".')
-    combinations = list(_combinations(grid, where))
+    combinations = _combinations(grid, where)
     cases = _cases(spec, inputs, checks, out, rtol, atol)
-    simulated = _is_simulator(_cupy())
-    about = versions(library)
-    asked = [part for case in cases
-             for part in (*case.args, list(case.expected), *case.expected.values())]
-    recording = bool(key and os.environ.get("COURSE_RECORD_RUNS"))
-    kept = Memory(digest(FORMAT, about, *asked, rtol, atol), about,
-                  fresh=recording or not remember)
+    cupy = find_cupy()
+    simulated = is_simulated(cupy)
     with _Progress(len(combinations)) as progress:
-        search = _Search(generate, library, cases, kept, progress, rehearse, time_limit)
+        search = _Search(generate, library, cases, progress, rehearse, time_limit)
         variants, stopped = search.run(combinations, simulated)
     names = {v.generated.name for v in variants if v.generated}
-    machine = "The course's simulator" if simulated else f"This machine: {about[1]}"
+    device = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
+    machine = "The course's simulator" if simulated else f"This machine: {device}"
     tuning = Tuning(title or (names.pop() if len(names) == 1 else "Tuning"), tuple(variants),
-                    simulated, library, machine, nbytes, flops, stopped=stopped, _memory=kept)
+                    simulated, library, machine, nbytes, flops, stopped=stopped)
     if not tuning.ranked:
         raise TuningFailed(_all_failed(tuning), tuning)
-    return _with_yardsticks(tuning, key)
+    return _with_ceiling_and_recorded(tuning, key)
 
 
-def _with_yardsticks(tuning: Tuning, key: str | None) -> Tuning:
+def _with_ceiling_and_recorded(tuning: Tuning, key: str | None) -> Tuning:
     """The same beside what the device can do, and beside recorded runs."""
     gpu = not tuning.simulated and not tuning.stopped  # one that has failed measures nothing
     if gpu and (key or tuning.nbytes or tuning.flops):
         limit = ceiling("gpu")
-        rows = tuple(replace(v.timing, name=v.name, nbytes=tuning.nbytes, flops=tuning.flops)
-                     for v in tuning.ranked)
-        run = Comparison(tuning.title, f"This machine: {limit.name}", limit, rows)
-        if key and (path := os.environ.get("COURSE_RECORD_RUNS")):
-            _record(Path(path), key, run, "gpu")
+        if key:
+            rows = tuple(replace(v.timing, nbytes=tuning.nbytes, flops=tuning.flops)
+                         for v in tuning.ranked)
+            machine = f"This machine: {limit.name}"
+            keep_run(key, Comparison(tuning.title, machine, limit, rows), "gpu")
         if tuning.nbytes or tuning.flops:
             tuning = replace(tuning, ceiling=limit)
     if key:
-        here = "" if tuning.simulated else _machine()
+        here = "" if tuning.simulated else recordings.this_machine()
         tuning = replace(tuning, recorded=recorded_runs(key, but=here))
     return tuning
 
 
 def _all_failed(tuning: Tuning) -> str:
-    lines = tuning._failures()
+    lines = tuning.failures()
     return (f"none of the {len(tuning.variants)} variants of {tuning.title} gave right results.\n"
             + "\n".join(lines))
 
 
-def _combinations(grid: Mapping[str, Sequence], where: Callable | None) -> Iterator[dict]:
+def _combinations(grid: Mapping[str, Sequence], where: Callable | None) -> list[dict]:
     if not isinstance(grid, Mapping):
         raise TypeError(f"the grid must be a dict of lists, not {type(grid).__name__}.")
     if not grid:
         raise ValueError("the grid is empty: it names no parameter.")
     for name, values in grid.items():
-        listed = isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, (str, bytes))
-        if not listed:
+        if not isinstance(values, (Sequence, np.ndarray)) or isinstance(values, (str, bytes)):
             raise TypeError(f"the grid's {name!r} must be a list of values, not {values!r}.")
         if not len(values):
             raise ValueError(f"the grid is empty: {name!r} has no value to try.")
-    found = 0
-    for values in itertools.product(*grid.values()):
-        parameters = dict(zip(grid, (v.item() if isinstance(v, np.generic) else v for v in values)))
-        if where is None or where(**parameters):
-            found += 1
-            yield parameters
-    if not found:
+    plain = [[v.item() if isinstance(v, np.generic) else v for v in values]
+             for values in grid.values()]
+    combinations = [dict(zip(grid, values)) for values in itertools.product(*plain)]
+    chosen = [one for one in combinations if where is None or where(**one)]
+    if not chosen:
         raise ValueError("the grid is empty: where() refuses all of its combinations.")
+    return chosen
 
 
 def _cases(spec: Callable, inputs: Sequence, checks: Sequence[Sequence],
@@ -210,20 +189,20 @@ def _cases(spec: Callable, inputs: Sequence, checks: Sequence[Sequence],
     cases = []
     for name, given in zip(names, (*checks, inputs)):
         args = tuple(_argument(value, f"{name}[{k}]") for k, value in enumerate(given))
-        places = _places(args, out, name)
+        numbers = _numbers_of_results(args, out, name)
         result = spec(*(arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args))
         results = result if isinstance(result, tuple) else (result,)
-        if result is None or len(results) != len(places):
+        if result is None or len(results) != len(numbers):
             got = "None" if result is None else f"{len(results)} results"
             raise TypeError(f"the specification returned {got}; it must return what"
-                            f" {' and '.join(f'argument {p}' for p in places)} must hold.")
+                            f" {listed([f'argument {k}' for k in numbers])} must hold.")
         expected = {}
-        for place, wanted in zip(places, results):
-            wanted = np.asarray(wanted.get() if hasattr(wanted, "get") else wanted)
-            if wanted.shape != args[place].shape:
-                raise ValueError(f"the specification returned an array of shape {wanted.shape} for"
-                                 f" {name}; argument {place} has {args[place].shape}.")
-            expected[place] = wanted
+        for number, array in zip(numbers, results):
+            array = np.asarray(array.get() if hasattr(array, "get") else array)
+            if array.shape != args[number].shape:
+                raise ValueError(f"the specification returned an array of shape {array.shape} for"
+                                 f" {name}; argument {number} has {args[number].shape}.")
+            expected[number] = array
         cases.append(Case(args, expected, rtol, atol, "" if name == "inputs" else name))
     return cases
 
@@ -242,147 +221,106 @@ def _argument(value: object, name: str) -> object:
                     " such as np.int32(7) or np.float32(0.5).")
 
 
-def _places(args: tuple, out: int | Sequence[int] | None, name: str) -> list[int]:
+def _numbers_of_results(args: tuple, out: int | Sequence[int] | None, name: str) -> list[int]:
+    """Which arguments hold the result, counted from 0."""
     arrays = [k for k, arg in enumerate(args) if isinstance(arg, np.ndarray)]
     if out is None:
         if len(arrays) != 1:
             raise TypeError(f"{name} has {len(arrays)} arrays: say with out= which argument holds"
                             " the result, counted from 0.")
         return arrays
-    places = [out] if isinstance(out, int) else list(out)
-    for place in places:
-        if place not in arrays:
-            raise ValueError(f"out={place}: the arrays in {name} are at {arrays}.")
-    return places
+    numbers = [out] if isinstance(out, int) else list(out)
+    for number in numbers:
+        if number not in arrays:
+            raise ValueError(f"out={number}: the arrays in {name} are at {arrays}.")
+    return numbers
 
 
 class _Search:
     """Goes through the variants once."""
 
-    def __init__(self, generate: Callable, library: str, cases: list[Case], kept: Memory,
-                 progress: _Progress, rehearse: bool, time_limit: float) -> None:
-        self._generate, self._library, self._cases, self._kept = generate, library, cases, kept
+    def __init__(self, generate: Callable, library: str, cases: list[Case], progress: _Progress,
+                 rehearse: bool, time_limit: float) -> None:
+        self._generate, self._library, self._cases = generate, library, cases
         self._progress, self._rehearse, self._time_limit = progress, rehearse, time_limit
 
     def run(self, combinations: list[dict], simulated: bool) -> tuple[list[Variant], str]:
         """The variants, and why the search ended early, if it did."""
-        texts = [self._text(parameters) for parameters in combinations]
-        names = [digest(label(parameters), generated.source, generated.name, generated.options,
-                        generated.shared, self._shapes(generated))
-                 if isinstance(generated, Generated) else None
-                 for parameters, generated in zip(combinations, texts)]
-        new = [name is not None and not self._is_known(name) for name in names]
-        if any(new):
-            self._progress(f"compiling {sum(new)} variants")
-            compile_ahead([text for text, is_new in zip(texts, new) if is_new], self._library)
-        gpu = None
-        if any(new) and not simulated:
-            gpu = Gpu(self._cases, self._time_limit)
-        found: list[dict] = []
-        tuned, stopped = {}, ""
-        for k, (parameters, generated, name) in enumerate(zip(combinations, texts, names)):
-            self._progress(f"{k + 1} of {len(combinations)}: {label(parameters)}")
-            if isinstance(generated, Refused):
-                found.append({"state": generated.state, "note": str(generated)})
-            elif not new[k]:
-                found.append({**self._kept.get(name), "remembered": True})
-            elif stopped:
-                found.append({"state": "untried"})
-            else:
-                try:
-                    entry, tuned[k] = self._try(generated, gpu)
-                except Refused as why:
-                    entry = {"state": why.state, "note": str(why), "limit": self._time_limit}
-                    if why.fatal:
-                        stopped = _last_words(label(parameters))
-                self._kept.put(name, entry)
-                found.append(entry)
-        if gpu is not None and not stopped:
+        variants = [self._generated(parameters) for parameters in combinations]
+        texts = [variant.generated for variant in variants if variant.generated]
+        self._progress(f"compiling {len(texts)} variants")
+        (simulator.compile_ahead if simulated else compile_ahead)(texts, self._library)
+        gpu = None if simulated or not texts else Gpu(self._cases, self._time_limit)
+        tuned: dict[int, Tuned] = {}
+        for k, variant in enumerate(variants):
+            self._progress(f"{k + 1} of {len(variants)}: {variant.name}")
+            if variant.state != "untried":
+                continue
             try:
-                self._finals(gpu, found, texts, names, tuned)
-            except Refused as why:
-                stopped = _last_words("one of the fastest") if why.fatal else ""
-        return [_variant(parameters, entry, generated) for parameters, entry, generated
-                in zip(combinations, found, texts)], stopped
+                variants[k], tuned[k] = self._tried(variant, gpu)
+            except Failure as why:
+                variants[k] = replace(variant, state=why.state, note=str(why))
+                if why.fatal:
+                    return variants, _last_words(variant.name)
+        if gpu is not None:
+            try:
+                self._finals(gpu, variants, tuned)
+            except Failure as why:
+                return variants, _last_words("one of the fastest") if why.fatal else ""
+        return variants, ""
 
-    def _is_known(self, name: str) -> bool:
-        """Whether nothing new would come of trying it: a launch may have more time now."""
-        entry = self._kept.get(name)
-        if entry is None:
-            return False
-        return entry["state"] != "endless" or entry.get("limit", 0) >= self._time_limit
-
-    def _text(self, parameters: dict) -> Generated | Refused:
+    def _generated(self, parameters: dict) -> Variant:
+        """The variant with its text, or with what went wrong while it was generated."""
         try:
-            generated = self._generate(**parameters)
+            made = self._generate(**parameters)
         except Exception as error:
-            text = error.args[0] if isinstance(error, KeyError) and error.args else error
-            return Refused("generate", f"{type(error).__name__}: {text}")
-        if not isinstance(generated, Generated):
-            raise TypeError(f"generate({label(parameters)}) returned"
-                            f" {type(generated).__name__}; it must return helpers.Generated("
-                            "source, name, block=, grid=).")
-        return generated
+            note = f"{type(error).__name__}: {error}"
+            return Variant(parameters, "generate", note)
+        if not isinstance(made, Generated):
+            raise TypeError(f"generate({label(parameters)}) returned {type(made).__name__}; it must"
+                            " return a helpers.Generated.")
+        return Variant(parameters, "untried", generated=made)
 
-    def _shapes(self, generated: Generated) -> object:
-        """The launches, as far as they can be told; what is wrong with them shows later."""
-        try:
-            return [generated.launch_shape(case.args) for case in self._cases]
-        except Exception as error:
-            return repr(error)
-
-    def _try(self, generated: Generated, gpu: Gpu | None) -> tuple[dict, object]:
-        tuned = compiled(generated, self._library)
+    def _tried(self, variant: Variant, gpu: Gpu | None) -> tuple[Variant, Tuned]:
+        """The variant with its time or its counters, and its compiled kernel."""
+        tuned = compiled(variant.generated, self._library)
         if gpu is None:
-            counts = in_simulator(generated, self._library, self._cases, self._time_limit)
-            return {"state": "ok", "counts": counts}, tuned
+            counts = self._simulated(variant, self._cases)
+            return replace(variant, state="ok", counts=counts), tuned
         if self._rehearse:
-            rehearsed = self._cases[:-1] or self._cases
-            in_simulator(generated, self._library, rehearsed, self._time_limit)
+            self._simulated(variant, self._cases[:-1] or self._cases)
         gpu.check(tuned)
-        return {"state": "ok", **summary(gpu.samples(tuned))}, tuned
+        timing = as_timing(variant.name, gpu.samples(tuned))
+        return replace(variant, state="ok", timing=timing), tuned
 
-    def _finals(self, gpu: Gpu, found: list[dict], texts: list, names: list, tuned: dict) -> None:
+    def _simulated(self, variant: Variant, cases: Sequence[Case]) -> dict[str, int]:
+        return simulator.run(variant.generated, self._library, cases, self._time_limit)
+
+    def _finals(self, gpu: Gpu, variants: list[Variant], tuned: dict[int, Tuned]) -> None:
         """Measure the fastest in turns until the best of all has been among them.
 
-        Remembered ones, too; these figures replace the first, of which noise may have had a share.
+        These figures replace the first, of which noise may have had a share.
         """
-        right = [k for k, entry in enumerate(found) if entry["state"] == "ok"]
+        right = [k for k, variant in enumerate(variants) if variant.state == "ok"]
         measured: set[int] = set()
         while len(right) > 1:
-            right.sort(key=lambda k: found[k]["median"])
+            right.sort(key=lambda k: variants[k].timing.median)
             if right[0] in measured:
                 return
-            limit = CLOSE * found[right[0]]["median"]
-            close = [k for k in right if k not in measured and found[k]["median"] <= limit]
+            limit = CLOSE * variants[right[0]].timing.median
+            close = [k for k in right if k not in measured and variants[k].timing.median <= limit]
             close = close[:FINALISTS]
             close += [k for k in right if k in measured][:1]  # the best so far, to compare with
-            for k in close:
-                if k not in tuned:
-                    tuned[k] = compiled(texts[k], self._library)
             samples = gpu.finals([tuned[k] for k in close], self._progress)
             for k, taken in zip(close, samples):
-                entry = {"state": "ok", **summary(taken)}
-                self._kept.put(names[k], entry)
-                found[k] = {**entry, "remembered": found[k].get("remembered", False)}
+                variants[k] = replace(variants[k], timing=as_timing(variants[k].name, taken))
             measured.update(close)
 
 
 def _last_words(who: str) -> str:
     return (f"The search ended at {who}: after such a fault CUDA refuses all further work in this"
-            " process. What was measured is kept. Restart the notebook's kernel and run this again:"
-            " it goes on behind that variant. rehearse=True finds such variants in the simulator,"
-            " without harm.")
-
-
-def _variant(parameters: dict, entry: dict, generated: object) -> Variant:
-    timing = None
-    if "median" in entry:
-        timing = Timing(label(parameters), entry["median"], entry["low"], entry["high"],
-                        entry["samples"])
-    return Variant(parameters, entry["state"], entry.get("note", ""), timing, entry.get("counts"),
-                   entry.get("remembered", False),
-                   generated if isinstance(generated, Generated) else None)
+            " process. Restart the notebook's kernel and leave that variant out (where=), or let"
+            " the simulator find such variants without harm (rehearse=True).")
 
 
 class _Progress:
@@ -409,5 +347,3 @@ class _Progress:
         self("")
         if self._on:
             print("\r", end="", flush=True)
-
-

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import backend
-from ..timing import _cupy, _is_simulator
 
 LIBRARIES = ("pycuda", "cupy")
 SHARED_AT_FIRST = 48 * 1024  # bytes of shared memory that a kernel may have without asking
@@ -74,7 +71,8 @@ class Tuned:
 
     def __init__(self, generated: Generated, library: str) -> None:
         self.generated, self.library = generated, library
-        self.function = _COMPILE[library](generated)
+        compile_one = _with_pycuda if library == "pycuda" else _with_cupy
+        self.function = compile_one(generated)
         if generated.shared > SHARED_AT_FIRST:
             self._ask_for_shared_memory()
 
@@ -107,12 +105,10 @@ def _with_pycuda(generated: Generated) -> object:
 
 
 def _with_cupy(generated: Generated) -> object:
-    kernel = _cupy().RawKernel(generated.source, generated.name, options=tuple(generated.options))
+    cupy = backend.find_cupy()
+    kernel = cupy.RawKernel(generated.source, generated.name, options=tuple(generated.options))
     kernel.compile()
     return kernel
-
-
-_COMPILE = {"pycuda": _with_pycuda, "cupy": _with_cupy}
 
 
 def _pycuda() -> tuple:
@@ -132,56 +128,28 @@ def _pycuda() -> tuple:
 
 
 def compile_ahead(variants: Sequence[Generated], library: str) -> None:
-    """Let the compilers work on all cores; what they make waits in a cache on disk.
+    """Let nvcc work on all cores; PyCUDA finds what it makes in its cache on disk.
 
-    Nothing is returned and no error raised: the variant's own turn finds both again.
+    Nothing is returned and no error raised: the variant's own turn finds both again. CuPy's
+    compiler, NVRTC, is fast enough without.
     """
-    if _is_simulator(_cupy()):
-        from nogpu import engine
-
-        dialect = "nvcc" if library == "pycuda" else "nvrtc"
-
-        def compile_one(generated: Generated) -> None:
-            text = inspected_source(generated, library)
-            engine.compile(text, generated.options, dialect=dialect).build(True, counted=True)
-    elif library == "pycuda":
-        driver, compiler = _pycuda()
-        major, minor = driver.Context.get_device().compute_capability()
-
-        def compile_one(generated: Generated) -> None:
-            compiler.compile(generated.source, options=list(generated.options) or None,
-                             arch=f"sm_{major}{minor}")
-    else:
+    if library != "pycuda":
         return
+    driver, compiler = _pycuda()
+    major, minor = driver.Context.get_device().compute_capability()
 
+    def compile_one(generated: Generated) -> None:
+        compiler.compile(generated.source, options=list(generated.options) or None,
+                         arch=f"sm_{major}{minor}")
+
+    on_all_cores(compile_one, variants)
+
+
+def on_all_cores(compile_one: Callable[[Generated], object], variants: Sequence[Generated]) -> None:
+    """Call a function with each variant of another text, and take no notice of its errors."""
     def try_one(generated: Generated) -> None:
-        with contextlib.suppress(Exception):  # of whatever kind: it comes again later
+        with contextlib.suppress(Exception):
             compile_one(generated)
 
     with ThreadPoolExecutor(backend.cores()) as pool:
         list(pool.map(try_one, {v.source: v for v in variants}.values()))
-
-
-def inspected_source(generated: Generated, library: str) -> str:
-    """The text as `inspect` compiles it, where PyCUDA's extern "C" must not move its lines."""
-    return f'extern "C" {{ {generated.source}\n}}\n' if library == "pycuda" else generated.source
-
-
-def versions(library: str) -> list[str]:
-    """What compiles and what runs, each with its version."""
-    cupy = _cupy()
-    found = [f"{cupy.__name__} {cupy.__version__}"]
-    if _is_simulator(cupy):
-        from nogpu import engine
-        from nogpu.engine import native
-
-        return [f"simulator {native.engine_version()}", engine.find_compiler().identity, library]
-    device = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
-    found += [device["name"].decode(), f"driver {cupy.cuda.runtime.driverGetVersion()}"]
-    if library == "pycuda":
-        compiler = _pycuda()[1]
-        found += [str(backend.installed("pycuda")), compiler.get_nvcc_version("nvcc")]
-    else:
-        found.append("NVRTC {}.{}".format(*cupy.cuda.nvrtc.getVersion()))
-    flags = os.environ.get("PYCUDA_DEFAULT_NVCC_FLAGS", "")
-    return [*found, flags, sys.byteorder]

@@ -7,12 +7,18 @@ from urllib.parse import unquote
 import nbformat
 import pytest
 
-from authoring import course as authoring
 from authoring import index as indexing
-from authoring.course import ROOT
+from authoring.notebook_form import (
+    ROOT,
+    AuthoringError,
+    notebooks,
+    read,
+    stored_text,
+    subject_of,
+)
 
 FOLDER = ROOT / "notebooks"
-LESSONS = authoring.notebooks("notebooks")
+LESSONS = notebooks("notebooks")
 PAGES = [FOLDER / "glossary.md", FOLDER / "index.md"]
 # Bold words that are emphasis, not terms.
 EMPHASIS = re.compile(
@@ -24,7 +30,7 @@ EMPHASIS = re.compile(
 
 
 def text_of(path):
-    return "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells
+    return "\n".join(cell.source for cell in read(path).cells
                      if cell.cell_type == "markdown")
 
 
@@ -48,7 +54,8 @@ def test_terms_are_well_formed():
     terms = indexing.load_terms()
     names = [term["term"] for term in terms]
     assert names == sorted(set(names), key=str.lower)
-    assert len({indexing.slug(name) for name in names}) == len(names) > 90
+    assert len({indexing.anchor(name) for name in names}) == len(names) > 90
+    assert {term["lesson"] for term in terms} <= {subject_of(path.stem) for path in LESSONS}
     for term in terms:
         assert set(term) == {"term", "written", "lesson", "meaning"}
         assert 3 <= len(term["meaning"].split()) <= 40 and term["meaning"].endswith("."), term
@@ -64,7 +71,7 @@ def test_links_of_the_pages_lead_somewhere(page):
 
 
 def test_links_into_the_glossary_meet_a_heading():
-    headings = {indexing.slug(name) for name in re.findall(
+    headings = {indexing.anchor(name) for name in re.findall(
         r"^### (.+)$", PAGES[0].read_text(encoding="utf-8"), flags=re.M)}
     linked = {anchor for path in LESSONS
               for anchor in re.findall(r"\]\(glossary\.md#([^)]+)\)", text_of(path))}
@@ -97,9 +104,12 @@ cp.RawKernel('__global__ void f() { __syncthreads(); atomicAdd(p, 1); }', "f")
 
 @pytest.fixture
 def copy(tmp_path):
+    """A copy of the lessons' folder."""
+    folder = tmp_path / "notebooks"
+    folder.mkdir()
     for path in [*LESSONS, *PAGES]:
-        shutil.copy(path, tmp_path)
-    return tmp_path
+        shutil.copy(path, folder)
+    return folder
 
 
 def test_a_function_that_the_index_lacks_is_noticed(copy):
@@ -110,15 +120,22 @@ def test_a_function_that_the_index_lacks_is_noticed(copy):
     assert page.read_text() == PAGES[1].read_text(encoding="utf-8")
 
 
+def test_a_term_of_an_unknown_lesson_is_an_error(copy, monkeypatch):
+    term = {"term": "a", "written": "a", "lesson": "thread_painting", "meaning": "A."}
+    monkeypatch.setattr(indexing, "load_terms", lambda: [term])
+    with pytest.raises(AuthoringError, match="no lesson has the subject 'thread_painting'"):
+        indexing.write_pages(copy)
+
+
 def test_a_new_function_in_a_lesson_is_noticed(copy):
     path = copy / LESSONS[1].name
-    notebook = nbformat.read(path, as_version=4)
+    notebook = read(path)
     notebook.cells.append(nbformat.v4.new_code_cell("np.polyval([1], 2)", id="new"))
-    path.write_text(authoring.dumps(notebook))
+    path.write_text(stored_text(notebook))
     assert indexing.write_pages(copy, check=True) == ["index.md"]
 
 
-def test_a_lost_link_is_put_back_and_a_lost_term_is_named(copy):
+def test_a_removed_link_is_put_back_and_an_unused_term_is_an_error(copy):
     path = copy / LESSONS[1].name
     before = path.read_text()
     path.write_text(before.replace("[**view**](glossary.md#view)", "**view**"))
@@ -126,13 +143,15 @@ def test_a_lost_link_is_put_back_and_a_lost_term_is_named(copy):
     indexing.write_pages(copy)
     assert path.read_text() == before
     path.write_text(before.replace("[**view**](glossary.md#view)", "look").replace("*view*", ""))
-    assert indexing.write_pages(copy, check=True) == [f"{path.name} does not use 'view'"]
+    with pytest.raises(AuthoringError, match=f"{path.name} does not use 'view'"):
+        indexing.write_pages(copy)
+    assert "look" in path.read_text()
 
 
 def test_a_term_that_links_documentation_keeps_that_link():
     for source in ("See [**view**](https://a.b), *view*.", "See **[view](https://a.b)**. *view*"):
         cell = nbformat.v4.new_markdown_cell(source)
-        term = {"term": "view", "written": "view", "lesson": "01", "meaning": ""}
+        term = {"term": "view", "written": "view", "lesson": "strided_views", "meaning": ""}
         assert indexing.link_terms(nbformat.v4.new_notebook(cells=[cell]), [term]) == []
         assert cell.source.startswith(
             "See [**view**](glossary.md#view) ([documentation](https://a.b))")

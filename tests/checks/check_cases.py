@@ -9,7 +9,7 @@ import nbformat
 import numpy as np
 import pytest
 
-from authoring.course import ROOT
+from authoring.notebook_form import ROOT
 from checks.machinery.kernel_task import KernelTask
 from checks.machinery.task import Task
 

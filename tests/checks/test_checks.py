@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import checks
-from authoring.course import ROOT
+from authoring.notebook_form import ROOT
 from checks.machinery.task import Task
 
 

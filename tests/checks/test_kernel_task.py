@@ -48,7 +48,7 @@ def test_source_and_kernel_are_the_same_answer():
 def test_a_fault_names_line_kernel_and_kind(simulator, monkeypatch):
     if simulator and helpers.backend._started.name == "cuda":
         pytest.skip("this machine has a GPU: faults are found by a rehearsal")
-    monkeypatch.setattr(kernels, "is_simulator", lambda cupy: simulator)
+    monkeypatch.setattr(kernels, "is_simulated", lambda cupy: simulator)
     verdict = TWICE.judge(DOUBLE.replace("i < n", "i < n + 1"))
     assert verdict.state == "no"
     assert "line 4 of the kernel twice makes an access outside an array" in verdict.text
@@ -203,6 +203,7 @@ def test_freed_memory_beside_an_array_is_outside_the_arrays(named):
         freed = cupy.empty(64, np.float32)
     if named:  # as a launch does with its arguments
         cupy.RawKernel(DOUBLE, "twice")((1,), (32,), (freed, freed, np.int32(0)))
+        cupy.cuda.Device().synchronize()  # until then the launch holds its arguments
     place = freed.data.ptr
     del freed
     text = TWICE.judge(DOUBLE.replace("y[i]", f"((float*){place}ull)[i]")).text

@@ -15,9 +15,9 @@ import cupy as cp  # noqa: E402
 
 from helpers import inspect, kernels  # noqa: E402
 from helpers.attention import TILES, attention  # noqa: E402
-from helpers.timing import _is_simulator  # noqa: E402
+from helpers.backend import is_simulated  # noqa: E402
 
-SIMULATOR = _is_simulator(cp)
+SIMULATOR = is_simulated(cp)
 CAPABILITY = 0 if SIMULATOR else int(cp.cuda.Device().compute_capability)
 # The kernels by name, how far each may be from float64 here, and whether it can run here.
 TOLERANCE = {"float32": 1e-5, "tf32": 2e-5, "float16": 5e-3}

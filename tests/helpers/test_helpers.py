@@ -15,7 +15,7 @@ from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 import helpers
 import nogpu
-from helpers import backend, draw, errors, timing
+from helpers import backend, draw, errors, formats, recordings, timing
 from helpers.backend import Gpu
 from nogpu import finder
 
@@ -174,7 +174,7 @@ def test_compare_refuses_counts_of_unknown_functions():
 
 
 def test_recorded_runs_come_back_beside_the_machines_own(monkeypatch, tmp_path):
-    monkeypatch.setattr(timing, "RECORDED", tmp_path)
+    monkeypatch.setattr(recordings, "FOLDER", tmp_path)
     limit = timing.Ceiling("toy", 1e9, 1e9, 1e9, 1e9)
     monkeypatch.setattr(timing, "ceiling", lambda device: limit)
     monkeypatch.setenv("COURSE_RECORD_RUNS", str(tmp_path / "toy.json"))
@@ -183,7 +183,7 @@ def test_recorded_runs_come_back_beside_the_machines_own(monkeypatch, tmp_path):
     assert stored["runs"]["99/f"]["rows"][0]["name"] == "f"
     monkeypatch.delenv("COURSE_RECORD_RUNS")
     assert helpers.compare({"f": lambda: 0}, key="99/f", seconds=0.01).recorded == ()
-    monkeypatch.setattr(timing, "_machine", lambda: "another machine")
+    monkeypatch.setattr(recordings, "this_machine", lambda: "another machine")
     again = helpers.compare({"f": lambda: 0}, key="99/f", title="F", seconds=0.01)
     assert len(again.recorded) == 1
     assert f"Recorded on {stored['machine']} ({stored['date']}" in repr(again)
@@ -195,7 +195,7 @@ def test_recorded_runs_come_back_beside_the_machines_own(monkeypatch, tmp_path):
     (0.123456, "123 ms"), (9.996, "10.0 s"), (3e9, "3.00 Gs"),
 ])
 def test_units(value, text):
-    assert timing.with_unit(value, "s") == text
+    assert formats.with_unit(value, "s") == text
 
 
 def test_the_machine_is_measured_once(monkeypatch):

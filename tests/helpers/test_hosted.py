@@ -13,10 +13,9 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 
-from authoring import course as authoring
+from authoring.notebook_form import notebooks
 from helpers import backend, hosted
 from helpers.backend import Gpu
-from install import environment
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "notebooks" / "stand_in"))
 import badge  # noqa: E402
@@ -41,7 +40,7 @@ print("cupy:", importlib.util.find_spec("cupy").origin)
 
 def setup_cell(needs):
     """The first code cell of a notebook whose `start` has or has not `needs`."""
-    for path in authoring.notebooks("notebooks"):
+    for path in notebooks("notebooks"):
         cells = nbformat.read(path, as_version=4).cells
         source = next(cell.source for cell in cells if cell.cell_type == "code")
         if ("needs=" in source) == needs:

@@ -7,7 +7,7 @@ import nbformat
 import numpy as np
 import pytest
 
-from authoring.course import ROOT
+from authoring.notebook_form import ROOT
 from helpers import network
 from helpers.data import load_network, load_split
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import helpers
-from helpers import draw, timing
+from helpers import backend, draw, recordings
 from helpers.timeline import IN, KERNEL, OUT, Span, Timeline
 from helpers.timeline.events import IMMUTABLE, set_attribute
 from helpers.timeline.record import recorded_timelines
@@ -20,7 +20,7 @@ import cupy as cp  # noqa: E402
 import cupyx  # noqa: E402
 
 both = pytest.mark.parametrize("by_events", [False, True], ids=["scheduler", "events"])
-SIMULATED = timing._is_simulator(cp)
+SIMULATED = backend.is_simulated(cp)
 SPIN = cp.RawKernel(r"""
 extern "C" __global__ void spin(long long cycles) {
     long long start = clock64();
@@ -208,9 +208,10 @@ def test_compiled_types_change_and_change_back():
 def test_recorded_timelines_come_back(monkeypatch, tmp_path):
     from helpers.timeline import record
 
-    monkeypatch.setattr(timing, "RECORDED", tmp_path)
+    monkeypatch.setattr(recordings, "FOLDER", tmp_path)
     path = tmp_path / "toy.json"
-    record._store(path, "99/two", TWO)
+    monkeypatch.setenv("COURSE_RECORD_RUNS", str(path))
+    recordings.keep("99/two", record._as_recorded(TWO))
     content = json.loads(path.read_text())
     content["gpu"] = "Toy GPU"
     path.write_text(json.dumps(content))

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 import helpers
-from helpers import backend, timing
+from helpers import backend, recordings, timing
 
 TOY = timing.Ceiling("toy", 1e9, 1e9, 1e9, 1e9)
 
@@ -39,7 +39,7 @@ class Events:
 
 def test_a_gpu_is_timed_by_events_not_by_the_hosts_clock(monkeypatch):
     device = Events()
-    monkeypatch.setattr(timing, "_cupy", lambda: device)
+    monkeypatch.setattr(timing, "find_cupy", lambda: device)
     measured = helpers.bench(device.launch, device="gpu", seconds=0.0)
     assert measured.median == pytest.approx(2.0)
     assert device.recorded, "nothing waited for the last event"
@@ -58,9 +58,9 @@ def test_device_gpu_needs_a_gpu_or_the_simulator(monkeypatch):
 
 def test_a_recorded_run_of_a_gpu_names_the_gpu_and_its_library(monkeypatch, tmp_path):
     device = Events()
-    monkeypatch.setattr(timing, "RECORDED", tmp_path)
+    monkeypatch.setattr(recordings, "FOLDER", tmp_path)
     monkeypatch.setattr(timing, "ceiling", lambda device: TOY)
-    monkeypatch.setattr(timing, "_cupy", lambda: device)
+    monkeypatch.setattr(timing, "find_cupy", lambda: device)
     monkeypatch.setattr(backend, "find_gpu", lambda: backend.Gpu("Toy 1", (9, 0), 1, (13, 0)))
     monkeypatch.setattr(backend, "installed", lambda *names: "cupy-cuda13x 14.2.0")
     monkeypatch.setenv("COURSE_RECORD_RUNS", str(tmp_path / "toy.json"))

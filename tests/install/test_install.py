@@ -689,11 +689,15 @@ def test_make_passes_on_what_it_is_given(bare, arguments, passed):
     assert run_make(bare, *arguments).stdout == "python3|install|" + passed
 
 
-def test_help_is_the_default_and_lists_every_target(bare):
-    shown = run_make(bare).stdout
+def test_help_is_the_default_and_two_lists_name_every_target(bare):
+    for_learners = run_make(bare).stdout
+    for_authors = run_make(bare, "help-authors").stdout
+    assert for_learners == run_make(bare, "help").stdout
+    listed = [re.findall(r"^make ([\w-]+) +\S", shown, re.MULTILINE)
+              for shown in (for_learners, for_authors)]
     targets = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1]
-    assert re.findall(r"^make (\w+) +\S", shown, re.MULTILINE) == targets.split()
-    assert shown == run_make(bare, "help").stdout
+    assert listed[0] + listed[1] == targets.split()
+    assert {"lab", "test", "clean"} <= set(listed[0]) and "publish" in listed[1]
 
 
 def test_ci_runs_make_test_and_ends_with_pytests_closing_line(tmp_path):

@@ -7,7 +7,7 @@ from datetime import date
 import nbformat
 import pytest
 
-from authoring.course import IGNORE_TAG, ROOT
+from authoring.notebook_form import IGNORE_TAG, ROOT
 from helpers.data import load_claims
 
 PAGE = ROOT / "notebooks" / "19_myths_measured.ipynb"

@@ -11,13 +11,22 @@ from urllib.parse import unquote
 import nbformat
 import pytest
 
-from authoring import course as authoring
-from authoring.course import IGNORE_TAG, METADATA, REASONS, ROOT, WITHOUT_EXERCISES
+from authoring.notebook_form import (
+    FOLDERS,
+    IGNORE_TAG,
+    METADATA,
+    REASONS,
+    ROOT,
+    WITHOUT_EXERCISES,
+    notebooks,
+    read,
+    stored_text,
+)
+from authoring.publish import repository
 
-PATHS = [path for folder in ("notebooks", "solutions", "exercises")
-         for path in authoring.notebooks(folder)]
+PATHS = [path for folder in FOLDERS for path in notebooks(folder)]
 RECORDED = [path for path in PATHS if path.parent.name != "exercises"]
-LESSONS = authoring.notebooks("notebooks")
+LESSONS = notebooks("notebooks")
 PLACES = re.compile(r"/(?:home|root|tmp|Users|usr|opt|work)/|[A-Z]:\\\\")
 
 
@@ -28,10 +37,6 @@ def ids(paths):
 every = pytest.mark.parametrize("path", PATHS, ids=ids(PATHS))
 recorded = pytest.mark.parametrize("path", RECORDED, ids=ids(RECORDED))
 lesson = pytest.mark.parametrize("path", LESSONS, ids=ids(LESSONS))
-
-
-def read(path):
-    return nbformat.read(path, as_version=4)
 
 
 def code_cells(path):
@@ -64,7 +69,7 @@ def test_is_stored_in_one_form(path):
     nbformat.validate(notebook)
     assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
     assert notebook.metadata == METADATA
-    assert path.read_text(encoding="utf-8") == authoring.dumps(notebook)
+    assert path.read_text(encoding="utf-8") == stored_text(notebook)
     names = [cell.id for cell in notebook.cells]
     assert len(set(names)) == len(names)
     assert all(cell.source.strip() for cell in notebook.cells)
@@ -75,16 +80,16 @@ def test_setup_cell_is_the_same_everywhere(path):
     setup = code_cells(path)[0].source
     without_needs = re.sub(r'start\(needs="\w+"\)', "start()", setup)
     assert without_needs == code_cells(LESSONS[0])[0].source
-    assert f"https://github.com/{authoring.repository()}.git" in setup
+    assert f"https://github.com/{repository()}.git" in setup
 
 
 def badges(place):
     """The addresses that open a file of the course on Colab, Kaggle and Binder."""
-    repository = authoring.repository()
-    page = f"{repository}/blob/main/{place}"
+    address = repository()
+    page = f"{address}/blob/main/{place}"
     return (f"(https://colab.research.google.com/github/{page})",
             f"(https://kaggle.com/kernels/welcome?src=https://github.com/{page})",
-            f"(https://mybinder.org/v2/gh/{repository}/main?labpath={place.replace('/', '%2F')})")
+            f"(https://mybinder.org/v2/gh/{address}/main?labpath={place.replace('/', '%2F')})")
 
 
 @every
@@ -217,7 +222,7 @@ def test_each_lesson_links_the_next_one():
 
 def test_grade_ids_are_unique():
     seen = {}
-    for path in authoring.notebooks("solutions"):
+    for path in notebooks("solutions"):
         for cell in code_cells(path):
             if name := cell.metadata.get("nbgrader", {}).get("grade_id"):
                 assert name not in seen, (path.name, seen[name])
@@ -246,7 +251,7 @@ def test_readme_lists_every_lesson():
     for target in re.findall(r"\]\(([^)#]+)\)", text):
         if not target.startswith("http"):
             assert (ROOT / unquote(target)).exists(), target
-    assert f"github.com/{authoring.repository()}" in text
+    assert f"github.com/{repository()}" in text
 
 
 PAGES = sorted(path for pattern in ("*.md", "docs/**/*.md", "notebooks/*.md", "helpers/**/*.md")

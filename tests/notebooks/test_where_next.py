@@ -6,7 +6,7 @@ from datetime import date
 import nbformat
 import pytest
 
-from authoring.course import ROOT
+from authoring.notebook_form import ROOT
 
 PAGE = ROOT / "notebooks" / "20_where_next.ipynb"
 # What the syllabus and the article on PyTorch's libraries name.

@@ -1,0 +1,68 @@
+"""What every notebook of the course has: where it lies, its metadata, its tags, its stored form.
+
+The other modules of this room build on this one; it imports none of them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ("notebooks", "exercises", "solutions")
+METADATA = {
+    "accelerator": "GPU",
+    "colab": {"gpuType": "T4", "provenance": [], "toc_visible": True},
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+# Why the output of a cell is not compared with the recorded output. A cell with IGNORE_TAG has one
+# of these reasons in its metadata, as {"course": {"not_compared": "time"}}.
+REASONS = frozenset({
+    "time", "device", "address", "path", "compiler text", "random stream", "optional package",
+    "race", "device printf", "recorded tool",
+})
+IGNORE_TAG = "nbval-ignore-output"
+SOLUTION_TAG = "solution-only"  # a cell of solutions/ that the exercise does not get
+# Lessons that have no tasks.
+WITHOUT_EXERCISES = frozenset({"19_myths_measured", "20_where_next"})
+
+
+class AuthoringError(ValueError):
+    """Something that an author has to correct; the message names the file and the place."""
+
+
+def notebooks(folder: str, root: Path = ROOT) -> list[Path]:
+    """The notebooks in one of the course's folders, sorted by lesson number.
+
+    Parameters
+    ----------
+    folder : {"notebooks", "exercises", "solutions"}
+    root : Path
+        The course's folder.
+    """
+    return sorted((root / folder).glob("*.ipynb"))
+
+
+def read(path: Path) -> nbformat.NotebookNode:
+    """A notebook file as nbformat's version 4."""
+    return nbformat.read(path, as_version=4)
+
+
+def stored_text(notebook: nbformat.NotebookNode) -> str:
+    """The text of a notebook's file, the same text for the same content."""
+    return nbformat.writes(notebook, version=4, indent=1) + "\n"
+
+
+def subject_of(stem: str) -> str:
+    """What names a lesson's checks and answers: "sparse_arrays" for "15_sparse_arrays"."""
+    return stem[3:]
+
+
+def number_of(subject: str) -> str:
+    """The number of the lesson on a subject: "08" for "memory_and_tiles"."""
+    for path in notebooks("notebooks"):
+        if subject_of(path.stem) == subject:
+            return path.stem[:2]
+    raise AuthoringError(f"no lesson has the subject {subject}")

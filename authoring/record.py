@@ -1,0 +1,117 @@
+"""Run notebooks: to record what their cells print, and to measure this machine.
+
+What a cell prints is compared by the tests with what is recorded here, on a GPU machine.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+
+from .notebook_form import METADATA, ROOT, AuthoringError, notebooks, read, stored_text
+
+
+def execute(notebook: nbformat.NotebookNode, folder: Path, timeout: int = 600) -> None:
+    """Run a notebook's cells in a new kernel and store the outputs in the notebook.
+
+    Parameters
+    ----------
+    notebook : NotebookNode
+        Changed in place.
+    folder : Path
+        The kernel's working folder.
+    timeout : int
+        Seconds that a cell may take.
+
+    Raises
+    ------
+    nbclient.exceptions.CellExecutionError
+        When a cell raises.
+    """
+    from nbclient import NotebookClient
+
+    os.environ["COURSE_QUIET"] = "1"  # progress lines are for people, not for recorded outputs
+    NotebookClient(notebook, timeout=timeout, kernel_name="python3", record_timing=False,
+                   resources={"metadata": {"path": str(folder)}}).execute()
+
+
+def record(path: Path) -> None:
+    """Run a notebook in place and store what its cells print.
+
+    Raises
+    ------
+    nbclient.exceptions.CellExecutionError
+        When a cell raises; the file then stays as it was.
+    """
+    notebook = read(path)
+    execute(notebook, path.resolve().parent)
+    notebook.metadata = nbformat.from_dict(METADATA)
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)
+        if cell.cell_type == "code":
+            cell.outputs = [_without_metadata(output) for output in _joined_streams(cell.outputs)]
+    path.write_text(stored_text(notebook), encoding="utf-8")
+
+
+def _joined_streams(outputs: list) -> Iterator[nbformat.NotebookNode]:
+    """Join neighbouring pieces of one stream, because where they are split depends on timing."""
+    last = None
+    for output in outputs:
+        if (last is not None and output.output_type == last.output_type == "stream"
+                and output.name == last.name):
+            last.text += output.text
+            continue
+        if last is not None:
+            yield last
+        last = output
+    if last is not None:
+        yield last
+
+
+def _without_metadata(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """An output without what the kernel noted about it."""
+    if "metadata" in output:
+        output.metadata = nbformat.from_dict({})
+    return output
+
+
+def bench() -> Path:
+    """Run every notebook that compares times and write this machine's times to a data file.
+
+    The lessons' own cells measure: `compare(..., key=...)` appends to the file that the
+    environment variable COURSE_RECORD_RUNS names.
+
+    Returns
+    -------
+    Path
+        The file in helpers/data/recorded, named after the GPU or the processor.
+
+    Raises
+    ------
+    AuthoringError
+        When no notebook has measured anything.
+    """
+    from helpers import backend, recordings
+
+    gpu = backend.find_gpu()
+    machine = gpu.name if gpu else backend.cpu_name()
+    name = re.sub(r"[^a-z0-9]+", "-", machine.lower()).strip("-")
+    path = recordings.FOLDER / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_suffix(".json.part")
+    unfinished.unlink(missing_ok=True)
+    os.environ["COURSE_RECORD_RUNS"] = str(unfinished)
+    for folder in ("notebooks", "solutions"):
+        for source in notebooks(folder):
+            notebook = read(source)
+            if any("key=" in cell.source for cell in notebook.cells if cell.cell_type == "code"):
+                print(f"{source.relative_to(ROOT)} ...", flush=True)
+                execute(notebook, source.parent)
+    if not unfinished.exists():
+        raise AuthoringError("no notebook has measured anything")
+    unfinished.replace(path)
+    return path

@@ -1,0 +1,37 @@
+"""Numbers with units and columns that line up, as all of the course's tables have them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def with_unit(value: float, unit: str) -> str:
+    """Three significant digits and a decimal prefix: `with_unit(2.5e-5, "s")` is "25.0 us"."""
+    if value == 0:
+        return f"0 {unit}"
+    for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""), (1e-3, "m"),
+                           (1e-6, "u"), (1e-9, "n")):
+        if abs(value) >= factor * 0.9995 or factor == 1e-9:
+            scaled = value / factor
+            digits = 2 if abs(scaled) < 9.995 else 1 if abs(scaled) < 99.95 else 0
+            return f"{scaled:.{digits}f} {prefix}{unit}"
+    raise AssertionError("unreachable: the last factor takes every value")
+
+
+def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """One line for each row, its columns as wide as their longest cell.
+
+    The first `left` columns begin on the left, the others end on the right.
+    """
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return [
+        "  ".join(cell.ljust(width) if k < left else cell.rjust(width)
+                  for k, (cell, width) in enumerate(zip(row, widths)))
+        for row in rows
+    ]
+
+
+def listed(things: Sequence[object]) -> str:
+    """The things as text, with "and" before the last of several."""
+    *most, last = map(str, things)
+    return f"{', '.join(most)} and {last}" if most else last

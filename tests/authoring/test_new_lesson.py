@@ -1,0 +1,102 @@
+"""A new lesson begins with files that the course's own tools and tests accept."""
+
+import importlib.util
+import shutil
+
+import nbformat
+import pytest
+
+from authoring.exercises import write_exercises
+from authoring.new_lesson import new_lesson
+from authoring.notebook_form import METADATA, ROOT, AuthoringError, read, stored_text
+from authoring.publish import badges
+
+STEM = "15_sparse_arrays"
+CHECKS, ANSWERS = "checks/sparse_arrays.py", "tests/checks/answers/sparse_arrays.py"
+FIRST = "notebooks/00_start_here.ipynb"
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A folder with the files that `new_lesson` reads and the folders that it writes to."""
+    for folder in ("notebooks", "solutions", "exercises", "checks", "tests/checks/answers"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in ("pyproject.toml", FIRST):
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def load(path, name):
+    """The module in a file, under a name that says where its relative imports begin."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def cell_of(notebook, name):
+    (cell,) = (cell for cell in notebook.cells if cell.id == name)
+    return cell
+
+
+def test_all_files_are_there_and_in_the_stored_form(course):
+    assert sorted(new_lesson(STEM, course)) == sorted([
+        CHECKS, ANSWERS, f"notebooks/{STEM}.ipynb", f"solutions/{STEM}.ipynb"])
+    for folder in ("notebooks", "solutions"):
+        path = course / folder / f"{STEM}.ipynb"
+        notebook = read(path)
+        nbformat.validate(notebook)
+        assert path.read_text(encoding="utf-8") == stored_text(notebook)
+        assert notebook.metadata == METADATA
+        assert not any("{" in cell.source for cell in notebook.cells if cell.id != "setup")
+
+
+def test_badges_and_setup_are_those_of_the_other_notebooks(course):
+    new_lesson(STEM, course)
+    first = read(course / FIRST)
+    assert badges(FIRST) in first.cells[0].source
+    for folder in ("notebooks", "solutions"):
+        notebook = read(course / folder / f"{STEM}.ipynb")
+        opened = folder.replace("solutions", "exercises")
+        assert badges(f"{opened}/{STEM}.ipynb") in notebook.cells[0].source
+        assert cell_of(notebook, "setup").source == cell_of(first, "setup").source
+
+
+def test_its_task_becomes_an_exercise(course):
+    new_lesson(STEM, course)
+    assert write_exercises(root=course) == [f"exercises/{STEM}.ipynb"]
+    exercise = read(course / "exercises" / f"{STEM}.ipynb")
+    assert "raise NotImplementedError()" in cell_of(exercise, "doubled").source
+
+
+def test_what_is_graded_is_named_by_the_subject(course):
+    new_lesson(STEM, course)
+    solution = read(course / "solutions" / f"{STEM}.ipynb")
+    graded = [cell.metadata["nbgrader"] for cell in solution.cells if "nbgrader" in cell.metadata]
+    assert [mark["grade_id"] for mark in graded] == [
+        "sparse_arrays_doubled", "sparse_arrays_doubled_check"]
+    assert cell_of(solution, "imports").source == "from checks import sparse_arrays as check"
+
+
+def test_its_check_and_its_answers_agree(course):
+    new_lesson(STEM, course)
+    task = load(course / CHECKS, "checks.sparse_arrays").doubled
+    answers = load(course / ANSWERS, "answers_of_sparse_arrays")
+    assert task.judge(lambda x: 2 * x).state == "ok"
+    for right in answers.RIGHT["doubled"]:
+        assert task.judge(right).state == "ok"
+    for wrong, words in answers.WRONG["doubled"]:
+        assert words in task.judge(wrong).text
+    for mistake in task.mistakes:
+        assert mistake.looks_like in task.judge(mistake.function).text
+
+
+@pytest.mark.parametrize("stem, words", [
+    ("sparse", "is not of the form"), ("15 sparse", "is not of the form"),
+    ("00_again", "00_start_here.ipynb has the number 00"),
+    ("15_taken", "a lesson has the subject taken")])
+def test_an_unsuitable_name_is_refused(course, stem, words):
+    (course / "checks" / "taken.py").touch()
+    with pytest.raises(AuthoringError, match=words):
+        new_lesson(stem, course)
+    assert len(list(course.rglob("*.ipynb"))) == 1

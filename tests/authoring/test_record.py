@@ -1,0 +1,30 @@
+"""Recording runs a notebook and stores what it prints, in a form that depends on nothing else."""
+
+import nbformat
+import pytest
+
+from authoring.notebook_form import METADATA, read
+from authoring.record import record
+
+
+def test_record_stores_outputs_and_nothing_of_the_run(tmp_path):
+    cells = [nbformat.v4.new_code_cell("print(1)\nprint(2)", id="a"),
+             nbformat.v4.new_code_cell("import sys; print('x'); sys.stdout.flush(); print('y')")]
+    path = tmp_path / "note.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    record(path)
+    stored = read(path)
+    assert [cell.execution_count for cell in stored.cells] == [1, 2]
+    assert [[output.text for output in cell.outputs] for cell in stored.cells] == \
+        [["1\n2\n"], ["x\ny\n"]]
+    assert stored.metadata == METADATA
+    assert "execution" not in stored.cells[0].metadata
+
+
+def test_record_leaves_a_failing_notebook_as_it_was(tmp_path):
+    path = tmp_path / "note.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 / 0")]), path)
+    before = path.read_text()
+    with pytest.raises(Exception, match="ZeroDivisionError"):
+        record(path)
+    assert path.read_text() == before

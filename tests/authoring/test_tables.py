@@ -1,0 +1,57 @@
+"""The README's tables are made from notebooks and recorded data, and its figures are right."""
+
+import json
+import re
+
+import pytest
+
+from authoring.notebook_form import ROOT, AuthoringError
+from authoring.tables import write_tables
+
+README = ROOT / "README.md"
+
+
+def test_tables_are_up_to_date():
+    assert write_tables(README, check=True) == [], "run make tables"
+
+
+@pytest.mark.parametrize("right, wrong", [
+    ("| **all** | 14 |", "| **all** | 15 |"),
+    ("(notebooks/06_first_kernels.ipynb) | 75 |", "(notebooks/06_first_kernels.ipynb) | 70 |"),
+    ("| 16 | attention, 4", "| 12 | attention, 4"),
+])
+def test_a_wrong_number_is_found_and_corrected(tmp_path, right, wrong):
+    copy = tmp_path / "README.md"
+    text = README.read_text(encoding="utf-8")
+    assert text.count(right) == 1
+    copy.write_text(text.replace(right, wrong), encoding="utf-8")
+    assert write_tables(copy, check=True) == ["README.md"]
+    assert wrong in copy.read_text(encoding="utf-8")
+    assert write_tables(copy) == ["README.md"]
+    assert copy.read_text(encoding="utf-8") == text
+
+
+def test_the_words_of_a_lesson_are_kept_and_a_missing_row_is_added(tmp_path):
+    copy = tmp_path / "README.md"
+    text = README.read_text(encoding="utf-8")
+    lines = text.splitlines(keepends=True)
+    (row,) = (line for line in lines if line.startswith("| 03 | "))
+    copy.write_text(text.replace(row, "").replace("your machine, an honest", "our honest"))
+    write_tables(copy)
+    written = copy.read_text(encoding="utf-8")
+    assert "| our honest first measurement" in written
+    assert "| 03 | [Einsum](notebooks/03_einsum.ipynb) | 60 | ... | [tasks]" in written
+
+
+def test_a_readme_without_the_comments_is_refused(tmp_path):
+    (tmp_path / "README.md").write_text("# no tables\n", encoding="utf-8")
+    with pytest.raises(AuthoringError, match="lacks <!-- lessons -->"):
+        write_tables(tmp_path / "README.md")
+
+
+def test_the_number_of_behaviours_is_the_one_recorded():
+    recorded = ROOT / "simulator" / "tests" / "behaviour" / "recorded"
+    programs = sum(len(json.loads((recorded / f"{name}.json").read_text())["answers"])
+                   for name in ("cupy", "pycuda"))
+    stated = re.search(r"(\d+) small programs", README.read_text(encoding="utf-8"))
+    assert int(stated[1]) == programs
