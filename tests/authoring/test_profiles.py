@@ -1,6 +1,6 @@
-"""What the profiling programs make of Nsight's reports."""
+"""What the profiling programs make of other tools' reports."""
 
-from authoring.profiles import kernels
+from authoring.profiles import clinic, kernels
 
 PROJECTED = """Generating SQLite file r.sqlite from r.nsys-rep
 Processing [r.sqlite] with [nvtx_gpu_proj_sum.py]...
@@ -23,3 +23,14 @@ def test_reports_of_nsight_systems_are_read_without_what_it_says_before():
                                 "gpu_median": 150.0, "operations": 7.0}]
     assert found["kernels"] == [["void reduce<int, float>(T1)", 3, 90], ["copy", 1, 30]]
     assert kernels.rows_of("SKIPPED: r.sqlite does not contain NV Tools data.") == []
+
+
+def test_what_the_sanitizer_says_is_shortened_to_its_first_finding():
+    said = ["COMPUTE-SANITIZER", "Invalid __global__ read of size 4 bytes",
+            "at k+0xc0 in " + "0a" * 20 + ".cubin.cu:5",
+            "by thread (3,0,0) in block (0,0,0)", "Access to 0x7f00 is out of bounds",
+            "Invalid __global__ read of size 4 bytes", "ERROR SUMMARY: 2 errors"]
+    assert clinic.first_finding(said) == ["Invalid __global__ read of size 4 bytes",
+                                      "at k+0xc0 in kernel.cu:5",
+                                      "by thread (3,0,0) in block (0,0,0)"]
+    assert clinic.first_finding(["ERROR SUMMARY: 0 errors"]) == []
