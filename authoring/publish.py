@@ -43,6 +43,7 @@ def badges(place: str, root: Path = ROOT) -> str:
 def published_files(root: Path = ROOT) -> list[Path]:
     """The files that contain the course's address: pages, pyproject.toml and all notebooks."""
     return [*sorted(root.glob("*.md")), root / "pyproject.toml", *sorted(root.glob("docs/**/*.md")),
+            *sorted(root.glob("simulator/*.md")), *sorted(root.glob("simulator/pyproject.toml")),
             *(path for folder in FOLDERS for path in notebooks(folder, root))]
 
 

@@ -13,6 +13,8 @@ def unpublished(tmp_path):
         "README.md": "cd REPO\n[b](https://mybinder.org/v2/gh/OWNER/REPO/main) MY-OWNER/REPO,"
                      " github.com/OWNER/REPO-2, OWNER/REPO. See github.com/OWNER/REPO.\n",
         "pyproject.toml": 'Repository = "https://github.com/OWNER/REPO"\n',
+        "simulator/README.md": "pip install git+https://github.com/OWNER/REPO.git",
+        "simulator/pyproject.toml": 'Repository = "https://github.com/OWNER/REPO"\n',
         "docs/teaching.md": "git clone https://github.com/OWNER/REPO.git\ncd REPO\n",
         "notebooks/00.ipynb": "(https://colab.research.google.com/github/OWNER/REPO/blob/main/x)"
                               "(https://raw.githubusercontent.com/OWNER/REPO/main/x)",
