@@ -1,10 +1,10 @@
-"""What the profiling programs make of Nsight's reports."""
+"""What the profiling programs make of other tools' reports."""
 
 import json
 
 import pytest
 
-from authoring.profiles import attention, fast_kernels, nsight
+from authoring.profiles import attention, clinic, fast_kernels, nsight
 
 PROJECTED = """Generating SQLite file r.sqlite from r.nsys-rep
 Processing [r.sqlite] with [nvtx_gpu_proj_sum.py]...
@@ -93,3 +93,14 @@ def test_a_profile_is_written_where_the_lesson_reads_it(tmp_path, monkeypatch, c
     nsight.write_profile({"gpu": "T4"}, "attention", [str(tmp_path / "mine.json")])
     assert json.loads((tmp_path / "attention.json").read_text()) == {"gpu": "H200"}
     assert json.loads((tmp_path / "mine.json").read_text()) == {"gpu": "T4"}
+
+
+def test_what_the_sanitizer_says_is_shortened_to_its_first_finding():
+    said = ["COMPUTE-SANITIZER", "Invalid __global__ read of size 4 bytes",
+            "at k+0xc0 in " + "0a" * 20 + ".cubin.cu:5",
+            "by thread (3,0,0) in block (0,0,0)", "Access to 0x7f00 is out of bounds",
+            "Invalid __global__ read of size 4 bytes", "ERROR SUMMARY: 2 errors"]
+    assert clinic.first_finding(said) == ["Invalid __global__ read of size 4 bytes",
+                                      "at k+0xc0 in kernel.cu:5",
+                                      "by thread (3,0,0) in block (0,0,0)"]
+    assert clinic.first_finding(["ERROR SUMMARY: 0 errors"]) == []
