@@ -5,9 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-import nogpu
-
-from . import tracebacks
+from . import finder, tracebacks
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -15,13 +13,15 @@ if TYPE_CHECKING:
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """Install nogpu, and show a kernel's fault without nogpu's own frames."""
-    nogpu.install()
-    shell.set_custom_exc((nogpu.KernelFault,), _show)
+    from .engine import KernelFault
+
+    finder.install()
+    shell.set_custom_exc((KernelFault,), _show)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
     """Undo it."""
-    nogpu.uninstall()
+    finder.uninstall()
     shell.set_custom_exc((), None)
 
 
