@@ -2,7 +2,7 @@
 
 This file has to be read by every Python, 2.7 included, so that an old one can say what is
 wrong with it. Hence no f-strings, no annotations and nothing newer than `%` in here; the
-work is in `environment.py`, which only a Python that is new enough ever reads.
+work is in `commands.py`, which only a Python that is new enough ever reads.
 """
 
 import os
@@ -12,7 +12,7 @@ NEEDED = (3, 10)
 
 
 def main():
-    """Refuse a Python or a system that cannot run the course, else hand over to environment.py."""
+    """Refuse a Python or a system that cannot run the course, else hand over to commands.py."""
     if sys.version_info[:2] < NEEDED:
         sys.stderr.write(
             "This course needs Python %d.%d or newer, and %s is %d.%d: "  # noqa: UP031, see top
@@ -29,8 +29,8 @@ def main():
     here = os.path.dirname(os.path.abspath(__file__))
     import runpy
 
-    work = runpy.run_path(os.path.join(here, "environment.py"))
-    return work["main"](sys.argv[1:])
+    commands = runpy.run_path(os.path.join(here, "commands.py"))
+    return commands["main"](sys.argv[1:])
 
 
 if __name__ == "__main__":

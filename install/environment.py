@@ -1,15 +1,12 @@
-"""Makes `.venv`, keeps it right, and runs JupyterLab, the tests or a helper in it.
+"""Makes `.venv`, keeps it right, and runs programs in it.
 
-The standard library only, and nothing of ours: `python install` runs this with the machine's own
-Python, before anything is installed. A virtual environment cannot be built aside and renamed,
+A virtual environment cannot be built aside and renamed,
 so it is built in place and `.venv/course.json` is written last. While pip is changing packages
 there is also `.venv/unfinished`; whoever finds that file makes `.venv` anew.
 """
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import hashlib
 import importlib.util
 import json
@@ -24,88 +21,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-VENV = ROOT / ".venv"
+from basics import ROOT, WORK, Problem, disk_is_full, is_writable, not_writable, one_at_a_time, say
+
+# A course that cannot be written to and that nobody has installed is installed in the learner's
+# own folder.
+VENV = (ROOT if (ROOT / ".venv").exists() or is_writable(ROOT) else WORK) / ".venv"
 PYPROJECT = ROOT / "pyproject.toml"
 SIMULATOR = ROOT / "simulator"
 
 # Where CUDA's installer puts a toolkit, and WSL the driver's programs, often not on PATH.
 USUAL_TOOLKIT = "/usr/local/cuda"
 WSL_PROGRAMS = "/usr/lib/wsl/lib"
-
-# JupyterLab reads this file from its own environment, so no other Jupyter of the learner's
-# changes: the README opens rendered, and no news or update notices come up over the lessons.
-LAB_SETTINGS = {
-    "@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}},
-    "@jupyterlab/apputils-extension:notification": {
-        "fetchNews": "false",
-        "checkForUpdates": False,
-    },
-}
-
-
-class Problem(Exception):
-    """Cause and remedy in one line, for the learner."""
-
-
-def main(arguments: list[str]) -> int:
-    """Run `lab`, `test` or `run` with the options after it; return the exit status.
-
-    Where all goes well `lab`, `test` and `run` do not return: what they run takes over.
-    """
-    if not arguments or arguments[0] not in ("lab", "test", "run"):
-        print("usage: python install lab|test|run [options passed on]", file=sys.stderr)
-        return 2
-    command, options = arguments[0], arguments[1:]
-    try:
-        if command == "lab":
-            open_lab(options)
-        elif command == "test":
-            run_tests(options)
-        else:
-            ensure({"dev"})
-            take_over(options)
-    except Problem as problem:
-        print(problem, file=sys.stderr)
-    except OSError as error:
-        print(explain(error), file=sys.stderr)
-    except KeyboardInterrupt:
-        print("\nStopped; nothing half-made is left. Run it again when you like.", file=sys.stderr)
-        return 130
-    return 1
-
-
-def open_lab(options: list[str]) -> None:
-    """Open JupyterLab on the README, with the learner's own options after ours."""
-    ensure(set())
-    if hasattr(os, "geteuid") and os.geteuid() == 0 and "--allow-root" not in options:
-        # As in most containers; Jupyter would refuse, though it only listens on this machine.
-        say("You are root: JupyterLab runs with --allow-root.")
-        options = ["--allow-root", *options]
-    share = VENV / "share" / "jupyter" / "lab"
-    settings = share / "settings" / "overrides.json"
-    settings.parent.mkdir(parents=True, exist_ok=True)
-    settings.write_text(json.dumps(LAB_SETTINGS, indent=2) + "\n", encoding="utf-8")
-    say("Opening JupyterLab; Ctrl-C twice in this terminal stops it.")
-    take_over(
-        [
-            "-m",
-            "jupyterlab",
-            f"--ServerApp.root_dir={ROOT}",
-            "--LabApp.default_url=/lab/tree/README.md",
-            # Which notebooks are open is remembered here, apart from the learner's other work.
-            f"--LabApp.workspaces_dir={share / 'workspaces'}",
-            *options,
-        ]
-    )
-
-
-def run_tests(options: list[str]) -> None:
-    """Run pytest with `options`, in up to four processes, a file's tests together in one."""
-    ensure({"dev"})
-    build_font_cache()
-    take_over(["-m", "pytest", "-n", "auto", "--maxprocesses=4", "--dist=loadfile", *options])
-
 
 def take_over(arguments: list[str]) -> None:
     """Become `.venv`'s Python with `arguments`, so that Ctrl-C and the exit status are its own."""
@@ -118,7 +44,10 @@ def take_over(arguments: list[str]) -> None:
 def inner_environment() -> dict[str, str]:
     """Variables for what runs in `.venv`: `pip` and `nvcc` in a cell are the right ones."""
     variables = dict(os.environ, VIRTUAL_ENV=str(VENV))
-    variables.pop("PYTHONHOME", None)
+    # Nothing of another course or of the machine's comes before what .venv has.
+    for name in ("PYTHONHOME", "PYTHONPATH", "JUPYTER_PATH"):
+        variables.pop(name, None)
+    variables["JUPYTER_PREFER_ENV_PATH"] = "1"  # over kernels in the learner's home
     folders = [str(VENV / "bin")]
     nvcc = find_nvcc()
     if nvcc and not shutil.which("nvcc"):
@@ -132,12 +61,12 @@ def inner_environment() -> dict[str, str]:
 
 def ensure(extras: set[str]) -> None:
     """Leave `.venv` with the course, its `extras` of pyproject.toml and what a GPU needs."""
-    with one_at_a_time():
+    with one_at_a_time(ROOT):
         state = usable_state()
         if state is None:
             state = make_venv()
         install_course(state, extras)
-        gpu = find_gpu()
+        gpu = find_gpu() if is_writable(VENV) else None
         if gpu:
             install_cupy(state, gpu)
             install_pycuda(state)
@@ -204,15 +133,36 @@ def install_course(state: dict, extras: set[str]) -> None:
     else:
         say("Bringing .venv up to date: some seconds.")
     with discarding_what_is_unfinished():
+        source = source_folder()
         try:
-            course = f".[{','.join(wanted)}]" if wanted else "."
-            pip("--editable", "./simulator", "--editable", course)
+            course = f"{source}[{','.join(wanted)}]" if wanted else str(source)
+            pip("--editable", f"{source}/simulator", "--editable", course)
         finally:
             # Folders that nothing reads later and that learners would see among theirs.
             for left in (*ROOT.glob("*.egg-info"), *ROOT.glob("simulator/src/*.egg-info")):
                 shutil.rmtree(left)
         build_font_cache()
         finish(state, pyproject=pyproject, extras=wanted, cupy=None)
+
+
+def source_folder() -> str:
+    """The folder to install from, as pip reads it.
+
+    That is the course's own or, where nothing can be written there, one of links to it: pip makes
+    files beside pyproject.toml.
+    """
+    if is_writable(ROOT):
+        return "."
+    links = VENV.parent / ".course" / "source"
+    shutil.rmtree(links, ignore_errors=True)
+    for folder, within in ((".", "simulator"), ("simulator", "src"), ("simulator/src", "")):
+        (links / folder).mkdir(parents=True)
+        for entry in (ROOT / folder).iterdir():
+            if entry.is_file():
+                shutil.copyfile(entry, links / folder / entry.name)
+            elif entry.name != within and not entry.name.startswith("."):
+                (links / folder / entry.name).symlink_to(entry)
+    return str(links)
 
 
 def digest_of_requirements() -> str:
@@ -334,20 +284,6 @@ def discard() -> None:
         signal.signal(signal.SIGINT, former)
 
 
-@contextmanager
-def one_at_a_time() -> Iterator[None]:
-    """Wait while another `make` installs in this folder."""
-    with open(PYPROJECT, "rb") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say("Another make is installing here: waiting until it is done.")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        except OSError:
-            pass  # Some network disks know no locks; one make at a time is then up to the learner.
-        yield
-
-
 # Running pip and others
 
 
@@ -453,39 +389,6 @@ def save_log(lines: list[str]) -> str:
         return "could not be kept"
 
 
-def explain(error: OSError) -> str:
-    """Cause and remedy for a failure of our own files."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return disk_is_full()
-    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-        return not_writable()
-    return f"{error.strerror}: {error.filename}. Mend that and run this again."
-
-
-def disk_is_full() -> str:
-    """The line for a full disk."""
-    import tempfile
-
-    temporary = tempfile.gettempdir()
-    return (
-        f"The disk is full: {ROOT} has {free(ROOT)} left and {temporary} {free(temporary)}; "
-        "the course needs 700 MB (with a GPU 6 GB). Free some space and run this again."
-    )
-
-
-def free(folder: str | Path) -> str:
-    """The space left in `folder`, in words."""
-    return f"{shutil.disk_usage(folder).free / 1e6:.0f} MB"
-
-
-def not_writable() -> str:
-    """The line for a folder where nothing can be written."""
-    return (
-        f"{ROOT} cannot be written to: copy the course into a folder of your own "
-        "and run this there."
-    )
-
-
 def answers(command: list[str]) -> bool:
     """Whether `command` runs and ends well."""
     try:
@@ -546,8 +449,3 @@ def find_nvcc() -> str | None:
     """The path of nvcc, also where its toolkit is installed but not on PATH."""
     places = os.pathsep.join(str(folder / "bin") for folder in cuda_folders())
     return shutil.which("nvcc") or shutil.which("nvcc", path=places)
-
-
-def say(line: str) -> None:
-    """Print one line at once."""
-    print(line, flush=True)

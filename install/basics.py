@@ -1,0 +1,134 @@
+"""What the modules of this folder share: two folders, lines for the learner, files, the lock."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+# Where the learner's own notebooks are: `make lab WORK=...`, or COURSE_WORK, says it.
+NAMED_WORK = os.environ.get("COURSE_WORK")
+WORK = Path(os.path.abspath(os.path.expanduser(NAMED_WORK))) if NAMED_WORK else ROOT / "work"
+
+PART = ".course-part"  # what a file's name ends with while it is written
+
+
+class Problem(Exception):
+    """Cause and remedy in one line, for the learner."""
+
+
+def say(line: str) -> None:
+    """Print one line at once."""
+    print(line, flush=True)
+
+
+def shown(path: Path) -> str:
+    """A path as the learner reads it: from the course's folder, where it is in there."""
+    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
+
+
+def is_writable(folder: Path) -> bool:
+    """Whether files can be made in `folder`, or in the first folder above it that exists."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return os.access(folder, os.W_OK)
+
+
+def put(path: Path, content: bytes, *, over: bool = False) -> None:
+    """Write a file whole or not at all.
+
+    Raises
+    ------
+    FileExistsError
+        Where there is a file already and `over` is false.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}{PART}")
+    try:
+        with open(part, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if over:
+            os.replace(part, path)
+            return
+        try:
+            os.link(part, path)  # which, unlike renaming, never replaces a file
+        except OSError as error:
+            if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS):
+                raise
+            # A disk without hard links.
+            if os.path.lexists(path):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from None
+            os.rename(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def put_free(path: Path, content: bytes, word: str = "") -> Path:
+    """Write a file under `path` or, where another one is there, a name with `word` and a number."""
+    for k in count():
+        number = f"_{k}" if k > 1 or (k and not word) else ""
+        name = f"{path.stem}_{word}".rstrip("_") + number + path.suffix if k else path.name
+        free = path.with_name(name)
+        try:
+            put(free, content)
+        except FileExistsError:
+            if not free.is_file() or free.read_bytes() != content:
+                continue
+        return free
+    raise AssertionError
+
+
+@contextmanager
+def one_at_a_time(folder: Path) -> Iterator[None]:
+    """Wait while another `make` works in `folder`."""
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"Another make is at work in {folder}: waiting until it is done.")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        except OSError:
+            pass  # Some network disks know no locks; one make at a time is then up to the learner.
+        yield
+    finally:
+        os.close(lock)
+
+
+def explain(error: OSError) -> str:
+    """Cause and remedy for a failure of our own files."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return disk_is_full()
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return not_writable()
+    return f"{error.strerror}: {error.filename}. Mend that and run this again."
+
+
+def disk_is_full() -> str:
+    """The line for a full disk."""
+    folders = dict.fromkeys([str(ROOT), str(WORK), tempfile.gettempdir()])
+    left = ", ".join(f"{one} has {free(one)} left" for one in folders if os.path.isdir(one))
+    return (
+        f"The disk is full: {left}; the course needs 700 MB (with a GPU 6 GB). "
+        "Free some space and run this again."
+    )
+
+
+def free(folder: str | Path) -> str:
+    """The space left in `folder`, in words."""
+    return f"{shutil.disk_usage(folder).free / 1e6:.0f} MB"
+
+
+def not_writable() -> str:
+    """The line for a folder where nothing can be written."""
+    folder = WORK if is_writable(ROOT) or NAMED_WORK else ROOT
+    return f"{folder} cannot be written to: name a folder of your own, make lab WORK=~/my-course"
