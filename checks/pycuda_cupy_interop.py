@@ -644,7 +644,7 @@ def _rehearsed(copied: list) -> Iterator[dict]:
             try:
                 report = inspect(function, launch.get("grid", (1, 1)), launch.get("block"), args,
                                  time_limit=PATIENCE)
-            except (engine.CompilerNotFound, engine.CompileError, TypeError, ValueError):
+            except (engine.RuntimeUnavailable, engine.CompileError, TypeError, ValueError):
                 report = None  # the launch itself says so in PyCUDA's words
             del copied[before:]
             if report is not None and report.fault is not None:

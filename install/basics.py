@@ -1,4 +1,4 @@
-"""What the modules of this folder share: two folders, lines for the learner, files, the lock."""
+"""What the other modules of this folder use: two folders, lines for the learner, files, a lock."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# Where the learner's own notebooks are: `make lab WORK=...`, or COURSE_WORK, says it.
+# The learner's folder: `make lab WORK=...` or the variable COURSE_WORK names another one.
 NAMED_WORK = os.environ.get("COURSE_WORK")
 WORK = Path(os.path.abspath(os.path.expanduser(NAMED_WORK))) if NAMED_WORK else ROOT / "work"
 
@@ -21,7 +21,7 @@ PART = ".course-part"  # what a file's name ends with while it is written
 
 
 class Problem(Exception):
-    """Cause and remedy in one line, for the learner."""
+    """An error whose text is one line for the learner: the cause and what to do."""
 
 
 def say(line: str) -> None:
@@ -41,13 +41,13 @@ def is_writable(folder: Path) -> bool:
     return os.access(folder, os.W_OK)
 
 
-def put(path: Path, content: bytes, *, over: bool = False) -> None:
-    """Write a file whole or not at all.
+def put(path: Path, content: bytes, *, replace: bool = False) -> None:
+    """Write a file completely or not at all.
 
     Raises
     ------
     FileExistsError
-        Where there is a file already and `over` is false.
+        Where a file exists and `replace` is false.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}{PART}")
@@ -56,11 +56,11 @@ def put(path: Path, content: bytes, *, over: bool = False) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        if over:
+        if replace:
             os.replace(part, path)
             return
         try:
-            os.link(part, path)  # which, unlike renaming, never replaces a file
+            os.link(part, path)  # unlike a renaming it never replaces a file
         except OSError as error:
             if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS):
                 raise
@@ -73,48 +73,51 @@ def put(path: Path, content: bytes, *, over: bool = False) -> None:
 
 
 def put_free(path: Path, content: bytes, word: str = "") -> Path:
-    """Write a file under `path` or, where another one is there, a name with `word` and a number."""
+    """Write a file under a name that is free; return its path.
+
+    The name is that of `path` or else has `word` and a number behind it. Where a file of one of
+    these names has the same content already, that file's path is returned.
+    """
     for k in count():
-        number = f"_{k}" if k > 1 or (k and not word) else ""
-        name = f"{path.stem}_{word}".rstrip("_") + number + path.suffix if k else path.name
-        free = path.with_name(name)
+        ending = f"{'_' * bool(word)}{word}" * (k > 0) + f"_{k}" * (k > 1)
+        free = path.with_name(f"{path.stem}{ending}{path.suffix}")
         try:
             put(free, content)
         except FileExistsError:
             if not free.is_file() or free.read_bytes() != content:
                 continue
         return free
-    raise AssertionError
+    raise AssertionError("count() does not end")
 
 
 @contextmanager
 def one_at_a_time(folder: Path) -> Iterator[None]:
-    """Wait while another `make` works in `folder`."""
+    """Wait while another `make` changes files in `folder`."""
     lock = os.open(folder, os.O_RDONLY)
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say(f"Another make is at work in {folder}: waiting until it is done.")
+            say(f"Another make is changing {folder}: waiting until it has finished.")
             fcntl.flock(lock, fcntl.LOCK_EX)
         except OSError:
-            pass  # Some network disks know no locks; one make at a time is then up to the learner.
+            pass  # Some network disks have no locks. Then the learner has to run one at a time.
         yield
     finally:
         os.close(lock)
 
 
 def explain(error: OSError) -> str:
-    """Cause and remedy for a failure of our own files."""
+    """One line with the cause and what to do, for an error with a file of the course."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return disk_is_full()
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return not_writable()
-    return f"{error.strerror}: {error.filename}. Mend that and run this again."
+    return f"{error.strerror}: {error.filename}. Correct this and run it again."
 
 
 def disk_is_full() -> str:
-    """The line for a full disk."""
+    """The line that explains a full disk."""
     folders = dict.fromkeys([str(ROOT), str(WORK), tempfile.gettempdir()])
     left = ", ".join(f"{one} has {free(one)} left" for one in folders if os.path.isdir(one))
     return (
@@ -129,6 +132,6 @@ def free(folder: str | Path) -> str:
 
 
 def not_writable() -> str:
-    """The line for a folder where nothing can be written."""
+    """The line that explains a folder in which nothing can be written."""
     folder = WORK if is_writable(ROOT) or NAMED_WORK else ROOT
-    return f"{folder} cannot be written to: name a folder of your own, make lab WORK=~/my-course"
+    return f"{folder} is not writable: name a folder of your own, make lab WORK=~/my-course"

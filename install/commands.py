@@ -1,7 +1,7 @@
-"""What `python install` does: open JupyterLab, run the tests or a tool, bring a new edition.
+"""The commands of `python install`: open JupyterLab, run the tests or a tool, update the course.
 
-The standard library only, and nothing of ours outside this folder: this runs with the machine's
-own Python, before anything is installed.
+The machine's own Python runs them before anything is installed. So the modules of this folder
+import the standard library and each other, and nothing else of the course.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import sys
 import learner
 import update
 from basics import WORK, Problem, explain, put, say
-from environment import build_font_cache, ensure, take_over
+from environment import become_python, build_font_cache, ensure
 
-# JupyterLab reads this file for this start only, so no other Jupyter of the learner's changes:
-# the README opens rendered, and no news or update notices come up over the lessons.
+# These settings open the README rendered and switch off notices about news and updates. They are
+# stored in the learner's folder, so another Jupyter of the learner's does not change.
 LAB_SETTINGS = {
     "@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}},
     "@jupyterlab/apputils-extension:notification": {
@@ -30,9 +30,10 @@ COMMANDS = ("lab", "test", "run", "update", "work")
 
 
 def main(arguments: list[str]) -> int:
-    """Run a command with the options after it; return the exit status.
+    """Run a command with options; return the exit status.
 
-    Where all goes well `lab`, `test` and `run` do not return: what they run takes over.
+    `lab`, `test` and `run` return only after an error: otherwise the process becomes the program
+    that was asked for.
     """
     if not arguments or arguments[0] not in COMMANDS:
         print(f"usage: python install {'|'.join(COMMANDS)} [options passed on]", file=sys.stderr)
@@ -45,42 +46,46 @@ def main(arguments: list[str]) -> int:
             run_tests(options)
         elif command == "run":
             ensure({"dev"})
-            take_over(options)
+            become_python(options)
         elif command == "update":
             update.update()
         else:
-            learner.bring(new_edition=True)
+            learner.copy_course(update=True)
         return 0
     except Problem as problem:
         print(problem, file=sys.stderr)
     except OSError as error:
         print(explain(error), file=sys.stderr)
     except KeyboardInterrupt:
-        print("\nStopped; nothing half-made is left. Run it again when you like.", file=sys.stderr)
+        print("\nStopped. Nothing unfinished is left: run it again at any time.", file=sys.stderr)
         return 130
     return 1
 
 
 def open_lab(options: list[str]) -> None:
-    """Open JupyterLab in the learner's folder, with the learner's own options after ours."""
+    """Open JupyterLab in the learner's folder, on the README.
+
+    `options` come last, so they override the course's own.
+    """
     ensure(set())
-    learner.bring(new_edition=False)
+    learner.copy_course(update=False)
     if hasattr(os, "geteuid") and os.geteuid() == 0 and "--allow-root" not in options:
-        # As in most containers; Jupyter would refuse, though it only listens on this machine.
+        # In most containers the user is root. Jupyter refuses to start as root without this
+        # option, although it listens on this machine only.
         say("You are root: JupyterLab runs with --allow-root.")
         options = ["--allow-root", *options]
     own = WORK / ".course"
     settings = json.dumps(LAB_SETTINGS, indent=2) + "\n"
-    put(own / "settings" / "overrides.json", settings.encode(), over=True)
+    put(own / "settings" / "overrides.json", settings.encode(), replace=True)
     say(f"Opening JupyterLab in {WORK}; Ctrl-C twice in this terminal stops it.")
-    take_over(
+    become_python(
         [
             "-m",
             "jupyterlab",
             f"--ServerApp.root_dir={WORK}",
             "--LabApp.default_url=/lab/tree/README.md",
             f"--LabApp.app_settings_dir={own / 'settings'}",
-            # Which notebooks are open is remembered here, apart from the learner's other work.
+            # JupyterLab stores here which notebooks are open, apart from the learner's other work.
             f"--LabApp.workspaces_dir={own / 'workspaces'}",
             *options,
         ]
@@ -88,9 +93,7 @@ def open_lab(options: list[str]) -> None:
 
 
 def run_tests(options: list[str]) -> None:
-    """Run pytest with `options`, in up to four processes, a file's tests together in one."""
+    """Run pytest with `options` in up to four processes; one process runs all tests of a file."""
     ensure({"dev"})
     build_font_cache()
-    take_over(["-m", "pytest", "-n", "auto", "--maxprocesses=4", "--dist=loadfile", *options])
-
-
+    become_python(["-m", "pytest", "-n", "auto", "--maxprocesses=4", "--dist=loadfile", *options])

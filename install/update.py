@@ -1,8 +1,8 @@
-"""`make update`: the new edition of the course, over nothing of the learner's.
+"""`make update`: bring the course, and then the learner's folder, to the newest edition.
 
-git refuses a new edition where somebody edited a file that it changes, or has a file of a name
-that it adds. So those files are first copied into the learner's folder, then given back to git.
-Each step leaves a state from which all of it can be run again.
+git refuses to update files that were edited, and names under which a file of the learner's already
+exists. So these files are first saved in the learner's folder. After an interruption at any step
+the update can be run again.
 """
 
 from __future__ import annotations
@@ -19,95 +19,110 @@ from repository import GitError, answer, content_in, git, names
 
 
 def update() -> None:
-    """Bring the course, then the learner's folder, to the new edition."""
-    learner.refuse_other_places()
+    """Update the course from its upstream branch, and the learner's folder from the course.
+
+    Raises
+    ------
+    Problem
+        Where the course could not be updated. Without a network nothing is changed; otherwise the
+        learner's folder is updated all the same.
+    """
+    learner.refuse_unusable_folder()
+    problem = None
     if not is_writable(ROOT):
-        say(f"{ROOT} is brought to a new edition by whoever may write there; your files follow it.")
+        say(f"{ROOT} is not yours to update: your own files are brought to its edition.")
     elif not (ROOT / ".git").exists():
-        say("This course was not made by git clone, so nothing is fetched: unpack the new edition"
-            f" into a folder of its own and run there: make update WORK={WORK}")
+        say("This course was not made by git clone, so nothing is fetched. Unpack the new edition"
+            f" into another folder, and run there: make update WORK={WORK}")
     else:
         with one_at_a_time(ROOT):
-            problem = obstacle() or bring_course()
+            problem = reason_to_stop() or update_course()
         if not problem:
-            # The new edition knows which of its lessons had other names before.
+            # The new edition's own program continues, because it knows the new names of lessons.
             os.execv(sys.executable, [sys.executable, str(ROOT / "install"), "work"])
-        learner.bring(new_edition=True)
+    learner.copy_course(update=True)
+    if problem:
         raise Problem(problem)
-    learner.bring(new_edition=True)
 
 
-def obstacle() -> str | None:
-    """Why this repository cannot be brought to a new edition, in one line; None where it can."""
+def reason_to_stop() -> str | None:
+    """One line that says why this repository cannot be updated; None if it can."""
     git("rev-parse", "--git-dir")
     branch = answer("symbolic-ref", "-q", "--short", "HEAD")
     if not branch:
-        return "The course's folder is on no branch (detached HEAD): git switch main, then again."
+        return "The course's folder is on no branch: run git switch main, then this again."
     if not answer("rev-parse", "-q", "--verify", "@{upstream}"):
-        return (f"Branch {branch} follows no branch elsewhere, so nothing is fetched:"
-                " git branch --set-upstream-to=origin/main, then again.")
+        return (f"Branch {branch} has no upstream branch: run git branch --set-upstream-to="
+                "origin/main, then this again.")
     if answer("rev-parse", "-q", "--verify", "MERGE_HEAD"):
-        return "A merge of yours is not finished: git commit, or git merge --abort, then again."
+        return "A merge is unfinished: run git commit or git merge --abort, then this again."
     lock = Path(ROOT, answer("rev-parse", "--git-path", "index.lock"))
     for _ in range(50):
         if not lock.exists():
             return None
         time.sleep(0.1)
-    return f"Another git is at work here, or was killed: where none runs, rm {lock}, then again."
+    return f"Another git runs here, or was killed. If none runs: rm '{lock}', then this again."
 
 
-def bring_course() -> str | None:
-    """Fetch and bring the new edition; return why not, in one line, where it cannot be brought."""
+def update_course() -> str | None:
+    """Fetch the new edition and check it out; return why not, in one line, or None.
+
+    Raises
+    ------
+    Problem
+        Without a network, and where git fails.
+    """
+    branch = answer("symbolic-ref", "--short", "HEAD")
     upstream = answer("rev-parse", "--abbrev-ref", "@{upstream}")
     say("Fetching the new edition.")
     try:
-        branch = answer("symbolic-ref", "--short", "HEAD")
         git("fetch", "--quiet", answer("config", f"branch.{branch}.remote"))
     except GitError as error:
-        raise Problem(f"The new edition cannot be fetched: connect this machine to the network and"
-                      f" run this again; nothing was changed. ({error})") from None
-    there = answer("rev-parse", "@{upstream}")
-    if not git("rev-list", "--max-count=1", f"HEAD..{there}"):
+        raise Problem("The new edition cannot be fetched. Connect this machine to the network and"
+                      f" run this again. Nothing was changed. ({error})") from None
+    new = answer("rev-parse", "@{upstream}")
+    if not git("rev-list", "--max-count=1", f"HEAD..{new}"):
         say("The course is up to date.")
         return None
-    if git("rev-list", "--max-count=1", f"{there}..HEAD"):
-        return (f"This folder has commits that {upstream} lacks, as where you committed work of"
-                f" yours: git merge {upstream}, then again.")
-    protect(there)
+    if git("rev-list", "--max-count=1", f"{new}..HEAD"):
+        return (f"This folder has commits that {upstream} lacks, perhaps your own: run"
+                f" git merge {upstream}, then this again.")
+    save_local_changes(new)
     try:
-        git("merge", "--quiet", "--ff-only", there)
+        git("merge", "--quiet", "--ff-only", new)
     except GitError as error:
-        raise Problem(f"git could not bring all of the new edition: mend that and run this again;"
-                      f" nothing of yours is lost. ({error})") from None
+        raise Problem("git could not check out all of the new edition. None of your work is lost:"
+                      f" correct this and run it again. ({error})") from None
     say(f"The course is now the edition of {answer('log', '-1', '--format=%cs')}.")
     return None
 
 
-def protect(there: str) -> None:
-    """Give back to git what it would refuse over, once that is safe in the learner's folder."""
-    changed = names("diff", "--name-only", "--no-renames", "-z", "HEAD", there)
+def save_local_changes(new: str) -> None:
+    """Save each file over which git would refuse to check out commit `new`; restore git's file."""
+    changed = names("diff", "--name-only", "--no-renames", "-z", "HEAD", new)
     staged = names("diff", "--name-only", "--no-renames", "-z", "--cached", "HEAD")
     edited = names("diff", "--name-only", "--no-renames", "-z", "HEAD") | staged
-    before = names("ls-tree", "-r", "--name-only", "-z", "HEAD")
-    arrived, restored, unstaged = [], [], []
+    in_head = names("ls-tree", "-r", "--name-only", "-z", "HEAD")
+    unknown = changed - names("ls-files", "-z")
+    already_new, restored, unstaged = [], [], []
     WORK.mkdir(parents=True, exist_ok=True)
     with one_at_a_time(WORK):
-        for name in sorted(changed & edited | changed - names("ls-files", "-z")):
-            path = in_the_way(name)
+        for name in sorted(changed & edited | unknown):
+            path = obstructing_path(name)
             if path == ROOT / name and path.is_file() and (
-                    path.read_bytes() == content_in(there, name)):
-                arrived.append(name)  # by an update that was broken off
+                    path.read_bytes() == content_in(new, name)):
+                already_new.append(name)  # by an update that was interrupted
                 continue
             if path:
-                secure(path, there, name in staged)
-            if name in before:
+                save(path, new, name in staged)
+            if name in in_head:
                 restored.append(name)
             elif path:
                 path.unlink(missing_ok=True)
-            if name in staged and name not in before:
+            if name in staged and name not in in_head:
                 unstaged.append(name)
-    if arrived:
-        listed = git("ls-tree", "-r", "-z", there, "--", *arrived)
+    if already_new:
+        listed = git("ls-tree", "-r", "-z", new, "--", *already_new)
         git("update-index", "-z", "--index-info", given=listed)
     if unstaged:
         git("rm", "--quiet", "--cached", "--force", "--", *unstaged)
@@ -115,8 +130,8 @@ def protect(there: str) -> None:
         git("checkout", "--quiet", "HEAD", "--", *restored)
 
 
-def in_the_way(name: str) -> Path | None:
-    """What is where the new edition has the file `name`, or a file where it has a folder."""
+def obstructing_path(name: str) -> Path | None:
+    """What exists at the path of a file, or a file where one of its folders would be; or None."""
     path = ROOT
     for part in Path(name).parts:
         path = path / part
@@ -125,27 +140,28 @@ def in_the_way(name: str) -> Path | None:
     return path if os.path.lexists(path) else None
 
 
-def secure(path: Path, there: str, staged: bool) -> None:
-    """Copy what the learner made of a file, if anything, into the learner's folder; say where."""
+def save(path: Path, new: str, is_staged: bool) -> None:
+    """Copy what the learner wrote in a file, if anything, into the learner's folder; say where."""
     name = str(path.relative_to(ROOT))
     if path.is_symlink() or path.is_dir():
-        place = learner.kept(name)
+        place = learner.saved(name)
         place.parent.mkdir(parents=True, exist_ok=True)
         while os.path.lexists(place):
             place = place.with_name(f"{place.name}_")
         shutil.move(path, place)
-        say(f"{name} was in the way of the new edition's; it is now {shown(place)}")
+        say(f"{name} had a name that the new edition needs. It is now {shown(place)}.")
         return
-    old, new = content_in("HEAD", name), content_in(there, name) or b""
-    for mine in (path.read_bytes(), content_in("", name) if staged else None):
-        # Nothing, or what a git that was killed has written so far, is nobody's work.
-        if mine is None or new.startswith(mine) or (
-                old is not None and learner.sources(mine, name) == learner.sources(old, name)):
+    in_head, in_new = content_in("HEAD", name), content_in(new, name) or b""
+    for mine in (path.read_bytes(), content_in("", name) if is_staged else None):
+        # Part of the new edition was written by a git that was killed. It is nobody's work.
+        if mine is None or in_new.startswith(mine):
             continue
-        if name.startswith(learner.PLACES) and name.endswith(".ipynb"):
+        if in_head is not None and learner.sources(mine, name) == learner.sources(in_head, name):
+            continue
+        if name.split("/")[0] in learner.FOLDERS and name.endswith(".ipynb"):
             place = put_free(WORK / name, mine, "mine")
-            if place == WORK / name and old is not None:
-                learner.note_copy(name, old)
+            if place == WORK / name and in_head is not None:
+                learner.note_changed_copy(name, in_head)
         else:
-            place = put_free(learner.kept(name), mine)
-        say(f"{name} had changes of yours, which are now in {shown(place)}")
+            place = put_free(learner.saved(name), mine)
+        say(f"{name} had changes of yours. They are now in {shown(place)}.")

@@ -107,7 +107,7 @@ class Course:
 
     def fill(self, **variables):
         """What `make lab` does before JupyterLab."""
-        code = "import learner; learner.bring(new_edition=False)"
+        code = "import learner; learner.copy_course(update=False)"
         done = subprocess.run([sys.executable, "-c", code], cwd=self.root / "install", text=True,
                               env={**ENVIRONMENT, **variables}, capture_output=True)
         assert done.returncode == 0, done.stderr
@@ -351,7 +351,7 @@ def test_three_notebooks_edited_in_the_courses_folder_are_kept(course):
     for path, name in zip(kept, names):
         assert same(path, notebook(name, "mine"))
     for name, path in zip(names[:2], kept):
-        assert f"{name} had changes of yours, which are now in {path.relative_to(course.root)}" \
+        assert f"{name} had changes of yours. They are now in {path.relative_to(course.root)}" \
             in said
     assert "work/exercises/03_einsum_new_edition.ipynb" in said
 
@@ -378,7 +378,7 @@ def test_renamed_lessons_are_recognised(course):
     said = course.ok("update")
     new = changed.replace("08_", "11_")
     assert same(course.work / changed, notebook("exercises 08", "mine"))
-    assert f"work/{changed} is yours and stays; the new edition is work/{new}" in said
+    assert f"work/{changed} is yours and stays. The new edition is work/{new}" in said
     for kind in ("notebooks", "exercises", "solutions"):
         assert (course.work / kind / "11_fast_kernels.ipynb").exists()
     assert not (course.work / old).exists()
@@ -393,7 +393,7 @@ def test_a_renamed_lesson_that_was_edited_in_the_courses_folder_is_kept(course):
     said = course.ok("update")
     assert course.is_new and not (course.root / old).exists()
     assert same(course.work / old, notebook("exercises 08", "mine"))
-    assert f"the new edition is work/{old.replace('08_', '11_')}" in said
+    assert f"The new edition is work/{old.replace('08_', '11_')}" in said
 
 
 def test_other_files_that_were_edited_are_kept_too(course):
@@ -502,7 +502,7 @@ def with_a_git_at_work(course):
 
 
 @pytest.mark.parametrize("harm, words", [
-    (without_network, "connect this machine to the network"),
+    (without_network, "Connect this machine to the network"),
     (on_no_branch, "git switch main"),
     (without_upstream, "--set-upstream-to=origin/main"),
     (with_a_commit, "git merge origin/main"),
@@ -563,7 +563,7 @@ def test_a_read_only_course_fills_and_updates_the_folder_of_each_learner(course,
         course.new_edition("exercises/03_einsum.ipynb", "exercises/00_start_here.ipynb")
         course.ok("update")  # by whoever may write there
         status, said = course.run("update", **mine)
-        assert status == 0 and "is brought to a new edition by whoever may write there" in said
+        assert status == 0 and "is not yours to update" in said
         assert same(answered, notebook("mine"))
         assert "new edition" in (tmp_path / "mine/exercises/00_start_here.ipynb").read_text()
         assert not (tmp_path / "mine/kept").exists()
@@ -727,7 +727,7 @@ def test_git_killed_in_the_middle_can_be_run_again(course):
           git(course.root, "show", "origin/main:exercises/03_einsum.ipynb")[:50])
     (course.root / ".git/index.lock").touch()
     status, said = course.run("update")
-    lock = re.search(r"rm (\S.*index\.lock)", said)[1]
+    lock = re.search(r"rm '(\S.*index\.lock)'", said)[1]
     assert status == 1
     os.unlink(lock)
     course.ok("update")
@@ -754,7 +754,7 @@ def test_a_second_make_waits_for_the_folder(course, tmp_path):
     fcntl.flock(held, fcntl.LOCK_EX)
     run = subprocess.Popen([sys.executable, "install", "work"], cwd=course.root, text=True,
                            env=ENVIRONMENT, stdout=subprocess.PIPE)
-    assert "waiting until it is done" in run.stdout.readline()
+    assert "waiting until it has finished" in run.stdout.readline()
     assert run.poll() is None
     os.close(held)
     assert run.wait() == 0

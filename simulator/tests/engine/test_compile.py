@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +10,7 @@ import pytest
 from engine_support import array, launch, pack, read
 
 from nogpu import engine
-from nogpu.engine import cache, options, source, symbols
+from nogpu.engine import options, source, symbols
 
 ZERO = "__global__ void zero(int* x) { x[threadIdx.x] = 0; }"
 
@@ -286,58 +284,3 @@ def test_a_check_that_is_off_reports_nothing(name: str) -> None:
     if name != "division":
         with pytest.raises(engine.KernelFault):
             module.kernel("f").launch((1,), (1,), pack(a, b))
-
-
-# ---- the cache -----------------------------------------------------------------------------
-
-
-@pytest.fixture
-def fresh_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("NOGPU_CACHE_DIR", str(tmp_path))
-    return tmp_path
-
-
-def test_second_compilation_comes_from_the_cache(fresh_cache: Path) -> None:
-    assert engine.compile(ZERO).from_cache is False
-    assert engine.compile(ZERO).from_cache is True
-    assert engine.compile(ZERO, ["-DX"]).from_cache is False
-    assert engine.compile(ZERO + "\n").from_cache is False
-    assert engine.compile(ZERO, dialect="nvcc").from_cache is False
-    assert not list(fresh_cache.glob("load-*")) and not list(fresh_cache.glob("new-*"))
-
-
-@pytest.mark.parametrize("damage", ["cut", "flip", "empty", "text"])
-def test_a_damaged_entry_is_compiled_again(fresh_cache: Path, damage: str) -> None:
-    engine.compile(ZERO)
-    (entry,) = fresh_cache.glob("*.bin")
-    data = bytearray(entry.read_bytes())
-    if damage == "flip":
-        data[len(data) // 2] ^= 1
-    entry.write_bytes({"cut": data[:-1000], "flip": data, "empty": b"", "text": b"hello"}[damage])
-    module = engine.compile(ZERO)
-    assert module.from_cache is False
-    launch(module.kernel("zero"), (1,), (4,), array(np.ones(4, np.int32), "x"))
-    assert engine.compile(ZERO).from_cache is True
-
-
-def test_racing_processes_share_the_cache(fresh_cache: Path) -> None:
-    code = (
-        "from nogpu import engine\n"
-        "for k in range(4):\n"
-        "    engine.compile('__global__ void f%d() {}' % k).kernel('f%d' % k).launch((1,), (1,))\n"
-        "print('done')\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    running = [
-        subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE)
-        for _ in range(3)
-    ]
-    assert [process.communicate(timeout=120)[0] for process in running] == [b"done\n"] * 3
-    names = [path.name for path in fresh_cache.iterdir()]
-    assert len(names) == 5 and all(name.endswith(".bin") for name in names)
-
-
-def test_an_unwritable_cache_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NOGPU_CACHE_DIR", "/proc/none/such")
-    assert cache.directory().is_dir()
-    launch(engine.compile(ZERO).kernel("zero"), (1,), (4,), array(np.ones(4, np.int32), "x"))

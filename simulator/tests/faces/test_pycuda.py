@@ -83,22 +83,24 @@ def test_memory_never_written_is_reported_when_a_kernel_reads_it(drv):
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_pagelocked_arrays_have_their_order_and_count_as_pinned(drv, order):
+    from cupy_backends.cuda.api import runtime
     from pycuda import _memory
 
     x = drv.pagelocked_zeros((3, 5), np.int16, order)
     assert x.flags.c_contiguous == (order == "C") and x.sum() == 0
-    assert _memory.is_pinned(_memory.HostBuffer(x))
-    assert _memory.is_pinned(_memory.HostBuffer(x.T))
-    assert not _memory.is_pinned(_memory.HostBuffer(np.zeros(4)))
+    assert runtime._is_pinned(_memory.HostBuffer(x).address)
+    assert runtime._is_pinned(_memory.HostBuffer(x.T).address)
+    assert not runtime._is_pinned(_memory.HostBuffer(np.zeros(4)).address)
 
 
 def test_cupys_pinned_memory_counts_as_pinned_here(cp, drv):
     cupyx = pytest.importorskip("cupyx")
     if not hasattr(cupyx, "zeros_pinned"):
         pytest.skip("no pinned memory in this CuPy")
+    from cupy_backends.cuda.api import runtime
     from pycuda import _memory
 
-    assert _memory.is_pinned(_memory.HostBuffer(cupyx.zeros_pinned(4, dtype=np.float32)))
+    assert runtime._is_pinned(_memory.HostBuffer(cupyx.zeros_pinned(4, dtype=np.float32)).address)
 
 
 def test_boxes_are_copied_by_rows_and_planes(drv):

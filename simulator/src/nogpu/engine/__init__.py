@@ -33,8 +33,10 @@ from .errors import (
     InvalidAddress,
     InvalidLaunch,
     KernelNotFound,
+    LoadError,
     OptionError,
     OutOfMemory,
+    RuntimeUnavailable,
     StreamError,
 )
 from .faults import (
@@ -95,6 +97,7 @@ __all__ = [
     "KernelNotFound",
     "KernelSignal",
     "KernelTimeout",
+    "LoadError",
     "LocalOutOfBounds",
     "MisalignedAccess",
     "Module",
@@ -103,6 +106,7 @@ __all__ = [
     "OptionError",
     "OutOfMemory",
     "Race",
+    "RuntimeUnavailable",
     "SharedOutOfBounds",
     "StackOverflow",
     "StreamError",

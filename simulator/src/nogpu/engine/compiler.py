@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import platform
 import re
 import shlex
 import shutil
+import struct
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -123,6 +125,16 @@ class Compiler:
                 flags += [f"-Wl,--wrap={name}" for name in ("memcpy", "memmove", "memset")]
         return flags
 
+    def machine(self) -> str:
+        """The processors that its code runs on: part of every key of the cache."""
+        words = [platform.machine(), f"{struct.calcsize('P')} bytes"]
+        if any("native" in word for word in self.command):  # -march=native: this very processor
+            with contextlib.suppress(OSError):
+                lines = Path("/proc/cpuinfo").read_text().splitlines()
+                names = ("flags", "Features", "model name", "CPU part")
+                words += sorted({line for line in lines if line.startswith(names)})
+        return "; ".join(words)
+
     def build(self, arguments: list[str], output: Path, text: str) -> tuple[int, str]:
         """Compile and link a library of kernels; the exit status and what was said."""
         if not self.is_zig:
@@ -194,7 +206,8 @@ def find() -> Compiler:
     CompilerNotFound
         With the line that installs one on this system.
     """
-    for command in (os.environ.get("CXX"), "c++", "g++", "clang++"):
+    given = os.environ.get("CXX")
+    for command in (given, "c++", "g++", "clang++"):
         found = probe(command) if command else None
         if found:
             return found
@@ -202,9 +215,10 @@ def find() -> Compiler:
         found = probe((sys.executable, "-m", "ziglang", "c++"))
         if found:
             return found
+    wrong = f" CXX names {given}, which is none that works." if given else ""
     raise CompilerNotFound(
-        "The simulator compiles CUDA kernels with this machine's C++ compiler, and there is none. "
-        f"Install one with: {install_line()}"
+        "The simulator compiles CUDA kernels with this machine's C++ compiler, and there is none."
+        f"{wrong} Install one with: {install_line()}"
     )
 
 

@@ -14,7 +14,7 @@ wavefront for each lane of the fullest bank, but for increments by one, which me
 Measured kernels (tests/engine/nsight) give Nsight Compute's figures on an H200: requests and
 sectors exactly, wavefronts exactly those of its instrumented counters, within 3 percent of the
 hardware's. g++, clang and zig count them alike. A GPU's compiler makes something else of some
-sources, so that no lesson prints their counts without a word about it:
+sources, whose counts on a GPU are others:
 
 * a sum kept in memory, ``y[i] += ...`` in a loop: a GPU may keep it in a register;
 * rows of a shared tile read in an unrolled loop: four floats in one load, a quarter of the

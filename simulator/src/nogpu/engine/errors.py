@@ -7,8 +7,19 @@ class EngineError(Exception):
     """Base of all that the engine raises on its own account."""
 
 
-class CompilerNotFound(EngineError):
+class RuntimeUnavailable(EngineError):
+    """The part that runs kernels cannot be built or loaded here: the message says why.
+
+    Arrays work all the same.
+    """
+
+
+class CompilerNotFound(RuntimeUnavailable):
     """No C++ compiler on this machine: the message says how to get one."""
+
+
+class LoadError(EngineError):
+    """A compiled library cannot be loaded into this process."""
 
 
 class CompileError(EngineError):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from . import native
-from .errors import CompilerNotFound, InvalidAddress, OutOfMemory
+from .errors import InvalidAddress, OutOfMemory, RuntimeUnavailable
 from .plain import Plain
 
 _HISTORY = 4096  # freed allocations that a report can still name
@@ -35,7 +35,7 @@ def _runtime():
             if _runtime_found is None:
                 try:
                     _runtime_found = native.runtime()
-                except CompilerNotFound:
+                except RuntimeUnavailable:
                     _runtime_found = Plain()
     return _runtime_found
 

@@ -30,7 +30,7 @@ from . import (
     symbols,
 )
 from .counters import Counts, read_counts, record, recorders_now
-from .errors import CompileError, InvalidLaunch, KernelNotFound
+from .errors import CompileError, InvalidLaunch, KernelNotFound, LoadError
 from .records import JobBits
 
 _SLICE_MS = 50  # how long a wait keeps the interpreter from seeing an interrupt
@@ -66,17 +66,22 @@ class _Build:
         self.data = data
         runtime = native.runtime()
         try:
-            self.library = native.load_library(data, os.RTLD_NOW | os.RTLD_LOCAL)
+            self.library = native.load_library(data)
         except OSError as error:
             missing = re.search(r"undefined symbol: (\S+)", str(error))
-            name = symbols.plain_name(missing.group(1)) if missing else str(error)
+            if missing is None:
+                raise LoadError(f"the compiled library cannot be loaded: {error}") from None
             raise CompileError(
-                f"{name}: declared but not defined in this source, or CUDA that the simulator lacks"
+                f"{symbols.plain_name(missing.group(1))}: declared but not defined in this "
+                "source, or CUDA that the simulator lacks"
             ) from None
         names = description["entries"]
-        table = (records.Entry * len(names)).in_dll(self.library, "nogpu_entries")
+        try:
+            table = (records.Entry * len(names)).in_dll(self.library, "nogpu_entries")
+            marker = self.library.nogpu_tls_marker_address
+        except (ValueError, AttributeError) as error:
+            raise LoadError(f"this is no library of kernels: {error}") from None
         self.entries = {name: table[i] for i, name in enumerate(names)}
-        marker = self.library.nogpu_tls_marker_address
         self.base = ctypes.cast(marker, c_void_p).value - description["marker_function"]
         data_rows = description["data"]
         low = min((row[2] for row in data_rows), default=0) & ~15
@@ -243,14 +248,19 @@ class Module:
     def _compile(self, checked: bool, counted: bool) -> _Build:
         arguments, text = self._arguments(checked, counted), self._text(counted)
         found = self.compiler
+        native.runtime()  # where there is none, its reason is clearer than any that follows
         name = cache.key(
-            "module", native.engine_version(), found.identity, found.command, arguments, text,
-            os.getcwd() if self._scan.needs_preprocessor else "",
+            "module", native.engine_version(), found.identity, found.command, found.machine(),
+            arguments, text, os.getcwd() if self._scan.needs_preprocessor else "",
         )  # fmt: skip
         entry = cache.load(name)
         if entry is not None and _unchanged(entry[0].get("included", {})):
-            self.from_cache = True
-            return _Build(*entry)
+            try:
+                build = _Build(*entry)
+                self.from_cache = True
+                return build
+            except LoadError:
+                pass  # for another machine, say: compile it once more
         self.from_cache = False
         description, data = self._run_compiler(arguments, text)
         self._check_limits(description)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import itertools
 import os
+import platform
+import shlex
 import tempfile
 import threading
 from ctypes import c_char_p, c_int, c_int64, c_uint32, c_uint64, c_void_p
@@ -12,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from . import cache, compiler, limits
-from .errors import CompileError, EngineError
+from .errors import EngineError, RuntimeUnavailable
 from .records import CounterTotals, FaultRecord, LaunchRequest, Place, Rows, Span
 
 _FUNCTIONS = {
@@ -73,71 +76,175 @@ _RUNTIME_FLAGS = [
 _lock = threading.Lock()
 _loaded: ctypes.CDLL | None = None
 _short: ctypes.PyDLL | None = None
+_failure: RuntimeUnavailable | None = None
+_loads = itertools.count(1)
 
 
 @lru_cache(maxsize=1)
 def engine_version() -> str:
-    """A digest of the headers and the runtime: part of every key of the cache."""
-    files = sorted([*compiler.INCLUDE.rglob("*.h"), *compiler.INCLUDE.rglob("*.cuh"),
-                    *compiler.RUNTIME.iterdir()])  # fmt: skip
-    return cache.key(*[(file.name, file.read_bytes()) for file in files if file.is_file()])
+    """A digest of all that shapes an entry of the cache and is not in its key otherwise."""
+    native = compiler.INCLUDE.parent
+    files = sorted(path for path in native.rglob("*") if path.is_file())
+    files.append(Path(__file__).with_name("symbols.py"))
+    return cache.key(*[(str(file.relative_to(native.parent)), file.read_bytes()) for file in files])
 
 
-def load_library(data: bytes, mode: int) -> ctypes.CDLL:
-    """Load a library from bytes, from a file of its own that is gone afterwards.
+class _Unfit(Exception):
+    """A place from which no library can be loaded, whatever it holds: the message says why."""
+
+
+def load_library(data: bytes, mode: int = os.RTLD_LOCAL) -> ctypes.CDLL:
+    """Load a library from bytes, under a name of its own.
 
     The loader takes two loads of one path for one library, and then they would share their
     variables.
+
+    Raises
+    ------
+    OSError
+        With the loader's words, where the library is at fault.
+    RuntimeUnavailable
+        Where neither a file nor memory may hold code.
     """
-    handle, path = tempfile.mkstemp(dir=cache.directory(), prefix="load-", suffix=".so")
+    reasons = []
+    for load in (_load_from_file, _load_from_memory):
+        try:
+            return load(data, mode)
+        except _Unfit as error:
+            reasons.append(str(error))
+    raise RuntimeUnavailable(
+        f"Compiled kernels cannot be loaded: {'; '.join(reasons)}. Let NOGPU_CACHE_DIR name a "
+        "folder on a file system from which programs may run"
+    )
+
+
+def _load_from_file(data: bytes, mode: int) -> ctypes.CDLL:
+    """From a file in the cache's folder that is gone afterwards."""
+    path = None
     try:
+        folder = cache.directory()
+        if os.statvfs(folder).f_flag & os.ST_NOEXEC:
+            raise _Unfit(f"{folder} is on a file system that is mounted noexec")
+        handle, path = tempfile.mkstemp(dir=folder, prefix="load-", suffix=".so")
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        return ctypes.CDLL(path, mode=mode)
+        return _open_library(path, mode)
+    except EngineError as error:
+        raise _Unfit(str(error)) from None
+    except OSError as error:
+        if error.errno is None:  # the loader's
+            raise
+        raise _Unfit(str(error)) from None
     finally:
+        if path is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+
+
+def _load_from_memory(data: bytes, mode: int) -> ctypes.CDLL:
+    """From memory that has a descriptor, where no folder will do."""
+    try:
+        with open(os.memfd_create("nogpu"), "wb") as file:
+            file.write(data)
+            file.flush()
+            # Descriptors get the same number again: the path is spelled differently each time.
+            spelling = "".join("./" if bit == "0" else ".//" for bit in f"{next(_loads):b}")
+            return _open_library(f"/proc/self/fd/{spelling}{file.fileno()}", mode)
+    except OSError as error:
+        if error.errno is None:  # the loader's
+            raise
+        raise _Unfit(f"memory: {error}") from None
+
+
+def _open_library(path: str, mode: int) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(path, mode=mode | os.RTLD_NOW)
+    except OSError as error:
+        # Also where the mount's options do not tell: a security module may forbid it.
+        if "failed to map segment" in str(error) or "Operation not permitted" in str(error):
+            raise _Unfit(str(error)) from None
+        raise
+
+
+def _compile_runtime(found: compiler.Compiler) -> bytes:
+    """Run the compiler on the runtime and return the library that it wrote."""
+    source = [*_RUNTIME_FLAGS, "-x", "c++", str(compiler.RUNTIME / "runtime.cpp"), "-lpthread"]
+    try:
+        with tempfile.TemporaryDirectory(prefix="nogpu-") as folder:
+            output = Path(folder) / "library.so"
+            status, log = found.run([*source, "-o", str(output)])
+            if status == 0 and output.exists():
+                return output.read_bytes()
+    except OSError as error:
+        log = str(error)
+    lines = [line.strip() for line in log.splitlines() if line.strip()] or ["it gave no reason"]
+    first = next((line for line in lines if "error" in line.lower()), lines[0])
+    raise RuntimeUnavailable(
+        f"The simulator needs a C++ compiler to run kernels, and {shlex.join(found.command)} "
+        f"({found.identity}) cannot build its runtime: {first}. Let CXX name another compiler, or "
+        f"install one with: {compiler.install_line()}"
+    )
+
+
+def runtime_key(found: compiler.Compiler) -> str:
+    """The name of the entry of the cache that holds the runtime."""
+    return cache.key("runtime", engine_version(), found.identity, found.command, _RUNTIME_FLAGS,
+                     found.machine())  # fmt: skip
+
+
+def _load_runtime() -> ctypes.CDLL:
+    """The runtime from the cache, or compiled anew where the entry is missing or does not load."""
+    found = compiler.find()
+    name = runtime_key(found)
+    entry = cache.load(name)
+    if entry is not None:
         with contextlib.suppress(OSError):
-            os.unlink(path)
-
-
-def compile_to_bytes(found: compiler.Compiler, arguments: list[str], source: str | None) -> bytes:
-    """Run the compiler and return the library that it wrote."""
-    with tempfile.TemporaryDirectory(prefix="nogpu-") as folder:
-        output = Path(folder) / "library.so"
-        status, log = found.run([*arguments, "-o", str(output)], source)
-        if status != 0 or not output.exists():
-            raise CompileError(f"the compiler failed ({found.identity}):\n{log}", log)
-        return output.read_bytes()
+            return load_library(entry[1], os.RTLD_GLOBAL)
+    data = _compile_runtime(found)
+    cache.store(name, {"runtime": engine_version()}, data)
+    try:
+        return load_library(data, os.RTLD_GLOBAL)
+    except OSError as error:
+        raise RuntimeUnavailable(
+            f"The simulator's runtime, built by {shlex.join(found.command)} ({found.identity}), "
+            f"cannot be loaded: {error}. Let CXX name a compiler for this machine "
+            f"({platform.machine()})"
+        ) from None
 
 
 def runtime() -> ctypes.CDLL:
-    """The loaded runtime; the first call on a machine compiles it (a second or two)."""
-    global _loaded
+    """The loaded runtime; the first call on a machine compiles it (a second or two).
+
+    Raises
+    ------
+    RuntimeUnavailable
+        If it cannot be built or loaded; then each call raises the same, since arrays may be in
+        memory by now that kernels do not reach.
+    """
+    global _loaded, _short, _failure
     if _loaded is not None:
         return _loaded
     with _lock:
         if _loaded is not None:
             return _loaded
-        found = compiler.find()
-        name = cache.key("runtime", engine_version(), found.identity, found.command)
-        entry = cache.load(name)
-        if entry is None:
-            data = compile_to_bytes(
-                found,
-                [*_RUNTIME_FLAGS, "-x", "c++", str(compiler.RUNTIME / "runtime.cpp"),
-                 "-lpthread"],
-                None,
-            )  # fmt: skip
-            cache.store(name, {"runtime": engine_version()}, data)
-        else:
-            data = entry[1]
-        library = load_library(data, os.RTLD_NOW | os.RTLD_GLOBAL)
-        for function, (result, arguments) in _FUNCTIONS.items():
-            getattr(library, function).restype = result
-            getattr(library, function).argtypes = arguments
-        workers = int(os.environ.get("NOGPU_WORKERS", "0")) or limits.worker_count()
-        if library.cs_start(workers, limits.device_memory()) != 0:
-            raise EngineError("no address space for the simulated device's memory")
-        global _short
+        if _failure is not None:
+            raise RuntimeUnavailable(
+                f"{_failure}. This process has gone on without: start Python again after that"
+            )
+        try:
+            library = _load_runtime()
+            for function, (result, arguments) in _FUNCTIONS.items():
+                getattr(library, function).restype = result
+                getattr(library, function).argtypes = arguments
+            workers = int(os.environ.get("NOGPU_WORKERS", "0")) or limits.worker_count()
+            if library.cs_start(workers, limits.device_memory()) != 0:
+                raise RuntimeUnavailable(
+                    "The system grants no address space for the simulated device's memory "
+                    "(see ulimit -v)"
+                )
+        except RuntimeUnavailable as error:
+            _failure = error
+            raise
         _short = ctypes.PyDLL(library._name, handle=library._handle)
         for function, (result, arguments) in _SHORT_FUNCTIONS.items():
             getattr(_short, function).restype = result

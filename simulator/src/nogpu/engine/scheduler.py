@@ -18,7 +18,7 @@ from ctypes import byref, c_int64, c_uint64
 from typing import NamedTuple
 
 from . import memory, module, native, records
-from .errors import CompilerNotFound, InvalidAddress, StreamError
+from .errors import InvalidAddress, RuntimeUnavailable, StreamError
 
 _SLICE_MS = 50  # how long a wait keeps the interpreter from seeing an interrupt
 _STOP = 2**64 - 1
@@ -397,7 +397,7 @@ def get() -> Scheduler | None:
             if _scheduler is None and not _tried:
                 try:
                     _scheduler = Scheduler()
-                except CompilerNotFound:
+                except RuntimeUnavailable:
                     _tried = True
     return _scheduler
 

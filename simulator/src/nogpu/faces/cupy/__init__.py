@@ -20,8 +20,7 @@ from numpy import (  # noqa: F401 -- CuPy hands on NumPy's types and constants
 )  # fmt: skip
 from numpy import bool  # noqa: A004, F401
 
-__version__ = "14.2.0"
-
+from cupy._version import __version__  # noqa: F401
 from nogpu.faces import missing as _missing
 from cupy import cuda, exceptions  # noqa: F401
 from cupy.exceptions import (  # noqa: F401
@@ -35,9 +34,7 @@ from cupy._math.ufuncs import UFUNCS as _UFUNCS
 
 globals().update(_UFUNCS)
 
-from cupy._core import _operators
-
-_operators.install()
+from cupy._core import _methods  # noqa: F401 -- gives ndarray its methods
 
 from cupy._creation.basic import (  # noqa: F401
     empty, empty_like, eye, full, full_like, identity, ones, ones_like, zeros, zeros_like,
@@ -123,9 +120,9 @@ def show_config(*, _full: bool = False) -> None:
     """Print what runs here: the simulator, its compiler and its limits."""
     import sys
 
-    import cupyx
+    from cupyx._runtime import get_runtime_info
 
-    sys.stdout.write(str(cupyx.get_runtime_info(full=_full)))
+    sys.stdout.write(str(get_runtime_info(full=_full)))
     sys.stdout.flush()
 
 

@@ -21,31 +21,13 @@ def quiet(function: Callable) -> Callable:
 
 
 argument, typed = core._argument, core._checked
+SCALARS = core._SCALARS
+compute, compute_now = core.compute, core.compute_now
 
 
 def is_array(x) -> bool:
     """Whether it is a device array."""
     return isinstance(x, core.ndarray)
-
-
-def compute(
-    function: Callable, inputs: Sequence, shape: Sequence[int], dtype, out=None, order: str = "C"
-):
-    """Queue ``function`` on the views of ``inputs``; return its result, or ``out`` filled."""
-    shape = tuple(int(n) for n in shape)
-    if out is None:
-        return core._apply(function, inputs, shape, np.dtype(dtype), order)
-    typed(out, "out")
-    if out.shape != shape:
-        raise ValueError("Out shape is mismatched")
-    inputs = list(inputs)
-
-    def work():
-        with np.errstate(all="ignore"):
-            out._view[...] = function(*[x._view for x in inputs])
-
-    core._enqueue(work, out.nbytes + sum(x.nbytes for x in inputs), name=function.__name__)
-    return out
 
 
 def compute_many(function: Callable, inputs: Sequence, layouts: Sequence[tuple]) -> tuple:
@@ -70,11 +52,6 @@ def change(x, function: Callable, inputs: Sequence = ()) -> None:
         silent(x._view, *[y._view for y in inputs])
 
     core._enqueue(work, x.nbytes + sum(y.nbytes for y in inputs))
-
-
-def compute_now(function: Callable, inputs: Sequence):
-    """Wait, compute, and copy what comes out, whose shape depends on the values."""
-    return core._apply_now(function, list(inputs))
 
 
 def look(x) -> np.ndarray:

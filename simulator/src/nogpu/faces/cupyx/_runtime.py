@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import platform
 
-import cupy
 import numpy as np
+from cupy import cuda
+from cupy._version import __version__
 
 from nogpu import engine
 
@@ -24,22 +25,22 @@ class _RuntimeInfo:
 
     def __init__(self, *, full: bool = True) -> None:
         self.full = full
-        self.cupy_version, self.numpy_version = cupy.__version__, np.__version__
-        self.cuda_path = cupy.cuda.get_cuda_path()
-        self.cuda_build_version = cupy.cuda.driver.get_build_version()
-        self.cuda_driver_version = cupy.cuda.runtime.driverGetVersion()
-        self.cuda_runtime_version = cupy.cuda.runtime.runtimeGetVersion()
-        self.nvrtc_version = cupy.cuda.nvrtc.getVersion()
+        self.cupy_version, self.numpy_version = __version__, np.__version__
+        self.cuda_path = cuda.get_cuda_path()
+        self.cuda_build_version = cuda.driver.get_build_version()
+        self.cuda_driver_version = cuda.runtime.driverGetVersion()
+        self.cuda_runtime_version = cuda.runtime.runtimeGetVersion()
+        self.nvrtc_version = cuda.nvrtc.getVersion()
 
     def _records(self) -> list[tuple[str, object]]:
-        runtime = cupy.cuda.runtime
+        runtime = cuda.runtime
         records: list[tuple[str, object]] = [
             ("OS", platform.platform()),
             ("Python Version", platform.python_version()),
             ("CuPy Version", f"{self.cupy_version} (interface; this is nogpu)"),
-            ("CuPy Platform", "Simulator: kernels run on this machine's processor"),
-            ("Simulator Engine", f"{runtime.deviceGetAttribute(16, 0)} threads"),
-            ("Simulator Compiler", _compiler()),
+            ("CuPy Platform", "nogpu: kernels run on this machine's processor"),
+            ("nogpu Engine", f"{runtime.deviceGetAttribute(16, 0)} threads"),
+            ("nogpu Compiler", _compiler()),
             ("NumPy Version", self.numpy_version),
             ("CUDA Root", self.cuda_path),
             ("CUDA Build Version", self.cuda_build_version),
@@ -51,7 +52,7 @@ class _RuntimeInfo:
                         ("cuBLAS", "cuFFT", "cuRAND", "cuSOLVER", "cuSPARSE")]  # fmt: skip
         records.append(("NVRTC Version", f"{self.nvrtc_version} (the language that is compiled)"))
         for device_id in range(runtime.getDeviceCount()):
-            device = cupy.cuda.Device(device_id)
+            device = cuda.Device(device_id)
             name = runtime.getDeviceProperties(device_id)["name"].decode()
             records += [
                 (f"Device {device_id} Name", name),

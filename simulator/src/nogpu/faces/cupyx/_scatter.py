@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cupy import ndarray
+from cupy._core.core import ndarray
 
 
 def scatter_add(a: ndarray, slices: object, value: object) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ctypes
 import sys
 import time
-from bisect import bisect_right
 from collections import deque
 from contextlib import suppress
 
 import numpy as np
+from cupy_backends.cuda.api import runtime
 
 from nogpu import engine
 
@@ -244,7 +244,7 @@ def memcpy_htod_async(dest: object, src: object, stream: object = None) -> None:
     address = pointer(dest, "memcpy_htod_async")
     host = HostBuffer(src)
     _copy("cuMemcpyHtoDAsync", address, host.address, host.nbytes, "HtoD", stream, (host,),
-          is_pinned(host))  # fmt: skip
+          runtime._is_pinned(host.address))  # fmt: skip
 
 
 def memcpy_dtoh(dest: object, src: object) -> None:
@@ -260,7 +260,7 @@ def memcpy_dtoh_async(dest: object, src: object, stream: object = None) -> None:
     host = HostBuffer(dest, writable=True)
     address = pointer(src, "memcpy_dtoh_async")
     _copy("cuMemcpyDtoHAsync", host.address, address, host.nbytes, "DtoH", stream, (host,),
-          is_pinned(host))  # fmt: skip
+          runtime._is_pinned(host.address))  # fmt: skip
 
 
 def memcpy_dtod(dest: object, src: object, size: int) -> None:
@@ -448,31 +448,6 @@ class Memcpy3D(Memcpy2D):
 # host memory that the device can reach
 
 
-_starts: list[int] = []
-_ends: dict[int, int] = {}
-
-
-def _pin(address: int, nbytes: int) -> None:
-    _starts.insert(bisect_right(_starts, address), address)
-    _ends[address] = address + nbytes
-
-
-def _unpin(address: int) -> None:
-    if address in _ends:
-        del _ends[address]
-        _starts.remove(address)
-
-
-def is_pinned(host: HostBuffer) -> bool:
-    """Whether memory of the host is page-locked, by PyCUDA or by CuPy."""
-    at = bisect_right(_starts, host.address) - 1
-    if at >= 0 and host.address < _ends[_starts[at]]:
-        return True
-    core = sys.modules.get("cupy._core.core")
-    return bool(core is not None and isinstance(host._item, np.ndarray)
-                and core._memory_is_pinned(host._item))  # fmt: skip
-
-
 class HostPointer(Dependent):
     """Memory of the host that the device knows."""
 
@@ -511,7 +486,7 @@ class HostAllocation(HostPointer):
     def _obtain(self, nbytes: int) -> None:
         self._memory = np.empty(nbytes + 512, np.uint8)
         self._address = -(-self._memory.ctypes.data // 512) * 512
-        _pin(self._address, max(nbytes, 1))
+        runtime._pin(self._address, max(nbytes, 1))
 
     def get_flags(self) -> int:
         """The flags that it was made with; the device reaches all of it."""
@@ -522,7 +497,7 @@ class HostAllocation(HostPointer):
         if not self._alive:
             raise failed(f"{self._what}::free", "CUDA_ERROR_INVALID_HANDLE")
         self._alive = False
-        _unpin(self._address)
+        runtime._unpin(self._address)
 
     def __int__(self) -> int:
         return self._address
@@ -530,7 +505,7 @@ class HostAllocation(HostPointer):
     def __del__(self, is_finalizing=sys.is_finalizing) -> None:
         if not is_finalizing() and getattr(self, "_alive", False):
             self._alive = False
-            _unpin(self._address)
+            runtime._unpin(self._address)
 
 
 class PagelockedHostAllocation(HostAllocation):
@@ -581,7 +556,7 @@ class RegisteredHostMemory(HostPointer):
         if not self._alive:
             raise failed("registered_host_memory::unregister", "CUDA_ERROR_INVALID_HANDLE")
         self._alive = False
-        _unpin(self._address)
+        runtime._unpin(self._address)
 
     @property
     def base(self) -> object:
@@ -613,6 +588,6 @@ def register_host_memory(ary: np.ndarray, flags: int = 0) -> np.ndarray:
     self = object.__new__(RegisteredHostMemory)
     self._enter_context()
     self._given, self._address, self._alive = ary, ary.ctypes.data, True
-    _pin(self._address, max(ary.nbytes, 1))
+    runtime._pin(self._address, max(ary.nbytes, 1))
     self.__array_interface__ = {**ary.__array_interface__, "strides": ary.strides}
     return np.asarray(self)

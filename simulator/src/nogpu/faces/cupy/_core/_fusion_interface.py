@@ -5,10 +5,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 
-import cupy
 import numpy as np
 from cupy._core import core
 from cupy._core._fusion_thread_local import thread_local
+from cupy._core._ufunc import ufunc
+from cupy._creation.from_data import asarray, copy
+from cupy._math.ufuncs import UFUNCS
 
 _CANNOT = "Cannot convert to Python scalar in cupy.fuse"
 
@@ -38,7 +40,7 @@ class _VariableProxy:
 
     def copy(self) -> _VariableProxy:
         """A copy."""
-        return call(cupy.copy, (self,), {})
+        return call(copy, (self,), {})
 
     def astype(self, dtype, order=None, casting=None, subok=None, copy=True) -> _VariableProxy:
         """The elements in another dtype."""
@@ -47,7 +49,7 @@ class _VariableProxy:
                 raise TypeError(f"{name} is not supported yet")
         if not copy and self.dtype == np.dtype(dtype):
             return self
-        return call(lambda a: cupy.asarray(a).astype(dtype), (self,), {})
+        return call(lambda a: asarray(a).astype(dtype), (self,), {})
 
     def __bool__(self) -> bool:
         raise TypeError(_CANNOT)
@@ -98,16 +100,16 @@ _REDUCTIONS = ("sum", "prod", "max", "min", "all", "any")
 
 def _binary(name: str, swapped: bool = False, in_place: bool = False) -> Callable:
     def method(self, other):
-        ufunc = getattr(cupy, name)
+        function = UFUNCS[name]
         if in_place:
-            return ufunc(self, other, self)
-        return ufunc(other, self) if swapped else ufunc(self, other)
+            return function(self, other, self)
+        return function(other, self) if swapped else function(self, other)
 
     return method
 
 
 def _unary(name: str) -> Callable:
-    return lambda self: getattr(cupy, name)(self)
+    return lambda self: UFUNCS[name](self)
 
 
 def _reduction(name: str) -> Callable:
@@ -159,7 +161,7 @@ def call(function: Callable, args: tuple, kwargs: dict) -> object:
     kwargs = {name: _inside(value) for name, value in kwargs.items()}
     thread_local.fusing = False
     try:
-        if inputs and isinstance(function, cupy.ufunc) and all(_is_number(x) for x in inputs):
+        if inputs and isinstance(function, ufunc) and all(_is_number(x) for x in inputs):
             result = function._loop(*inputs)
             if not any(isinstance(x, np.generic) for x in inputs):
                 result = result.item()  # it decides no more about types than its operands did

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 class _Local(threading.local):
     fusing = False
+    interpreter: Callable  # calls a function with what proxies stand for; set while fusing
 
 
 thread_local = _Local()
@@ -21,9 +22,7 @@ def is_fusing() -> bool:
 
 def call(function: Callable, *args: object, **kwargs: object) -> object:
     """Call with what the proxies stand for; the results are proxies again."""
-    from cupy._core import _fusion_interface
-
-    return _fusion_interface.call(function, args, kwargs)
+    return thread_local.interpreter(function, args, kwargs)
 
 
 def fusable(function: Callable) -> Callable:

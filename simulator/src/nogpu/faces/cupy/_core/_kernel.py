@@ -112,18 +112,6 @@ def _scalar_bytes(value: object, dtype: np.dtype) -> bytes:
         return np.asarray(value).astype(dtype).tobytes()
 
 
-def _broadcast_shape(items: list) -> tuple[int, ...]:
-    """The shape that arrays have together; the other items are left out."""
-    arrays = [item for item in items if isinstance(item, _ndarray)]
-    try:
-        return np.broadcast_shapes(*[array.shape for array in arrays])
-    except ValueError:
-        shapes = " ".join(str(array.shape) for array in arrays)
-        raise ValueError(
-            f"operands could not be broadcast together with shapes {shapes}"
-        ) from None
-
-
 def _strides_in(view: np.ndarray, shape: tuple[int, ...]) -> tuple[int, ...]:
     """A view's strides once it is broadcast to ``shape``."""
     if view.shape == shape:
@@ -199,7 +187,7 @@ def _layout(
         function._name_memory(item.data, p.name)
         if p.raw:
             kinds.append((item.ndim, item._view.flags.c_contiguous))
-            packed.append(function._carray(item))
+            packed.append(item.cstruct)
             continue
         steps = next(remaining)
         if steps is None or _is_packed(loop_shape, steps, dtype.itemsize):
@@ -440,7 +428,7 @@ class ElementwiseKernel(_Codes):
         shape = looped[0]._view.shape
         if all(a._view.shape == shape for a in looped):
             return shape
-        return _broadcast_shape(looped)
+        return core.broadcast_shape(looped)
 
     def _outputs(self, outs: list, types: tuple, shape: tuple, sized: bool) -> list:
         if not outs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from cupy._core import _kernel, core
+from cupy._core import core
 from cupy._core._kernel import (
     _OURS,
     ParameterInfo,
@@ -125,7 +125,7 @@ class ReductionKernel(_Codes):
             raise ValueError("Loop size is undecided.")
         shape = looped[0].shape
         if any(a.shape != shape for a in looped):
-            shape = _kernel._broadcast_shape(looped)
+            shape = core.broadcast_shape(looped)
         given = (
             tuple([a.dtype.type if isinstance(a, _ndarray) else None for a in inputs]),
             tuple([a.dtype.type for a in outs]),

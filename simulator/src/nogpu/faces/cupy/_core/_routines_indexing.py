@@ -8,6 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from cupy._core import core
 from cupy._core.core import _SCALARS, ndarray
+from cupy._creation.from_data import array
+from cupy._math.ufuncs import UFUNCS
 
 _BASIC = (slice, type(None), type(Ellipsis))
 
@@ -33,7 +35,7 @@ def getitem(array: ndarray, index: object) -> ndarray:
     if not advanced:
         return core._wrap(view[(*parts, ...) if Ellipsis not in parts else tuple(parts)], array)
     if len(parts) == 1 and parts[0].dtype.kind == "b" and parts[0].ndim:
-        return core._apply_now(lambda values, mask: values[mask], [array, parts[0]])
+        return core.compute_now(lambda values, mask: values[mask], [array, parts[0]])
     parts = [_settle(part) for part in parts]
     shape = _result_shape(array.shape, parts)
     if not shape_is_empty(shape):
@@ -244,8 +246,6 @@ def _index_array(item: object) -> ndarray:
         return core.from_interface(item)
     if isinstance(item, list):
         if any(isinstance(one, ndarray) for one in item):
-            from cupy._creation.from_data import array
-
             return array(item)
         item = np.asarray(item) if item else np.empty(0, np.intp)
     if item.dtype.kind not in "iub":
@@ -424,7 +424,7 @@ def compute_at(array: ndarray, index: object, value: object, loop: np.ufunc) -> 
     core._enqueue(work, max(view.nbytes, source.nbytes))
 
 
-def at(loop: np.ufunc, types: str, name: str) -> Callable:
+def _at(name: str, types: str) -> Callable:
     """The ``at`` of a ufunc for the dtypes that the device has atomics for."""
 
     def method(array: ndarray, indices: object, value: object) -> None:
@@ -433,10 +433,17 @@ def at(loop: np.ufunc, types: str, name: str) -> Callable:
             names = ", ".join(dict.fromkeys(
                 np.dtype(char).name for char in "ilefdILFD" if char in types
             ))  # fmt: skip
-            raise TypeError(f"{name}.at only supports {names} as data type")
-        compute_at(array, indices, value, loop)
+            raise TypeError(f"cupy.{name}.at only supports {names} as data type")
+        compute_at(array, indices, value, getattr(np, name))
 
     return method
+
+
+for _name, _types in {
+    "add": "iIqQlLefdFD", "subtract": "iIqQlL", "maximum": "iIqQlLfd", "minimum": "iIqQlLfd",
+    "bitwise_and": "iIqQlL", "bitwise_or": "iIqQlL", "bitwise_xor": "iIqQlL",
+}.items():  # fmt: skip
+    UFUNCS[_name]._at = _at(_name, _types)
 
 
 _SCATTER = {"add": np.add, "max": np.maximum, "min": np.minimum}

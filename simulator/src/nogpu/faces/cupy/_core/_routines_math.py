@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from cupy._core import core
 from cupy._core.core import ndarray
+from cupy._math.ufuncs import UFUNCS
 
 _LONG = 1024  # elements from which on a running sum in float32 would show
 
@@ -234,24 +235,19 @@ def var(array, axis=None, dtype=None, out=None, ddof=0, keepdims=False) -> ndarr
 
 def std(array, axis=None, dtype=None, out=None, ddof=0, keepdims=False) -> ndarray:
     """Standard deviation along axes."""
-    from cupy import sqrt
-
     result = var(array, axis, dtype, None, ddof, keepdims)
-    return sqrt(result, out=out if out is not None else result)
+    return UFUNCS["sqrt"](result, out=out if out is not None else result)
 
 
 def ptp(array, axis=None, out=None, keepdims=False) -> ndarray:
     """Largest less smallest."""
-    from cupy import subtract
-
     high, low = amax(array, axis, None, keepdims), amin(array, axis, None, keepdims)
-    return subtract(high, low, out=out)
+    return UFUNCS["subtract"](high, low, out=out)
 
 
 def clip(array, min=None, max=None, out=None) -> ndarray:  # noqa: A002
     """Values between limits; one of them may be None."""
-    from cupy import maximum, minimum
-
+    maximum, minimum = UFUNCS["maximum"], UFUNCS["minimum"]
     if min is None and max is None:
         raise ValueError("array_clip: must set either max or min")
     if min is None:
@@ -262,3 +258,20 @@ def clip(array, min=None, max=None, out=None) -> ndarray:  # noqa: A002
         if isinstance(limit, np.ndarray):
             raise TypeError(f"Unsupported type {type(limit)}")
     return minimum(maximum(array, min), max, out=out)
+
+
+def _reduction_of_ufunc(function: Callable) -> Callable:
+    def method(array, axis=0, dtype=None, out=None, keepdims=False):
+        if dtype is None:
+            return function(array, axis=axis, out=out, keepdims=keepdims)
+        return function(array, axis=axis, dtype=dtype, out=out, keepdims=keepdims)
+
+    return method
+
+
+for _name, _function in {
+    "add": sum, "multiply": prod, "maximum": amax, "minimum": amin, "logical_and": all,
+    "logical_or": any,
+}.items():  # fmt: skip
+    UFUNCS[_name]._reduction = _reduction_of_ufunc(_function)
+UFUNCS["add"]._accumulate, UFUNCS["multiply"]._accumulate = cumsum, cumprod

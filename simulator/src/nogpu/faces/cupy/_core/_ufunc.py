@@ -34,9 +34,6 @@ class ufunc:  # noqa: N801 -- the library's name
         types: list[str] | None = None,
         doc: str = "",
         refuse: dict[str, str] | None = None,
-        at: Callable | None = None,
-        reduction: Callable | None = None,
-        accumulate: Callable | None = None,
     ) -> None:
         self.name, self._loop, self.__doc__ = name, loop, doc
         self.nin, self.nout, self.nargs = loop.nin, loop.nout, loop.nin + loop.nout
@@ -44,7 +41,8 @@ class ufunc:  # noqa: N801 -- the library's name
         self.__name__ = name
         self._given = types is not None
         self._refuse = refuse or {}
-        self._at, self._reduction, self._accumulate = at, reduction, accumulate
+        # Where CuPy has a kernel for them, the modules of routines set these.
+        self._at = self._reduction = self._accumulate = self._reduceat = None
         self._integers: Callable | None = None  # instead of the loop, for signed integers
         self._cache: dict[tuple, tuple[np.dtype, ...]] = {}
 
@@ -181,7 +179,7 @@ class ufunc:  # noqa: N801 -- the library's name
             shape = ()
         given = [o for o in outs if o is not None]
         if shape is _ABSENT:
-            shape = _broadcast([*inputs, *given])
+            shape = core.broadcast_shape([*inputs, *given])
         results = []
         for index, dtype in enumerate(dtypes[self.nin :]):
             out = outs[index] if index < len(outs) else None
@@ -189,7 +187,7 @@ class ufunc:  # noqa: N801 -- the library's name
                 results.append(core._new(shape, dtype))
                 continue
             if out.shape != shape:
-                shape = _broadcast([*inputs, *given])
+                shape = core.broadcast_shape([*inputs, *given])
                 if out.shape != shape:
                     raise ValueError("Out shape is mismatched")
             if not np.can_cast(dtype, out.dtype, casting):
@@ -239,7 +237,7 @@ class ufunc:  # noqa: N801 -- the library's name
             raise self._not_supported("reduceat")
         array = core._argument(array)
         host = indices.get() if isinstance(indices, ndarray) else np.asarray(indices)
-        return core._apply_now(lambda a: np.add.reduceat(a, host, axis, dtype), [array])
+        return core.compute_now(lambda a: np.add.reduceat(a, host, axis, dtype), [array])
 
     def outer(self, A, B, **kwargs):
         """The function of all pairs."""
@@ -282,17 +280,6 @@ def _scalar(item: object, dtype: np.dtype) -> np.generic:
     if type(item) is int and dtype.kind in "iu":
         return dtype.type(item)
     return np.asarray(item).astype(dtype)[()]
-
-
-def _broadcast(items: list) -> tuple[int, ...]:
-    shapes = [item.shape if isinstance(item, ndarray) else () for item in items]
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
-        raise ValueError(
-            "operands could not be broadcast together with shapes "
-            + " ".join(str(shape) for shape in shapes)
-        ) from None
 
 
 def operator(function: ufunc, numpy_function: np.ufunc, name: str, swapped: bool = False):

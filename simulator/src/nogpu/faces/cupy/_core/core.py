@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+import operator
+import struct
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from cupy.cuda import memory as _memory
 from cupy.cuda import stream as _stream
-from cupy_backends.cuda.api import _contexts
+from cupy_backends.cuda.api import _contexts, runtime
 
 from nogpu import engine
 from nogpu.faces import missing as _missing
+from nogpu.faces import table
 
 _IMPLICIT = (
     "Implicit conversion to a NumPy array is not allowed. "
@@ -183,36 +187,6 @@ class ndarray:  # noqa: N801 -- the library's name
         self._view = reshaped
 
     @property
-    def strides(self) -> Shape:
-        """Bytes from one element to the next along each axis."""
-        return self._view.strides
-
-    @property
-    def dtype(self) -> np.dtype:
-        """The type of the elements, a NumPy dtype."""
-        return self._view.dtype
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return self._view.size
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return self._view.ndim
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of an element."""
-        return self._view.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all elements."""
-        return self._view.nbytes
-
-    @property
     def base(self) -> ndarray | None:
         """The array that owns the memory; None for an array that owns its own."""
         return self._base
@@ -265,18 +239,14 @@ class ndarray:  # noqa: N801 -- the library's name
         self.imag[...] = value
 
     @property
-    def flat(self):
-        """An iterator over the elements in C order."""
-        from cupy._indexing.iterate import flatiter
-
-        return flatiter(self)
-
-    @property
-    def cstruct(self):
-        """The array as a kernel sees it: address, size, shape and strides."""
-        from cupy.cuda import function
-
-        return function._carray(self)
+    def cstruct(self) -> bytes:
+        """The array as a kernel's `CArray` parameter: address, size, shape and strides."""
+        view, ndim = self._view, self._view.ndim
+        if ndim == 0:
+            return struct.pack("<Qqqq", self.data.ptr, 1, 1, 0)
+        return struct.pack(
+            f"<Q{1 + 2 * ndim}q", self.data.ptr, view.size, *view.shape, *view.strides
+        )
 
     @property
     def __cuda_array_interface__(self) -> dict:
@@ -291,21 +261,9 @@ class ndarray:  # noqa: N801 -- the library's name
             "data": (self.data.ptr if self.size else 0, False),
         }
 
-    def __dlpack__(self, **options: object) -> object:
-        """Export through DLPack."""
-        from cupy._core import dlpack
-
-        return dlpack.export(self, **options)
-
     def __dlpack_device__(self) -> tuple[int, int]:
         """CUDA (2), and the number of the device."""
         return 2, self.device.id
-
-    def toDlpack(self) -> object:  # noqa: N802 -- the library's name
-        """Export through DLPack, in the old way."""
-        from cupy._core import dlpack
-
-        return dlpack.export_capsule(self)
 
     # to the host and back
 
@@ -355,7 +313,7 @@ class ndarray:  # noqa: N801 -- the library's name
             with stream:
                 source = _copy(self, "C" if out.flags.c_contiguous else "F")
         if self.size:
-            pinned = _memory_is_pinned(out)
+            pinned = runtime._is_pinned(out.ctypes.data)
             stream._engine.copy(
                 out.ctypes.data, source.data.ptr, source.nbytes, "DtoH",
                 keep=(out, source), pinned=pinned,
@@ -389,45 +347,11 @@ class ndarray:  # noqa: N801 -- the library's name
             raise ValueError("can only convert an array of size 1 to a Python scalar")
         return self.get().item()
 
-    def tolist(self) -> object:
-        """Nested lists of Python numbers."""
-        return self.get().tolist()
-
-    def tobytes(self, order: str = "C") -> bytes:
-        """The elements' bytes."""
-        return self.get().tobytes(order)
-
-    def tofile(self, fid: object, sep: str = "", format: str = "%s") -> None:
-        """Write the elements to a file."""
-        self.get().tofile(fid, sep, format)
-
-    def dump(self, file: object) -> None:
-        """Pickle to a file."""
-        self.get().dump(file)
-
-    def dumps(self) -> bytes:
-        """Pickle to bytes."""
-        return self.get().dumps()
-
     def __array__(self, dtype: object = None) -> np.ndarray:
         raise TypeError(_IMPLICIT)
 
     def __buffer__(self, flags: int) -> memoryview:
         raise TypeError(_NO_BUFFER)
-
-    def __int__(self) -> int:
-        return int(self._scalar().item())
-
-    def __float__(self) -> float:
-        return float(self._scalar().item())
-
-    def __complex__(self) -> complex:
-        return complex(self._scalar().item())
-
-    def _scalar(self) -> np.generic:
-        if self.ndim:
-            raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
-        return self.get()[()]
 
     def __bool__(self) -> bool:
         if self.size == 0:
@@ -461,11 +385,6 @@ class ndarray:  # noqa: N801 -- the library's name
     def __format__(self, specification: str) -> str:
         return format(self.get(), specification)
 
-    def __reduce__(self):
-        from cupy._creation.from_data import array
-
-        return array, (self.get(),)
-
     def __copy__(self) -> ndarray:
         return self.copy()
 
@@ -498,13 +417,9 @@ class ndarray:  # noqa: N801 -- the library's name
         if not copy and dtype == self.dtype and kept[order]:
             return self
         if self.dtype.kind == "c" and dtype.kind not in "cb":
-            import warnings
-
-            from cupy.exceptions import ComplexWarning
-
             warnings.warn(
                 "Casting complex values to real discards the imaginary part",
-                ComplexWarning,
+                np.exceptions.ComplexWarning,
                 stacklevel=2,
             )
         return _copy(self, order, dtype)
@@ -593,86 +508,38 @@ class ndarray:  # noqa: N801 -- the library's name
         _enqueue(lambda: view.byteswap(inplace=True), self.nbytes)
         return result
 
-    def put(self, indices: object, values: object, mode: str = "wrap") -> None:
-        """Set elements by flat index; indices wrap around."""
-        from cupy._indexing.insert import put
 
-        put(self, indices, values, mode)
-
-    # indexing
-
-    def __getitem__(self, index: object) -> ndarray:
-        from cupy._core import _routines_indexing
-
-        return _routines_indexing.getitem(self, index)
-
-    def __setitem__(self, index: object, value: object) -> None:
-        from cupy._core import _routines_indexing
-
-        _routines_indexing.setitem(self, index, value)
-
-    def scatter_add(self, slices: object, value: object) -> None:
-        """Deprecated: add.at."""
-        from cupy._core import _routines_indexing
-
-        _routines_indexing.scatter(self, slices, value, "add")
-
-    def scatter_max(self, slices: object, value: object) -> None:
-        """Deprecated: maximum.at."""
-        from cupy._core import _routines_indexing
-
-        _routines_indexing.scatter(self, slices, value, "max")
-
-    def scatter_min(self, slices: object, value: object) -> None:
-        """Deprecated: minimum.at."""
-        from cupy._core import _routines_indexing
-
-        _routines_indexing.scatter(self, slices, value, "min")
-
-    # NumPy's protocols
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **kwargs: object):
-        import cupy
-
-        for item in inputs:
-            if not (isinstance(item, (ndarray, np.ndarray, *_SCALARS)) or _exports(item)):
-                return NotImplemented
-        out = kwargs.get("out")
-        if isinstance(out, tuple):
-            kwargs["out"] = out[0] if len(out) == 1 else out
-        name = {"absolute": "absolute", "true_divide": "true_divide"}.get(
-            ufunc.__name__, ufunc.__name__
-        )
-        function = getattr(cupy, name, None) if ufunc is getattr(np, name, None) else None
-        if function is None:
-            if ufunc is np.vecdot or ufunc is np.matmul:
-                function = getattr(cupy, name, None)
-            if function is None:
-                return NotImplemented
-        if method == "__call__":
-            return function(*inputs, **kwargs)
-        return getattr(function, method)(*inputs, **kwargs)
-
-    def __array_function__(self, function, types, args, kwargs):
-        import cupy
-
-        module: object = cupy
-        names = (getattr(function, "__module__", None) or "numpy").split(".")[1:]
-        for name in names:
-            if name.startswith("_"):
-                continue
-            module = getattr(module, name, None)
-            if module is None:
-                return NotImplemented
-        found = getattr(module, function.__name__, None)
-        if found is None or found is function:
-            return NotImplemented
-        for kind in types:
-            if not issubclass(kind, (ndarray, np.ndarray)):
-                return NotImplemented
-        return found(*args, **kwargs)
+def _of_host(name: str) -> Callable:
+    return lambda self, *arguments: getattr(self.get(), name)(*arguments)
 
 
+def _as_number(kind: type) -> Callable:
+    def convert(self: ndarray) -> object:
+        if self.ndim:
+            raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+        return kind(self.get()[()].item())
+
+    return convert
+
+
+table.methods(ndarray, _of_host, """
+tolist(self) -> object: Nested lists of Python numbers.
+tobytes(self, order: str = "C") -> bytes: The elements' bytes.
+tofile(self, fid: object, sep: str = "", format: str = "%s") -> None: Write the elements to a file.
+dump(self, file: object) -> None: Pickle to a file.
+dumps(self) -> bytes: Pickle to bytes.
+""")
+for _name, _doc in {
+    "strides": "Bytes from one element to the next along each axis.",
+    "dtype": "The type of the elements, a NumPy dtype.",
+    "size": "Number of elements.",
+    "ndim": "Number of axes.",
+    "itemsize": "Bytes of an element.",
+    "nbytes": "Bytes of all elements.",
+}.items():
+    setattr(ndarray, _name, property(operator.attrgetter(f"_view.{_name}"), doc=_doc))
+for _kind in (int, float, complex):
+    setattr(ndarray, f"__{_kind.__name__}__", _as_number(_kind))
 _NO_BUFFER = (
     "Accessing a CuPy ndarry on CPU is not allowed except when using system memory (on HMM or ATS "
     "enabled systems, need to set CUPY_ENABLE_UMP=1) or managed memory"
@@ -685,15 +552,6 @@ def _exports(item: object) -> bool:
     return hasattr(type(item), "__cuda_array_interface__") or hasattr(
         item, "__cuda_array_interface__"
     )
-
-
-def _memory_is_pinned(array: object) -> bool:
-    """Whether a host array lies in page-locked memory of either library."""
-    while isinstance(array, np.ndarray):
-        array = array.base
-    if isinstance(array, memoryview):
-        array = array.obj
-    return type(array).__name__ in ("PinnedMemoryPointer", "PagelockedHostAllocation")
 
 
 def _forbid_transfer(stream: object, direction: str) -> None:
@@ -760,31 +618,65 @@ def _wait() -> None:
     stream.synchronize()
 
 
-def _views(inputs: Sequence[object]) -> list[object]:
+def broadcast_shape(items: Iterable[object]) -> Shape:
+    """The common shape of arrays; what is no array has the shape ()."""
+    shapes = [item.shape if isinstance(item, ndarray) else () for item in items]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ValueError(
+            "operands could not be broadcast together with shapes "
+            + " ".join(str(shape) for shape in shapes)
+        ) from None
+
+
+def _views(inputs: Iterable[object]) -> list[object]:
     return [item._view if isinstance(item, ndarray) else item for item in inputs]
 
 
-def _apply(
+def compute(
     function: Callable[..., object],
     inputs: Sequence[object],
-    shape: Shape,
-    dtype: np.dtype,
+    shape: Iterable[int],
+    dtype: np.typing.DTypeLike,
+    out: ndarray | None = None,
     order: str = "C",
 ) -> ndarray:
-    """Queue a NumPy function whose result's shape and dtype are known."""
-    result = _new(shape, np.dtype(dtype), order)
-    target, views = result._view, _views(inputs)
+    """Queue a NumPy function of arrays' views; shape and dtype of its result are known.
+
+    Parameters
+    ----------
+    function : function
+        Its name is what a timeline shows.
+    inputs : sequence of ndarray or scalars
+    shape, dtype
+        Of the result.
+    out : ndarray, optional
+        Filled and returned in place of a new array, cast without a check.
+    order : {"C", "F"}
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an ``out`` that is no array, or has another shape.
+    """
+    shape = tuple(shape)
+    if out is None:
+        out = _new(shape, np.dtype(dtype), order)
+    elif _checked(out, "out").shape != shape:
+        raise ValueError("Out shape is mismatched")
+    target, views = out._view, _views(inputs)
 
     def work() -> None:
         with np.errstate(all="ignore"):
             target[...] = function(*views)
 
-    nbytes = max([result.nbytes, *[v.nbytes for v in views if isinstance(v, np.ndarray)]])
+    nbytes = max([out.nbytes, *[v.nbytes for v in views if isinstance(v, np.ndarray)]])
     _enqueue(work, nbytes, name=getattr(function, "__name__", "work").replace("<lambda>", "work"))
-    return result
+    return out
 
 
-def _apply_now(function: Callable[..., object], inputs: Sequence[object]) -> object:
+def compute_now(function: Callable[..., object], inputs: Iterable[object] = ()) -> object:
     """Wait, compute with NumPy, and move the result or results to the device."""
     _wait()
     with np.errstate(all="ignore"):
@@ -950,7 +842,7 @@ def _send(target: ndarray, source: np.ndarray, stream) -> None:
     if target.size:
         stream._engine.copy(
             target.data.ptr, source.ctypes.data, source.nbytes, "HtoD",
-            keep=(source,), pinned=_memory_is_pinned(source),
+            keep=(source,), pinned=runtime._is_pinned(source.ctypes.data),
         )  # fmt: skip
 
 

@@ -47,6 +47,7 @@ class Fusion:
             raise TypeError(f"Invalid argument type for '{self.name}': ({kinds})")
         assert not any(isinstance(a, np.ndarray) for a in args)
         thread_local.fusing, thread_local.reduced = True, False
+        thread_local.interpreter = _fusion_interface.call
         try:
             result = self.func(*[_fusion_interface.wrap(a) for a in args])
         finally:

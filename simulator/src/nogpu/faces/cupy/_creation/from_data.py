@@ -58,8 +58,6 @@ def _holds_device_arrays(obj: object) -> bool:
 
 
 def _stacked(obj, dtype) -> ndarray:
-    from cupy._manipulation.join import stack
-
     parts = []
     for item in obj:
         if isinstance(item, (list, tuple)):
@@ -74,8 +72,13 @@ def _stacked(obj, dtype) -> ndarray:
             "setting an array element with a sequence. The requested array has an inhomogeneous "
             "shape"
         )
-    result = stack(parts)
-    return result if dtype is None else result.astype(dtype, copy=False)
+    if dtype is None:
+        dtype = np.result_type(*[part.dtype for part in parts])
+    result = core._new((len(parts), *parts[0].shape), core.check_dtype(dtype))
+    for number, part in enumerate(parts):
+        if part.size:
+            core._fill_from(core._wrap(result._view[number, ...], result), part)
+    return result
 
 
 def asarray(a, dtype=None, order=None, *, blocking=False) -> ndarray:

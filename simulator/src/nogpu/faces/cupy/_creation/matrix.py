@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from cupy._core import core
 from cupy._core.core import ndarray
+from cupy._creation.from_data import asarray
 
 
 def diag(v, k=0) -> ndarray:
@@ -13,7 +14,7 @@ def diag(v, k=0) -> ndarray:
         v = core.from_host(np.asarray(v))
     if v.ndim == 1:
         size = v.size + abs(k)
-        return core._apply(lambda a: np.diag(a, k), [v], (size, size), v.dtype)
+        return core.compute(lambda a: np.diag(a, k), [v], (size, size), v.dtype)
     if v.ndim == 2:
         return v.diagonal(k).copy()
     raise ValueError("Input must be 1- or 2-d.")
@@ -21,8 +22,6 @@ def diag(v, k=0) -> ndarray:
 
 def diagflat(v, k=0) -> ndarray:
     """A matrix whose diagonal is the flattened input."""
-    from cupy._creation.from_data import asarray
-
     return diag(asarray(v).ravel(), k)
 
 
@@ -30,15 +29,13 @@ def tri(N, M=None, k=0, dtype=float) -> ndarray:
     """Ones at and below a diagonal."""
     M = N if M is None else M
     dtype = core.check_dtype(dtype)
-    return core._apply(lambda: np.tri(N, M, k, dtype), [], (N, M), dtype)
+    return core.compute(lambda: np.tri(N, M, k, dtype), [], (N, M), dtype)
 
 
 def _triangle(function, m, k):
-    from cupy._creation.from_data import asarray
-
     m = asarray(m)
     shape = m.shape if m.ndim > 1 else (m.size, m.size)
-    return core._apply(lambda a: function(a, k), [m], shape, m.dtype)
+    return core.compute(lambda a: function(a, k), [m], shape, m.dtype)
 
 
 def tril(m, k=0) -> ndarray:
@@ -53,6 +50,4 @@ def triu(m, k=0) -> ndarray:
 
 def vander(x, N=None, increasing=False) -> ndarray:
     """Powers of a vector as columns."""
-    from cupy._creation.from_data import asarray
-
-    return core._apply_now(lambda a: np.vander(a, N, increasing), [asarray(x)])
+    return core.compute_now(lambda a: np.vander(a, N, increasing), [asarray(x)])

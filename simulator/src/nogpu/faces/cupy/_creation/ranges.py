@@ -7,6 +7,8 @@ import math
 import numpy as np
 from cupy._core import core
 from cupy._core.core import ndarray
+from cupy._manipulation.dims import broadcast_to
+from cupy._math.ufuncs import UFUNCS
 
 
 def _number(value: object) -> object:
@@ -31,7 +33,7 @@ def arange(start, stop=None, step=1, dtype=None) -> ndarray:
     if dtype.kind == "b":
         if size > 2:
             raise TypeError("no fill-function for data-type.")
-        return core._apply(lambda: np.arange(start, stop, step, dtype), [], (size,), dtype)
+        return core.compute(lambda: np.arange(start, stop, step, dtype), [], (size,), dtype)
     result = core._new((size,), dtype)
     view = result._view
 
@@ -50,7 +52,7 @@ def arange(start, stop=None, step=1, dtype=None) -> ndarray:
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
     """``num`` numbers from start to stop."""
     if isinstance(start, ndarray) or isinstance(stop, ndarray):
-        made = core._apply_now(
+        made = core.compute_now(
             lambda a, b: np.linspace(a, b, num, endpoint, retstep, dtype, axis), [start, stop]
         )
         return made
@@ -58,15 +60,13 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
         raise ValueError("linspace with num<0 is not supported")
     host = np.linspace(start, stop, num, endpoint, retstep, dtype, axis)
     values, step = host if retstep else (host, None)
-    result = core._apply(lambda: values, [], values.shape, core.check_dtype(values.dtype))
+    result = core.compute(lambda: values, [], values.shape, core.check_dtype(values.dtype))
     return (result, step) if retstep else result
 
 
 def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0) -> ndarray:
     """Numbers at equal ratios."""
-    from cupy import power
-
-    result = power(base, linspace(start, stop, num, endpoint, axis=axis))
+    result = UFUNCS["power"](base, linspace(start, stop, num, endpoint, axis=axis))
     return result if dtype is None else result.astype(dtype)
 
 
@@ -87,8 +87,6 @@ def meshgrid(*xi, **kwargs) -> list[ndarray]:
         grids.append(x.reshape(*(-1 if k == where else 1 for k in range(n))))
     if not sparse:
         shape = np.broadcast_shapes(*[g.shape for g in grids]) if grids else ()
-        from cupy._manipulation.dims import broadcast_to
-
         grids = [broadcast_to(g, shape) for g in grids]
     return [g.copy() if copy else g for g in grids]
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 import numpy as np
 from cupy._core import core
 from cupy._core.core import ndarray
+from cupy._creation.basic import ones
+from cupy._creation.from_data import asarray
+from cupy._creation.ranges import arange, linspace
+from cupy._manipulation.join import concatenate
 
 
 def indices(dimensions, dtype=int) -> ndarray:
@@ -14,8 +18,6 @@ def indices(dimensions, dtype=int) -> ndarray:
 
 def ix_(*args) -> tuple[ndarray, ...]:
     """An open mesh of several sequences."""
-    from cupy._creation.from_data import asarray
-
     result, n = [], len(args)
     for i, item in enumerate(args):
         item = asarray(item)
@@ -31,27 +33,21 @@ def ix_(*args) -> tuple[ndarray, ...]:
 
 def unravel_index(indices, dims, order="C") -> tuple[ndarray, ...]:
     """Flat indices as tuples of indices."""
-    from cupy._creation.from_data import asarray
-
     indices = asarray(indices)
-    made = core._apply_now(lambda i: np.unravel_index(i, dims, order), [indices])
+    made = core.compute_now(lambda i: np.unravel_index(i, dims, order), [indices])
     return tuple(made)
 
 
 def ravel_multi_index(multi_index, dims, mode="wrap", order="C") -> ndarray:
     """Tuples of indices as flat indices."""
-    from cupy._creation.from_data import asarray
-
     arrays = [asarray(i) for i in multi_index]
-    return core._apply_now(
+    return core.compute_now(
         lambda *i: np.ravel_multi_index(i, dims, mode=mode, order=order), arrays
     )
 
 
 def diag_indices(n, ndim=2) -> tuple[ndarray, ...]:
     """Indices of the main diagonal."""
-    from cupy._creation.ranges import arange
-
     return (arange(n),) * ndim
 
 
@@ -86,8 +82,6 @@ def triu_indices_from(arr, k=0) -> tuple[ndarray, ...]:
 
 def mask_indices(n, mask_func, k=0) -> tuple[ndarray, ...]:
     """Indices where a mask function leaves elements."""
-    from cupy import ones
-
     return mask_func(ones((n, n), dtype=np.int8), k).nonzero()
 
 
@@ -96,8 +90,6 @@ class _Concatenator:
         self._axis = axis
 
     def __getitem__(self, key):
-        from cupy import arange, asarray, concatenate, linspace
-
         parts = []
         for item in key if isinstance(key, tuple) else (key,):
             if isinstance(item, slice):

@@ -32,7 +32,7 @@ def take_along_axis(a, indices, axis) -> ndarray:
         indices.shape[:axis] + (1,) + indices.shape[axis + 1 :],
     )
     shape = shape[:axis] + (indices.shape[axis],) + shape[axis + 1 :]
-    return core._apply(
+    return core.compute(
         lambda x, i: np.take_along_axis(x, i % size, axis), [a, indices], shape, a.dtype
     )
 
@@ -42,7 +42,7 @@ def choose(a, choices, out=None, mode="raise") -> ndarray:
     if mode == "raise":
         mode = "wrap"
     arrays = [core._argument(c) for c in choices]
-    return core._apply_now(lambda i, *c: np.choose(i, c, mode=mode), [a, *arrays])
+    return core.compute_now(lambda i, *c: np.choose(i, c, mode=mode), [a, *arrays])
 
 
 def compress(condition, a, axis=None, out=None) -> ndarray:
@@ -51,12 +51,12 @@ def compress(condition, a, axis=None, out=None) -> ndarray:
         condition, a = a, condition
     if isinstance(a, ndarray) and not isinstance(condition, ndarray):
         condition = core.from_host(np.asarray(condition))
-    return core._apply_now(lambda c, x: np.compress(c, x, axis), [condition, a])
+    return core.compute_now(lambda c, x: np.compress(c, x, axis), [condition, a])
 
 
 def extract(condition, a) -> ndarray:
     """Elements where a condition holds."""
-    return core._apply_now(np.extract, [condition, core._argument(a)])
+    return core.compute_now(np.extract, [condition, core._argument(a)])
 
 
 def diagonal(a, offset=0, axis1=0, axis2=1) -> ndarray:
@@ -73,7 +73,7 @@ def select(condlist, choicelist, default=0) -> ndarray:
     if not np.isscalar(default):
         raise TypeError("default only accepts scalar values")
     n = len(condlist)
-    return core._apply_now(
+    return core.compute_now(
         lambda *arrays: np.select(list(arrays[:n]), list(arrays[n:]), default),
         [*condlist, *choicelist],
     )

@@ -13,11 +13,9 @@ def _operand(x: object) -> object:
 
 def isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False) -> ndarray:
     """|a - b| <= atol + rtol |b|, element-wise."""
-    from cupy._core._ufunc import _broadcast
-
     a, b = _operand(a), _operand(b)
-    return core._apply(
-        lambda x, y: np.isclose(x, y, rtol, atol, equal_nan), [a, b], _broadcast([a, b]),
+    return core.compute(
+        lambda x, y: np.isclose(x, y, rtol, atol, equal_nan), [a, b], core.broadcast_shape([a, b]),
         np.dtype(bool),
     )  # fmt: skip
 
@@ -30,12 +28,12 @@ def allclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False) -> ndarray:
 def array_equal(a1, a2, equal_nan=False) -> ndarray:
     """Whether shape and elements are equal: a 0-d array."""
     if a1.shape != a2.shape:
-        return core._apply(lambda: False, [], (), np.dtype(bool))
-    return core._apply(
+        return core.compute(lambda: False, [], (), np.dtype(bool))
+    return core.compute(
         lambda x, y: np.array_equal(x, y, equal_nan), [a1, a2], (), np.dtype(bool)
     )
 
 
 def array_equiv(a1, a2) -> ndarray:
     """Whether elements are equal after broadcasting: a 0-d array."""
-    return core._apply(lambda x, y: np.array_equiv(x, y), [a1, a2], (), np.dtype(bool))
+    return core.compute(lambda x, y: np.array_equiv(x, y), [a1, a2], (), np.dtype(bool))

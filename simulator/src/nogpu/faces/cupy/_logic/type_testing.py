@@ -10,14 +10,14 @@ from cupy._core.core import ndarray
 def iscomplex(x):
     """Where the imaginary part is not zero."""
     if isinstance(x, ndarray):
-        return core._apply(np.iscomplex, [x], x.shape, np.dtype(bool))
+        return core.compute(np.iscomplex, [x], x.shape, np.dtype(bool))
     return np.iscomplex(x)
 
 
 def isreal(x):
     """Where the imaginary part is zero."""
     if isinstance(x, ndarray):
-        return core._apply(np.isreal, [x], x.shape, np.dtype(bool))
+        return core.compute(np.isreal, [x], x.shape, np.dtype(bool))
     return np.isreal(x)
 
 
@@ -43,9 +43,9 @@ def isscalar(element) -> bool:
 
 def isneginf(x, out=None):
     """Where it is minus infinity."""
-    return core._apply(np.isneginf, [core._argument(x)], x.shape, np.dtype(bool))
+    return core.compute(np.isneginf, [core._argument(x)], x.shape, np.dtype(bool))
 
 
 def isposinf(x, out=None):
     """Where it is plus infinity."""
-    return core._apply(np.isposinf, [core._argument(x)], x.shape, np.dtype(bool))
+    return core.compute(np.isposinf, [core._argument(x)], x.shape, np.dtype(bool))

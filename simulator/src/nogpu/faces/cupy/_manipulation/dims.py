@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from cupy._core import core
-from cupy._core._ufunc import _broadcast
 from cupy._core.core import ndarray
+from cupy._creation.from_data import asarray
 
 
 def _atleast(function, arrays):
     made = []
     for a in arrays:
         if not isinstance(a, ndarray):
-            from cupy._creation.from_data import asarray
-
             a = asarray(a)
         made.append(core._wrap(function(a._view), a) if function(a._view).shape != a.shape else a)
     return made[0] if len(made) == 1 else made
@@ -38,7 +36,7 @@ class broadcast:  # noqa: N801 -- the library's name
     """Arrays broadcast against each other."""
 
     def __init__(self, *arrays: ndarray) -> None:
-        self.shape = _broadcast(list(arrays))
+        self.shape = core.broadcast_shape(arrays)
         self.nd, self.size = len(self.shape), int(np.prod(self.shape))
         self.values = tuple(
             broadcast_to(a, self.shape) if isinstance(a, ndarray) else a for a in arrays

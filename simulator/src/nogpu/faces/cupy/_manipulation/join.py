@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from cupy._core import core
 from cupy._core.core import ndarray
+from cupy._manipulation.dims import atleast_1d, atleast_2d, atleast_3d, expand_dims
 
 
 def concatenate(tup, axis=0, out=None, *, dtype=None, casting="same_kind") -> ndarray:
@@ -57,15 +58,11 @@ def stack(tup, axis=0, out=None, *, dtype=None, casting="same_kind") -> ndarray:
     arrays = [core._checked(a, "a") for a in tup]
     if len({a.shape for a in arrays}) > 1:
         raise ValueError("All arrays must have same shape except the axis to concatenate")
-    from cupy._manipulation.dims import expand_dims
-
     return concatenate([expand_dims(a, axis) for a in arrays], axis, out, dtype=dtype)
 
 
 def vstack(tup, *, dtype=None, casting="same_kind") -> ndarray:
     """Rows on top of each other."""
-    from cupy._manipulation.dims import atleast_2d
-
     return concatenate([atleast_2d(a) for a in tup], 0, dtype=dtype)
 
 
@@ -74,16 +71,12 @@ row_stack = vstack
 
 def hstack(tup, *, dtype=None, casting="same_kind") -> ndarray:
     """Side by side."""
-    from cupy._manipulation.dims import atleast_1d
-
     arrays = [atleast_1d(a) for a in tup]
     return concatenate(arrays, 0 if arrays[0].ndim == 1 else 1, dtype=dtype)
 
 
 def dstack(tup) -> ndarray:
     """Along the third axis."""
-    from cupy._manipulation.dims import atleast_3d
-
     return concatenate([atleast_3d(a) for a in tup], 2)
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 from cupy._core import core
 from cupy._core.core import ndarray
+from cupy._creation.from_data import array, asarray
 
 
 def asarray_chkfinite(a, dtype=None, order=None) -> ndarray:
     """asarray that refuses nan and inf."""
-    from cupy._creation.from_data import asarray
-
     a = asarray(a, dtype, order)
     if a.dtype.kind in "fc":
         core._wait()
@@ -21,16 +20,12 @@ def asarray_chkfinite(a, dtype=None, order=None) -> ndarray:
 
 def asfarray(a, dtype=np.float64) -> ndarray:
     """As a floating array."""
-    from cupy._creation.from_data import asarray
-
     dtype = np.dtype(dtype)
     return asarray(a, dtype if dtype.kind in "fc" else np.float64)
 
 
 def require(a, dtype=None, requirements=None) -> ndarray:
     """As an array of the demanded order."""
-    from cupy._creation.from_data import array
-
     names = {"C": "C", "C_CONTIGUOUS": "C", "F": "F", "F_CONTIGUOUS": "F"}
     wanted = [names.get(r.upper()) for r in (requirements or [])]
     if "C" in wanted and "F" in wanted:

@@ -33,4 +33,4 @@ def roll(a, shift, axis=None) -> ndarray:
     if isinstance(shift, ndarray):
         shift = shift.get()
         shift = int(shift) if shift.ndim == 0 else tuple(shift.tolist())
-    return core._apply(lambda x: np.roll(x, shift, axis), [a], a.shape, a.dtype)
+    return core.compute(lambda x: np.roll(x, shift, axis), [a], a.shape, a.dtype)

@@ -14,7 +14,7 @@ def tile(A, reps) -> ndarray:
     ndim = max(A.ndim, len(reps))
     shape = (1,) * (ndim - A.ndim) + A.shape
     reps = (1,) * (ndim - len(reps)) + reps
-    return core._apply(
+    return core.compute(
         lambda a: np.tile(a, reps), [A], tuple(s * r for s, r in zip(shape, reps)), A.dtype
     )
 
@@ -23,7 +23,7 @@ def repeat(a, repeats, axis=None) -> ndarray:
     """Each element, or each slice of an axis, several times."""
     a = core._argument(a)
     if isinstance(repeats, ndarray):
-        return core._apply_now(lambda x, r: np.repeat(x, r, axis), [a, repeats])
+        return core.compute_now(lambda x, r: np.repeat(x, r, axis), [a, repeats])
     source = a.ravel() if axis is None else a
     axis = 0 if axis is None else axis
     if not -source.ndim <= axis < source.ndim:
@@ -36,4 +36,4 @@ def repeat(a, repeats, axis=None) -> ndarray:
         raise ValueError("all elements of 'repeats' should not be negative")
     shape = list(source.shape)
     shape[axis] = int(counts.sum())
-    return core._apply(lambda x: np.repeat(x, counts, axis), [source], tuple(shape), a.dtype)
+    return core.compute(lambda x: np.repeat(x, counts, axis), [source], tuple(shape), a.dtype)

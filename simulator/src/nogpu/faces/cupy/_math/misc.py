@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from cupy._core import core
 from cupy._core._fusion_thread_local import fusable
-from cupy._core._ufunc import _broadcast
 from cupy._core.core import _SCALARS, ndarray
+from cupy._statistics.correlation import _slide
 
 
 def _elementwise(function, *inputs, dtype=None):
@@ -15,7 +15,7 @@ def _elementwise(function, *inputs, dtype=None):
     if dtype is None:
         ones = [np.ones(1, x.dtype) if isinstance(x, ndarray) else x for x in inputs]
         dtype = np.asarray(function(*ones)).dtype
-    return core._apply(function, inputs, _broadcast(inputs), dtype)
+    return core.compute(function, inputs, core.broadcast_shape(inputs), dtype)
 
 
 @fusable
@@ -61,24 +61,22 @@ def imag(val):
 
 def real_if_close(a, tol=100):
     """Real where the imaginary parts are negligible."""
-    return core._apply_now(lambda x: np.real_if_close(x, tol), [core._argument(a)])
+    return core.compute_now(lambda x: np.real_if_close(x, tol), [core._argument(a)])
 
 
 def unwrap(p, discont=None, axis=-1, *, period=2 * np.pi):
     """Angles without jumps."""
-    return core._apply_now(lambda a: np.unwrap(a, discont, axis, period=period), [p])
+    return core.compute_now(lambda a: np.unwrap(a, discont, axis, period=period), [p])
 
 
 def convolve(a, v, mode="full"):
     """Discrete convolution of two vectors."""
-    from cupy._statistics.correlation import _slide
-
     return _slide(np.convolve, a, v, mode)
 
 
 def interp(x, xp, fp, left=None, right=None, period=None):
     """Linear interpolation."""
-    return core._apply_now(
+    return core.compute_now(
         lambda a, b, c: np.interp(a, b, c, left, right, period), [x, xp, fp]
     )
 

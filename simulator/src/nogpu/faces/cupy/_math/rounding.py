@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from cupy._core import core
+from cupy._math.ufuncs import UFUNCS
 
 
 def around(a, decimals=0, out=None):
     """Round half to even."""
     a = core._argument(a)
     if out is None:
-        return core._apply(lambda x: np.round(x, decimals), [a], a.shape, a.dtype)
+        return core.compute(lambda x: np.round(x, decimals), [a], a.shape, a.dtype)
     target, view = out._view, a._view
 
     def work() -> None:
@@ -25,6 +26,4 @@ round = round_ = around  # noqa: A001
 
 def fix(x, out=None):
     """Round towards zero."""
-    from cupy import trunc
-
-    return trunc(x, out=out)
+    return UFUNCS["trunc"](x, out=out)

@@ -5,6 +5,11 @@ from __future__ import annotations
 import numpy as np
 from cupy._core import core
 from cupy._core.core import ndarray
+from cupy._creation.basic import full
+from cupy._creation.from_data import asarray
+from cupy._manipulation.dims import broadcast_to
+from cupy._manipulation.join import concatenate
+from cupy._math.ufuncs import UFUNCS
 
 
 def sum(a, axis=None, dtype=None, out=None, keepdims=False):  # noqa: A001
@@ -50,8 +55,6 @@ def _cumulative(x, axis, dtype, out, include_initial, function, initial):
         axis = 0
     result = function(x, axis, dtype, out)
     if include_initial:
-        from cupy import concatenate, full
-
         shape = list(result.shape)
         shape[axis] = 1
         result = concatenate([full(tuple(shape), initial, result.dtype), result], axis)
@@ -61,7 +64,7 @@ def _cumulative(x, axis, dtype, out, include_initial, function, initial):
 def _nan_replaced(a: ndarray, value: float) -> ndarray:
     if a.dtype.kind not in "fc":
         return a
-    return core._apply(
+    return core.compute(
         lambda x: np.where(np.isnan(x), x.dtype.type(value), x), [a], a.shape, a.dtype
     )
 
@@ -88,8 +91,6 @@ def nancumprod(a, axis=None, dtype=None, out=None):
 
 def diff(a, n=1, axis=-1, prepend=None, append=None):
     """Differences of neighbours."""
-    from cupy import asarray, concatenate, not_equal, subtract
-
     if n == 0:
         return a
     if n < 0:
@@ -101,8 +102,6 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
         if extra is not None:
             extra = asarray(extra)
             if extra.ndim == 0:
-                from cupy import broadcast_to
-
                 shape = list(a.shape)
                 shape[axis] = 1
                 extra = broadcast_to(extra, tuple(shape))
@@ -111,14 +110,14 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
     a = concatenate(pieces, axis) if len(pieces) > 1 else a
     later = (slice(None),) * axis + (slice(1, None),)
     sooner = (slice(None),) * axis + (slice(None, -1),)
-    function = not_equal if a.dtype == bool else subtract
+    function = UFUNCS["not_equal" if a.dtype == bool else "subtract"]
     for _ in range(n):
         a = function(a[later], a[sooner])
     return a
 
 
 def _numbers(function, inputs, **kwargs):
-    return core._apply_now(lambda *views: function(*views, **kwargs), inputs)
+    return core.compute_now(lambda *views: function(*views, **kwargs), inputs)
 
 
 def gradient(f, *varargs, axis=None, edge_order=1):
@@ -128,12 +127,12 @@ def gradient(f, *varargs, axis=None, edge_order=1):
 
 def ediff1d(arr, to_end=None, to_begin=None):
     """Differences of the flattened array."""
-    return core._apply_now(np.ediff1d, [core._argument(arr), to_end, to_begin])
+    return core.compute_now(np.ediff1d, [core._argument(arr), to_end, to_begin])
 
 
 def trapezoid(y, x=None, dx=1.0, axis=-1):
     """Integral by trapezoids."""
-    return core._apply_now(lambda a, b: np.trapezoid(a, b, dx, axis), [core._argument(y), x])
+    return core.compute_now(lambda a, b: np.trapezoid(a, b, dx, axis), [core._argument(y), x])
 
 
 trapz = trapezoid

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+from cupy._core.core import ndarray
 from cupy_backends.cuda.api import _contexts, driver
 
 from nogpu import engine
@@ -22,26 +23,6 @@ _pack_address = struct.Struct("<Q").pack
 _pack_integer = struct.Struct("<q").pack
 _pack_float = struct.Struct("<d").pack
 _NULL = bytes(8)
-_ndarray: type | None = None  # cupy.ndarray: core imports this module
-
-
-def _array_type() -> type:
-    global _ndarray
-    if _ndarray is None:
-        from cupy._core.core import ndarray
-
-        _ndarray = ndarray
-    return _ndarray
-
-
-def _carray(array: object) -> bytes:
-    """An array as a kernel's `CArray` parameter: address, size, shape and strides."""
-    view = array._view
-    ndim = view.ndim
-    if ndim == 0:
-        return struct.pack("<Qqqq", array.data.ptr, 1, 1, 0)
-    return struct.pack(f"<Q{1 + 2 * ndim}q", array.data.ptr, view.size, *view.shape, *view.strides)
-
 
 def _integer(value: int) -> bytes:
     try:
@@ -70,7 +51,7 @@ def _argument(value: object) -> bytes:
     pack = _BY_TYPE.get(type(value))
     if pack is not None:
         return pack(value)
-    if isinstance(value, _array_type()):
+    if isinstance(value, ndarray):
         return _pack_address(value.data.ptr)
     if isinstance(value, np.ndarray):
         if value.size != 1:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from cupy_backends.cuda.api import runtime
 
 
 class Graph:
     """Recorded work of a stream; `Stream.end_capture` makes it."""
+
+    _handle_of: Callable[[object], int]  # the module of streams, above this one, sets it
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         raise NotImplementedError(
@@ -28,18 +32,14 @@ class Graph:
 
     def launch(self, stream: object = None) -> None:
         """Queue the whole of it on a stream; None is the current one."""
-        runtime.graphLaunch(self.graphExec, _handle(stream))
+        runtime.graphLaunch(self.graphExec, self._handle_of(stream))
 
     def upload(self, stream: object = None) -> None:
         """Prepare a launch: there is nothing to prepare here."""
-        runtime.graphUpload(self.graphExec, _handle(stream))
+        runtime.graphUpload(self.graphExec, self._handle_of(stream))
 
     def debug_dot_str(self, flags: int = 0) -> str:
         """A drawing of it in the DOT language: its nodes, in order."""
         return runtime.graphDebugDotStr(self.graph, flags)
 
 
-def _handle(stream: object) -> int:
-    from . import stream as module  # it imports this module
-
-    return module._handle(stream)

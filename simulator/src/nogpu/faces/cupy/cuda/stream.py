@@ -272,6 +272,7 @@ class ExternalStream(_BaseStream):
         super().__init__(ptr, device_id)
 
 
+_graph.Graph._handle_of = staticmethod(_handle)
 Stream.null = Stream(null=True)
 Stream.ptds = Stream(ptds=True)
 _local = _Local()

@@ -26,9 +26,7 @@ class poly1d:  # noqa: N801
             return
         values = c_or_r if _host.is_array(c_or_r) else _host.device(np.asarray(c_or_r))
         if r:
-            from cupy.lib._routines_poly import poly
-
-            values = poly(values)
+            values = _host.compute_now(np.poly, [values])
         if values.ndim < 1:
             values = values.reshape((1,))
         if values.ndim > 1:
@@ -59,9 +57,7 @@ class poly1d:  # noqa: N801
     @property
     def roots(self):
         """The roots."""
-        from cupy.lib._routines_poly import roots
-
-        return roots(self._coeffs)
+        return _host.compute_now(np.roots, [self._coeffs])
 
     r = roots
 
@@ -79,9 +75,7 @@ class poly1d:  # noqa: N801
         return self.order
 
     def __call__(self, value):
-        from cupy.lib._routines_poly import polyval
-
-        return polyval(self, value)
+        return evaluate(self, value)
 
     def _other(self, other):
         if isinstance(other, poly1d):
@@ -134,3 +128,18 @@ class poly1d:  # noqa: N801
     def integ(self, m=1, k=0):
         """Return an antiderivative."""
         return poly1d(self.get().integ(m, k).coeffs)
+
+
+def coefficients(x):
+    """Return a polynomial's coefficients, an array itself, a number as an array."""
+    if isinstance(x, poly1d):
+        return x.coeffs
+    return _host.device(x) if isinstance(x, _host.SCALARS) else _host.argument(x)
+
+
+def evaluate(p, x):
+    """Return the polynomial's value at x."""
+    if isinstance(x, poly1d):
+        return poly1d(np.polyval(p.get() if isinstance(p, poly1d) else _host.look(p), x.get()))
+    p, x = coefficients(p), coefficients(x)
+    return _host.compute(np.polyval, [p, x], x.shape, np.result_type(p.dtype, x.dtype))

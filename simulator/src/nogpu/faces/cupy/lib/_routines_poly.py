@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from cupy import _host
-from cupy.lib._polynomial import poly1d
-
-
-def _coefficients(x):
-    if isinstance(x, poly1d):
-        return x.coeffs
-    if isinstance(x, (bool, int, float, complex, np.generic)):
-        return _host.device(x)
-    return _host.argument(x)
+from cupy.lib._polynomial import coefficients, evaluate, poly1d
 
 
 def poly(seq_of_zeros):
@@ -22,12 +14,12 @@ def poly(seq_of_zeros):
 
 def roots(p):
     """Return the roots, as the eigenvalues of the companion matrix."""
-    return _host.compute_now(np.roots, [_coefficients(p)])
+    return _host.compute_now(np.roots, [coefficients(p)])
 
 
 def _two(function, a1, a2):
     result = _host.compute_now(
-        lambda p, q: np.atleast_1d(function(p, q)), [_coefficients(a1), _coefficients(a2)])
+        lambda p, q: np.atleast_1d(function(p, q)), [coefficients(a1), coefficients(a2)])
     return poly1d(result) if isinstance(a1, poly1d) or isinstance(a2, poly1d) else result
 
 
@@ -48,10 +40,7 @@ def polymul(a1, a2):
 
 def polyval(p, x):
     """Return the polynomial's value at x."""
-    if isinstance(x, poly1d):
-        return poly1d(np.polyval(p.get() if isinstance(p, poly1d) else _host.look(p), x.get()))
-    p, x = _coefficients(p), _coefficients(x)
-    return _host.compute(np.polyval, [p, x], x.shape, np.result_type(p.dtype, x.dtype))
+    return evaluate(p, x)
 
 
 def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):

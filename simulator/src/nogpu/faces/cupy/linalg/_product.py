@@ -10,6 +10,7 @@ from cupy import _host
 from cupy._core import _routines_linalg
 from cupy._core._routines_linalg import MISMATCH
 from cupy.linalg import _util
+from cupy.linalg._solve import inv
 
 
 def dot(a, b, out=None):
@@ -139,8 +140,6 @@ def matrix_power(M, n):  # noqa: N803
     if not isinstance(n, (int, np.integer)):
         raise TypeError("exponent must be an integer")
     if n < 0:
-        from cupy.linalg._solve import inv
-
         M, n = inv(M), -n  # noqa: N806
     work = _host.wide(M.dtype)
     return _host.compute(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from cupy import _host
+from cupyx._ufunc_config import geterr
 from numpy.linalg import LinAlgError
 
 
@@ -46,9 +47,7 @@ def linalg_common_type(*arrays, reject_float16=True):
 
 def raises() -> bool:
     """Whether `cupyx.errstate(linalg="raise")` asks for exceptions."""
-    import cupyx
-
-    return cupyx.geterr().get("linalg") == "raise"
+    return geterr().get("linalg") == "raise"
 
 
 def _report(name, dtype, info):

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import threading
 
+from ._errors import driver_error
+
 PRIMARY = 1  # the primary context's handle
 
 
@@ -50,21 +52,17 @@ def launch(key: object, stream: int = 0) -> None:
         set_device()
     context = state.stack[-1] if state.stack else 0
     if not context:
-        raise _refused("CUDA_ERROR_INVALID_CONTEXT")
+        raise driver_error("CUDA_ERROR_INVALID_CONTEXT")
     if stream and foreign_streams.get(stream, context) != context:
-        raise _refused("CUDA_ERROR_INVALID_HANDLE")
+        raise driver_error("CUDA_ERROR_INVALID_HANDLE")
     if key is not None and _kernels.setdefault(key, context) != context:
-        raise _refused("CUDA_ERROR_INVALID_HANDLE")
+        raise driver_error("CUDA_ERROR_INVALID_HANDLE")
 
 
 def launch_module(module: object, stream: int = 0) -> None:
     """The same for a kernel of a module, which keeps its context itself."""
     launch(None, stream)
     if module.__dict__.setdefault("_context", state.stack[-1]) != state.stack[-1]:
-        raise _refused("CUDA_ERROR_INVALID_HANDLE")
+        raise driver_error("CUDA_ERROR_INVALID_HANDLE")
 
 
-def _refused(code: str) -> Exception:
-    from . import driver
-
-    return driver._error(code)

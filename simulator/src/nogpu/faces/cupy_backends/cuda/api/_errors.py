@@ -73,9 +73,38 @@ DRIVER = {
 }  # fmt: skip
 
 
-def by_number(table: dict[str, tuple[int, str]], status: int) -> tuple[str, str]:
-    """Name and text of an error's number."""
-    for name, (number, text) in table.items():
-        if number == status:
-            return name, text
-    return f"error {status}", "unrecognized error code"
+def _say_status(error: RuntimeError, status: int) -> None:
+    error.status = int(status)
+    name, text = f"error {error.status}", "unrecognized error code"
+    for one, (number, meaning) in error._table.items():
+        if number == error.status:
+            name, text = one, meaning
+    RuntimeError.__init__(error, f"{name}: {text}")
+
+
+def _reduce(error: RuntimeError) -> tuple:
+    return (type(error), (error.status,))
+
+
+class CUDARuntimeError(RuntimeError):
+    """A call of the runtime failed; ``status`` is CUDA's number for it."""
+
+    __module__ = "cupy_backends.cuda.api.runtime"
+    __init__, __reduce__, _table = _say_status, _reduce, RUNTIME
+
+
+class CUDADriverError(RuntimeError):
+    """A call of the driver failed; ``status`` is CUDA's number for it."""
+
+    __module__ = "cupy_backends.cuda.api.driver"
+    __init__, __reduce__, _table = _say_status, _reduce, DRIVER
+
+
+def runtime_error(name: str) -> CUDARuntimeError:
+    """The exception of an error's name, e.g. ``cudaErrorInvalidValue``."""
+    return CUDARuntimeError(RUNTIME[name][0])
+
+
+def driver_error(name: str) -> CUDADriverError:
+    """The exception of an error's name, e.g. ``CUDA_ERROR_INVALID_VALUE``."""
+    return CUDADriverError(DRIVER[name][0])

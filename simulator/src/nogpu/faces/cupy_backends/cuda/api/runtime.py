@@ -14,19 +14,8 @@ import numpy as np
 from nogpu import engine
 
 from . import _contexts, _errors
-
-
-class CUDARuntimeError(RuntimeError):
-    """A call of the runtime failed; ``status`` is CUDA's number for it."""
-
-    def __init__(self, status: int) -> None:
-        self.status = int(status)
-        name, text = _errors.by_number(_errors.RUNTIME, self.status)
-        super().__init__(f"{name}: {text}")
-
-    def __reduce__(self) -> tuple:
-        return (type(self), (self.status,))
-
+from ._errors import CUDARuntimeError
+from ._errors import runtime_error as _error
 
 _NUMBERS = {name: number for name, (number, _) in _errors.RUNTIME.items()}
 errorMemoryAllocation = _NUMBERS["cudaErrorMemoryAllocation"]
@@ -35,10 +24,6 @@ errorInvalidResourceHandle = _NUMBERS["cudaErrorInvalidResourceHandle"]
 errorNotReady = _NUMBERS["cudaErrorNotReady"]
 errorPeerAccessAlreadyEnabled = _NUMBERS["cudaErrorPeerAccessAlreadyEnabled"]
 errorContextIsDestroyed = 709
-
-
-def _error(name: str) -> CUDARuntimeError:
-    return CUDARuntimeError(_errors.RUNTIME[name][0])
 
 
 def _translated(function: Callable) -> Callable:
@@ -557,15 +542,19 @@ def hostAlloc(size: int, flags: int = hostAllocDefault) -> int:
     return memory.ctypes.data
 
 
-def _pin(address: int, size: int, keep: object) -> None:
+def _pin(address: int, size: int, keep: object = None) -> None:
+    """Let a host address count as page-locked memory; PyCUDA's face does that too."""
     with _pinned_lock:
+        if address not in _pinned:
+            insort(_pinned_order, address)
         _pinned[address] = (size, keep)
-        insort(_pinned_order, address)
 
 
-def _unpin(address: int, error: str) -> None:
+def _unpin(address: int, error: str | None = None) -> None:
     with _pinned_lock:
         if _pinned.pop(address, None) is None:
+            if error is None:
+                return
             raise _error(error)
         del _pinned_order[bisect_left(_pinned_order, address)]
 
