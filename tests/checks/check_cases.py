@@ -99,7 +99,7 @@ def proofs_of(lesson: str) -> dict[str, Callable]:
     @pytest.mark.parametrize("name, k", listed(mistakes))
     def test_mistake_is_recognised(name, k):
         mistake = mistakes(name)[k]
-        verdict = tasks[name].judge(mistake.function)
+        verdict = tasks[name].judge(mistake.answer)
         assert verdict.state == "no"
         assert mistake.looks_like in verdict.text, verdict.text
 

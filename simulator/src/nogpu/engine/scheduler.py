@@ -10,14 +10,13 @@ import atexit
 import contextvars
 import ctypes
 import itertools
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
 from ctypes import byref, c_int64, c_uint64
 from typing import NamedTuple
 
-from . import memory, module, native, records
+from . import forking, memory, module, native, records
 from .errors import InvalidAddress, RuntimeUnavailable, StreamError
 
 _SLICE_MS = 50  # how long a wait keeps the interpreter from seeing an interrupt
@@ -100,14 +99,14 @@ class Scheduler:
         # For Python's own work with the context that it was queued in, where it also runs.
         self._held: dict[int, tuple[Operation, contextvars.Context | None]] = {}
         self._errors: dict[int, BaseException] = {}
-        self._lock = threading.Lock()
+        self._lock = forking.held("scheduler's thread", threading.RLock())
         self._thread: threading.Thread | None = None
         self._closed = False
         self._recording = 0
         self._labels: dict[int, tuple[str, str]] = {}
         self._inline: list[Span] = []
         atexit.register(self._leave)
-        os.register_at_fork(after_in_child=self._after_fork)
+        forking.call_in_child(self._after_fork)
 
     # ---- streams and events ------------------------------------------------------------------
 
@@ -335,7 +334,7 @@ class Scheduler:
             self._thread.join(2)
 
     def _after_fork(self) -> None:
-        self._lock, self._thread = threading.Lock(), None
+        self._thread = None
         self._held, self._errors, self._labels = {}, {}, {}
 
     # ---- spans -------------------------------------------------------------------------------
@@ -386,7 +385,7 @@ def _copy_error(operation: Operation) -> InvalidAddress:
 
 _scheduler: Scheduler | None = None
 _tried = False
-_making = threading.Lock()
+_making = forking.held("scheduler", threading.RLock())
 
 
 def get() -> Scheduler | None:
