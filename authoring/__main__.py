@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from .exercises import write_exercises
+from .house import picture, read_house
 from .index import write_pages
 from .new_lesson import new_lesson
 from .notebook_form import ROOT, AuthoringError
@@ -36,6 +37,7 @@ def parser() -> argparse.ArgumentParser:
             "only name what is not up to date")
     command("tables", "write the README's tables from notebooks and recorded data",
             "only say whether they are up to date")
+    command("house", "print which room imports which, and what breaks the rules")
     command("publish", "write owner/name into badges and setup cells").add_argument(
         "repository", nargs="?", default="", metavar="owner/name")
     return top
@@ -46,6 +48,9 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     options = parser().parse_args(arguments)
     check = getattr(options, "check", False)
     changed: list[str] = []
+    if options.command == "house":
+        print(picture(read_house(root)))
+        return 0
     try:
         if options.command == "new":
             changed = new_lesson(options.name, root)

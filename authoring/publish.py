@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from .notebook_form import FOLDERS, ROOT, AuthoringError, notebooks
+from .notebook_form import FOLDERS, ROOT, AuthoringError
 
 # OWNER/REPO stands for the address until `publish` writes the real one.
 REPOSITORY = re.compile(r'Repository = "https://github\.com/([\w.-]+/[\w.-]+)"')
@@ -41,9 +41,10 @@ def badges(place: str, root: Path = ROOT) -> str:
 
 
 def published_files(root: Path = ROOT) -> list[Path]:
-    """The files that contain the course's address: pages, pyproject.toml and all notebooks."""
-    return [*sorted(root.glob("*.md")), root / "pyproject.toml", *sorted(root.glob("docs/**/*.md")),
-            *(path for folder in FOLDERS for path in notebooks(folder, root))]
+    """The files that may contain the course's address: pages, project files and all notebooks."""
+    patterns = ("*.md", "docs/**/*.md", "simulator/*.md", "pyproject.toml",
+                "simulator/pyproject.toml", *(f"{folder}/*.ipynb" for folder in FOLDERS))
+    return [path for pattern in patterns for path in sorted(root.glob(pattern))]
 
 
 def publish(new: str, root: Path = ROOT) -> list[str]:

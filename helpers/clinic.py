@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import glob
 import json
 import re
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from datetime import date
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 
-from . import backend, kernels
+from . import kernels
+from .formats import aligned
 from .inspection import Report, inspect
 
 RECORDED = Path(__file__).parent / "data" / "recorded" / "clinic"
@@ -59,7 +54,7 @@ class Patient:
     grid: int
     block: int
     shifted: tuple[int, ...] = ()
-    unwritten: tuple[str, ...] = field(default=())
+    unwritten: tuple[str, ...] = ()
 
     @property
     def source(self) -> str:
@@ -162,111 +157,9 @@ PATIENTS = {patient.name: patient for patient in (
 )}
 
 
-# ---- what a GPU and compute-sanitizer say: `python -m helpers.clinic FILE.json` records it
+# ---- what a GPU and compute-sanitizer say; `python -m authoring.profiles.clinic` records it
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
-LAUNCHES = 20
-PATIENCE = 120  # seconds for one process
-
-
-def launch_on_gpu(name: str, pool: bool, launches: int) -> dict:
-    """Launch a patient on the GPU of this process; how often it was right, or what was raised.
-
-    Without CuPy's pool each array is an allocation of its own, as compute-sanitizer needs it.
-    """
-    import cupy as cp
-
-    if not pool:
-        cp.cuda.set_allocator(None)
-    patient = PATIENTS[name]
-    kernel = cp.RawKernel(patient.source, name, options=("-lineinfo",))
-    right = 0
-    for launch in range(launches):
-        values, output = patient.arguments(launch)
-        expected = patient.expected(launch)
-        there = [_to_gpu(cp, patient, k, value, name) for k, value in enumerate(values)]
-        try:
-            kernel((patient.grid,), (patient.block,), tuple(there))
-            right += bool((there[output].get() == expected).all())
-        except Exception as error:  # whatever it is: it is what we want to know
-            return {"error": f"{type(error).__name__}: {error}", "launches": launch + 1}
-    return {"right": right, "launches": launches}
-
-
-def _to_gpu(cp: object, patient: Patient, k: int, value: object, name: str) -> object:
-    from nogpu.inspect.sources import Source, parameter_names
-
-    if not isinstance(value, np.ndarray):
-        return value
-    if k in patient.shifted:
-        return cp.asarray(np.append(value[:1], value))[1:]
-    names = parameter_names(Source(patient.source, name), len(patient.arguments()[0]))
-    return cp.empty(value.shape, value.dtype) if names[k] in patient.unwritten else \
-        cp.asarray(value)
-
-
-def _sanitizer() -> str | None:
-    found = shutil.which("compute-sanitizer")
-    places = sorted(glob.glob("/usr/local/cuda*/bin/compute-sanitizer"))
-    return found or (places[-1] if places else None)
-
-
-def _one(name: str, tool: str | None, pool: bool) -> dict:
-    """One patient in a process of its own, under a tool of compute-sanitizer or plainly."""
-    command = [sys.executable, "-m", "helpers.clinic", "--one", name, "pool" if pool else "",
-               str(1 if tool else LAUNCHES)]
-    if tool:
-        command = [_sanitizer(), "--tool", tool, "--print-limit", "3", *command]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
-    except subprocess.TimeoutExpired:
-        return {"error": f"no end within {PATIENCE} s"}
-    lines = done.stdout.split("\n")
-    answer = next((json.loads(line) for line in lines if line.startswith("{")),
-                  {"error": done.stderr[-300:]})
-    if tool:
-        said = [line.removeprefix("=========").strip() for line in lines
-                if line.startswith("=========")]
-        summary = [line for line in said if "SUMMARY" in line]
-        answer = {"summary": summary[-1] if summary else done.stderr[-300:],
-                  "said": shortened(said)}
-    return answer
-
-
-def shortened(said: Sequence[str]) -> list[str]:
-    """What compute-sanitizer says of its first finding, without addresses and file names."""
-    kept = []
-    for line in said:
-        finding = line.startswith(("Invalid", "Uninit", "Barrier", "Error:", "Warning:"))
-        if kept and finding:
-            break
-        if kept or finding:
-            kept.append(re.sub(r"[0-9a-f]{40}\.cubin\.cu", "kernel.cu", line))
-    return [line for line in kept if line.startswith(("at ", "by ", "and Read", "and Write"))
-            or line is kept[0]]
-
-
-def record(path: Path) -> None:
-    """Launch every patient plainly and under each tool, and write what was said."""
-    jobs = [(name, tool, pool) for name in PATIENTS
-            for tool, pool in ((None, True), ("memcheck", True), *((t, False) for t in TOOLS))]
-    if _sanitizer() is None:
-        jobs = [job for job in jobs if job[1] is None]
-    with ThreadPoolExecutor(4) as executor:
-        answers = list(executor.map(lambda job: _one(*job), jobs))
-    gpu = backend.find_gpu()
-    version = subprocess.run([_sanitizer() or "true", "--version"], capture_output=True, text=True)
-    content = {
-        "gpu": gpu.name if gpu else None,
-        "date": date.today().isoformat(),
-        "cupy": backend.installed(*backend.CUPY),
-        "compute-sanitizer": version.stdout.strip().split("\n")[-1],
-        "patients": {},
-    }
-    for (name, tool, pool), answer in zip(jobs, answers):
-        key = "plain" if tool is None else tool + (" with CuPy's pool" if pool else "")
-        content["patients"].setdefault(name, {})[key] = answer
-    path.write_text(json.dumps(content, indent=1) + "\n")
 
 
 def recorded(name: str = "nvidia-h200") -> str:
@@ -284,16 +177,7 @@ def recorded(name: str = "nvidia-h200") -> str:
                      f"{plain['right']} of {plain['launches']}" if "right" in plain else "-",
                      error.group() if error else "nothing",
                      (", ".join(tools) or "nothing") + hidden))
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
-             for row in rows]
+    lines = [line.rstrip() for line in aligned(rows, left=5)]
     heading = (f"Recorded on {content['gpu']} ({content['date']}, {content['cupy']}, "
                f"compute-sanitizer {content['compute-sanitizer'].split()[1]})")
     return "\n".join([heading, "", *lines])
-
-
-if __name__ == "__main__":
-    if sys.argv[1] == "--one":
-        print(json.dumps(launch_on_gpu(sys.argv[2], sys.argv[3] == "pool", int(sys.argv[4]))))
-    else:
-        record(Path(sys.argv[1]))

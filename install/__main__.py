@@ -1,8 +1,8 @@
 """What `make lab` and `make test` run first, with whichever Python the machine has.
 
-This file has to be read by every Python, 2.7 included, so that an old one can say what is
-wrong with it. Hence no f-strings, no annotations and nothing newer than `%` in here; the
-work is in `environment.py`, which only a Python that is new enough ever reads.
+Every Python must be able to read this file, 2.7 included, so that an old one can say what is
+missing. So there are no f-strings and no annotations here, and nothing newer than `%`. The work is
+done in `commands.py`, which only a Python that is new enough reads.
 """
 
 import os
@@ -12,7 +12,7 @@ NEEDED = (3, 10)
 
 
 def main():
-    """Refuse a Python or a system that cannot run the course, else hand over to environment.py."""
+    """Say what is missing where the course cannot run; otherwise run commands.py."""
     if sys.version_info[:2] < NEEDED:
         sys.stderr.write(
             "This course needs Python %d.%d or newer, and %s is %d.%d: "  # noqa: UP031, see top
@@ -22,15 +22,15 @@ def main():
         return 1
     if os.name != "posix":
         sys.stderr.write(
-            "The two commands are for Linux, macOS and WSL: on Windows open WSL's terminal "
-            "(`wsl --install` once) and run them there.\n"
+            "These commands run on Linux, macOS and WSL. On Windows install WSL once "
+            "(`wsl --install`), open its terminal and run them there.\n"
         )
         return 1
     here = os.path.dirname(os.path.abspath(__file__))
     import runpy
 
-    work = runpy.run_path(os.path.join(here, "environment.py"))
-    return work["main"](sys.argv[1:])
+    commands = runpy.run_path(os.path.join(here, "commands.py"))
+    return commands["main"](sys.argv[1:])
 
 
 if __name__ == "__main__":

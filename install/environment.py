@@ -1,15 +1,13 @@
-"""Makes `.venv`, keeps it right, and runs JupyterLab, the tests or a helper in it.
+"""Create `.venv`, keep it up to date, and start programs in it.
 
-The standard library only, and nothing of ours: `python install` runs this with the machine's own
-Python, before anything is installed. A virtual environment cannot be built aside and renamed,
-so it is built in place and `.venv/course.json` is written last. While pip is changing packages
-there is also `.venv/unfinished`; whoever finds that file makes `.venv` anew.
+A virtual environment cannot be moved, so `.venv` is not created elsewhere and renamed. Two files
+in it show its state. `.venv/course.json`, the stamp, is written last and lists what is installed.
+`.venv/unfinished`, the mark, exists while packages are being changed; a run that finds it removes
+`.venv` and creates it again.
 """
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import hashlib
 import importlib.util
 import json
@@ -24,91 +22,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-VENV = ROOT / ".venv"
+from basics import ROOT, WORK, Problem, disk_is_full, is_writable, not_writable, one_at_a_time, say
+
+# A course that is not writable, and that nobody has installed, is installed in the learner's
+# folder.
+VENV = (ROOT if (ROOT / ".venv").exists() or is_writable(ROOT) else WORK) / ".venv"
 PYPROJECT = ROOT / "pyproject.toml"
 SIMULATOR = ROOT / "simulator"
 
-# Where CUDA's installer puts a toolkit, and WSL the driver's programs, often not on PATH.
+# CUDA's installer puts a toolkit here, and WSL the driver's programs; neither is always on PATH.
 USUAL_TOOLKIT = "/usr/local/cuda"
 WSL_PROGRAMS = "/usr/lib/wsl/lib"
 
-# JupyterLab reads this file from its own environment, so no other Jupyter of the learner's
-# changes: the README opens rendered, and no news or update notices come up over the lessons.
-LAB_SETTINGS = {
-    "@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}},
-    "@jupyterlab/apputils-extension:notification": {
-        "fetchNews": "false",
-        "checkForUpdates": False,
-    },
-}
-
-
-class Problem(Exception):
-    """Cause and remedy in one line, for the learner."""
-
-
-def main(arguments: list[str]) -> int:
-    """Run `lab`, `test` or `run` with the options after it; return the exit status.
-
-    Where all goes well `lab`, `test` and `run` do not return: what they run takes over.
-    """
-    if not arguments or arguments[0] not in ("lab", "test", "run"):
-        print("usage: python install lab|test|run [options passed on]", file=sys.stderr)
-        return 2
-    command, options = arguments[0], arguments[1:]
-    try:
-        if command == "lab":
-            open_lab(options)
-        elif command == "test":
-            run_tests(options)
-        else:
-            ensure({"dev"})
-            take_over(options)
-    except Problem as problem:
-        print(problem, file=sys.stderr)
-    except OSError as error:
-        print(explain(error), file=sys.stderr)
-    except KeyboardInterrupt:
-        print("\nStopped; nothing half-made is left. Run it again when you like.", file=sys.stderr)
-        return 130
-    return 1
-
-
-def open_lab(options: list[str]) -> None:
-    """Open JupyterLab on the README, with the learner's own options after ours."""
-    ensure(set())
-    if hasattr(os, "geteuid") and os.geteuid() == 0 and "--allow-root" not in options:
-        # As in most containers; Jupyter would refuse, though it only listens on this machine.
-        say("You are root: JupyterLab runs with --allow-root.")
-        options = ["--allow-root", *options]
-    share = VENV / "share" / "jupyter" / "lab"
-    settings = share / "settings" / "overrides.json"
-    settings.parent.mkdir(parents=True, exist_ok=True)
-    settings.write_text(json.dumps(LAB_SETTINGS, indent=2) + "\n", encoding="utf-8")
-    say("Opening JupyterLab; Ctrl-C twice in this terminal stops it.")
-    take_over(
-        [
-            "-m",
-            "jupyterlab",
-            f"--ServerApp.root_dir={ROOT}",
-            "--LabApp.default_url=/lab/tree/README.md",
-            # Which notebooks are open is remembered here, apart from the learner's other work.
-            f"--LabApp.workspaces_dir={share / 'workspaces'}",
-            *options,
-        ]
-    )
-
-
-def run_tests(options: list[str]) -> None:
-    """Run pytest with `options`, in up to four processes, a file's tests together in one."""
-    ensure({"dev"})
-    build_font_cache()
-    take_over(["-m", "pytest", "-n", "auto", "--maxprocesses=4", "--dist=loadfile", *options])
-
-
-def take_over(arguments: list[str]) -> None:
-    """Become `.venv`'s Python with `arguments`, so that Ctrl-C and the exit status are its own."""
+def become_python(arguments: list[str]) -> None:
+    """Replace this process by `.venv`'s Python, which then receives Ctrl-C and exits for it."""
     os.chdir(ROOT)
     sys.stdout.flush()
     python = str(VENV / "bin" / "python")
@@ -116,9 +43,12 @@ def take_over(arguments: list[str]) -> None:
 
 
 def inner_environment() -> dict[str, str]:
-    """Variables for what runs in `.venv`: `pip` and `nvcc` in a cell are the right ones."""
+    """Environment variables for programs in `.venv`, so that they find its `pip` and the `nvcc`."""
     variables = dict(os.environ, VIRTUAL_ENV=str(VENV))
-    variables.pop("PYTHONHOME", None)
+    # No package and no kernel of another course, or of the machine's, is found before .venv's.
+    for name in ("PYTHONHOME", "PYTHONPATH", "JUPYTER_PATH"):
+        variables.pop(name, None)
+    variables["JUPYTER_PREFER_ENV_PATH"] = "1"
     folders = [str(VENV / "bin")]
     nvcc = find_nvcc()
     if nvcc and not shutil.which("nvcc"):
@@ -127,74 +57,87 @@ def inner_environment() -> dict[str, str]:
     return variables
 
 
-# Making .venv and keeping it right
+# Creating .venv and keeping it up to date
 
 
 def ensure(extras: set[str]) -> None:
-    """Leave `.venv` with the course, its `extras` of pyproject.toml and what a GPU needs."""
-    with one_at_a_time():
+    """Install what is missing in `.venv`: the course, its `extras`, and CuPy where there is a GPU.
+
+    Parameters
+    ----------
+    extras : set of str
+        Names under [project.optional-dependencies] in pyproject.toml.
+    """
+    with one_at_a_time(ROOT):
         state = usable_state()
         if state is None:
-            state = make_venv()
+            state = create_venv()
         install_course(state, extras)
-        gpu = find_gpu()
+        gpu = find_gpu() if is_writable(VENV) else None
         if gpu:
             install_cupy(state, gpu)
             install_pycuda(state)
 
 
 def usable_state() -> dict | None:
-    """What `.venv` holds, as its stamp has it; None where it has to be made anew (and why)."""
+    """The content of the stamp; None where `.venv` is missing or had to be removed.
+
+    Raises
+    ------
+    Problem
+        When `.venv` exists and is not a virtual environment.
+    """
     if not VENV.exists() and not VENV.is_symlink():
         return None
-    if not VENV.is_dir() or not (marks_of_a_venv() or not any(VENV.iterdir())):
-        raise Problem(f"{VENV} is in the way and not a virtual environment: move it elsewhere.")
+    if not VENV.is_dir() or not (looks_like_a_venv() or not any(VENV.iterdir())):
+        raise Problem(f"{VENV} is not a virtual environment: move it elsewhere and run this again.")
     try:
         state = json.loads(stamp().read_text(encoding="utf-8"))
     except (OSError, ValueError):
         state = {}
     if unfinished().exists():
-        why = "The last installation was broken off"
+        why = "The last installation was interrupted"
     elif "place" not in state:
-        why = "This .venv is not one that the course has finished"
+        why = "The course did not finish creating this .venv"
     elif state["place"] != str(VENV.resolve()):
         why = "The course's folder was moved or copied"
     elif state["python"] != python_version():
-        why = f"This is Python {python_version()} and .venv was made by {state['python']}"
+        why = f"This is Python {python_version()} and .venv was created by {state['python']}"
     elif not answers([str(VENV / "bin" / "python"), "-c", "import pip"]):
         why = "The Python in .venv no longer runs"
     else:
         return state
-    say(f"{why}: making it anew.")
-    discard()
+    say(f"{why}: creating it again.")
+    remove_venv()
     return None
 
 
-def marks_of_a_venv() -> bool:
-    """Whether the folder is a virtual environment or the remains of one of ours."""
+def looks_like_a_venv() -> bool:
+    """Whether `.venv` is a virtual environment, or the rest of one that the course created."""
     return any(mark.exists() for mark in (VENV / "pyvenv.cfg", stamp(), unfinished()))
 
 
-def make_venv() -> dict:
-    """Make an empty `.venv`, still marked as unfinished."""
+def create_venv() -> dict:
+    """Create an empty `.venv`, marked as unfinished; return the beginning of its stamp."""
     missing = [name for name in ("venv", "ensurepip") if not importlib.util.find_spec(name)]
     if missing:
         raise Problem(
             f"Python {python_version()} has no {missing[0]} module: install it (Debian, Ubuntu, "
             f"WSL: sudo apt install python{python_version()}-venv) and run this again."
         )
-    say(f"Making .venv with Python {python_version()}: some seconds.")
+    say(f"Creating .venv with Python {python_version()}: some seconds.")
     VENV.mkdir(exist_ok=True)
     unfinished().touch()
-    # The Python behind an activated environment, as that environment may be what is replaced.
+    # In an activated environment this is the Python that created it, because the environment
+    # itself may be the one that is being replaced.
     python = getattr(sys, "_base_executable", None) or sys.executable
-    with discarding_what_is_unfinished():
+    with removing_what_is_unfinished():
         run([python, "-m", "venv", str(VENV)], "venv")
     return {"place": str(VENV.resolve()), "python": python_version(), "extras": []}
 
 
 def install_course(state: dict, extras: set[str]) -> None:
-    """Install the course and its dependencies, where pyproject.toml or `extras` ask for more."""
+    """Install the course and its dependencies, unless `state` says that they are installed."""
     pyproject = digest_of_requirements()
     wanted = sorted(extras | set(state["extras"]))
     if state.get("pyproject") == pyproject and state["extras"] == wanted:
@@ -203,16 +146,37 @@ def install_course(state: dict, extras: set[str]) -> None:
         say("Installing JupyterLab, NumPy, Matplotlib and more, 440 MB: about a minute.")
     else:
         say("Bringing .venv up to date: some seconds.")
-    with discarding_what_is_unfinished():
+    with removing_what_is_unfinished():
+        source = source_folder()
         try:
-            course = f".[{','.join(wanted)}]" if wanted else "."
-            pip("--editable", "./simulator", "--editable", course)
+            course = f"{source}[{','.join(wanted)}]" if wanted else source
+            pip("--editable", f"{source}/simulator", "--editable", course)
         finally:
-            # Folders that nothing reads later and that learners would see among theirs.
+            # The build leaves folders that nothing reads later. Learners would see them.
             for left in (*ROOT.glob("*.egg-info"), *ROOT.glob("simulator/src/*.egg-info")):
                 shutil.rmtree(left)
         build_font_cache()
         finish(state, pyproject=pyproject, extras=wanted, cupy=None)
+
+
+def source_folder() -> str:
+    """The folder that pip installs the course from, relative to the course's folder.
+
+    pip creates files beside pyproject.toml. So for a course that is not writable it is a folder
+    in the learner's folder, with copies of the course's files and links to its folders.
+    """
+    if is_writable(ROOT):
+        return "."
+    source = VENV.parent / ".course" / "source"
+    shutil.rmtree(source, ignore_errors=True)
+    for folder, inner in ((".", "simulator"), ("simulator", "src"), ("simulator/src", "")):
+        (source / folder).mkdir(parents=True)
+        for entry in (ROOT / folder).iterdir():
+            if entry.is_file():
+                shutil.copyfile(entry, source / folder / entry.name)
+            elif entry.name != inner and not entry.name.startswith("."):
+                (source / folder / entry.name).symlink_to(entry)
+    return str(source)
 
 
 def digest_of_requirements() -> str:
@@ -222,12 +186,12 @@ def digest_of_requirements() -> str:
 
 
 def build_font_cache() -> None:
-    """Let Matplotlib list the fonts now: its notice about it would be in a notebook's output."""
+    """Let Matplotlib list the fonts now. Else a notebook's output contains its notice about it."""
     answers([str(VENV / "bin" / "python"), "-c", "import matplotlib.font_manager"])
 
 
 def install_cupy(state: dict, gpu: str) -> None:
-    """Install CuPy, with CUDA's libraries where the machine has no toolkit that could serve it."""
+    """Install CuPy, and CUDA's libraries where the machine has no toolkit that CuPy can use."""
     toolkit = find_toolkit()
     wanted = requirement("cupy-cuda12x")
     if toolkit:
@@ -240,43 +204,43 @@ def install_cupy(state: dict, gpu: str) -> None:
     else:
         say("Installing CuPy and, as there is no CUDA 12 toolkit, CUDA's libraries, 2.8 GB:")
         say("some minutes.")
-    with discarding_what_is_unfinished():
+    with removing_what_is_unfinished():
         pip(wanted)
         finish(state, cupy=wanted)
 
 
 def install_pycuda(state: dict) -> None:
-    """Build PyCUDA where there is an nvcc; whatever comes of it, the rest stays as it is."""
+    """Build PyCUDA where there is an nvcc. If that fails, everything else stays installed."""
     nvcc = find_nvcc()
     if nvcc and not answers([nvcc, "--version"]):
-        nvcc = None  # A link or a wrapper whose toolkit has gone.
+        nvcc = None  # a link or a wrapper whose toolkit was removed
     before = state.get("pycuda")
     if before == "installed" or (before and before == (nvcc or "no nvcc")):
         return
     if not nvcc:
-        say("PyCUDA is left out: no working nvcc is here (it comes with the CUDA 12 toolkit).")
+        say("PyCUDA is left out, because it needs the nvcc of the CUDA 12 toolkit.")
         finish(state, pycuda="no nvcc")
         return
     say("Building PyCUDA, for which there is no ready package: two to three minutes.")
     try:
         pip(requirement("pycuda"), marked=False)
     except Problem as problem:
-        say(f"PyCUDA is left out, all else is in place. {problem}")
+        say(f"PyCUDA is left out, everything else is installed. {problem}")
         say("Try again with: .venv/bin/python -m pip install pycuda")
-        # Not tried again at each start: only once there is another nvcc.
+        # So it is not tried again at each start, but only when there is another nvcc.
         finish(state, pycuda=nvcc)
     else:
         finish(state, pycuda="installed")
 
 
 def requirement(name: str) -> str:
-    """The line for package `name` in pyproject.toml, the one place where it is written.
+    """The requirement of the package `name` as pyproject.toml states it.
 
-    Python 3.10 has no TOML reader, and a name in quotes needs none.
+    It is searched as text, because Python 3.10 cannot read TOML.
     """
     found = re.search(rf'"({re.escape(name)}[^"]*)"', PYPROJECT.read_text(encoding="utf-8"))
     if not found:
-        raise Problem(f"pyproject.toml does not name {name}: get a fresh copy of it.")
+        raise Problem(f"pyproject.toml does not name {name}: get a new copy of the course.")
     return found[1]
 
 
@@ -284,17 +248,17 @@ def requirement(name: str) -> str:
 
 
 def stamp() -> Path:
-    """The file that says what a finished `.venv` holds."""
+    """The file that lists what a finished `.venv` contains."""
     return VENV / "course.json"
 
 
 def unfinished() -> Path:
-    """The file that stands in `.venv` while it is in between."""
+    """The file that marks `.venv` as unfinished while it exists."""
     return VENV / "unfinished"
 
 
 def finish(state: dict, **news: object) -> None:
-    """Note in the stamp what is now installed, and take the mark away."""
+    """Write what is now installed into the stamp, and remove the mark."""
     state.update(news)
     aside = stamp().with_suffix(".new")
     aside.write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
@@ -303,21 +267,21 @@ def finish(state: dict, **news: object) -> None:
 
 
 @contextmanager
-def discarding_what_is_unfinished() -> Iterator[None]:
-    """Remove `.venv` if it is left in between; a failure that changed nothing keeps it."""
+def removing_what_is_unfinished() -> Iterator[None]:
+    """After an error remove `.venv` if it is unfinished; keep it if nothing was changed."""
     try:
         yield
     except BaseException:
         if unfinished().exists():
-            discard()
+            remove_venv()
         raise
 
 
-def discard() -> None:
-    """Remove `.venv`, the mark last, so that a removal broken off is seen by the next run."""
+def remove_venv() -> None:
+    """Remove `.venv`, and the mark last, so that the next run notices an interrupted removal."""
     former = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        # On a disk that is full or cannot be written to, there may be no making the mark.
+        # On a full or read-only disk the mark cannot be created.
         try:
             unfinished().touch()
         except OSError:
@@ -334,25 +298,19 @@ def discard() -> None:
         signal.signal(signal.SIGINT, former)
 
 
-@contextmanager
-def one_at_a_time() -> Iterator[None]:
-    """Wait while another `make` installs in this folder."""
-    with open(PYPROJECT, "rb") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say("Another make is installing here: waiting until it is done.")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        except OSError:
-            pass  # Some network disks know no locks; one make at a time is then up to the learner.
-        yield
-
-
 # Running pip and others
 
 
 def pip(*packages: str, marked: bool = True) -> None:
-    """Install `packages` into `.venv`, saying now and then what is going on."""
+    """Install `packages` into `.venv` and print a line now and then.
+
+    Parameters
+    ----------
+    *packages : str
+        Arguments of `pip install`.
+    marked : bool
+        Whether `.venv` is marked as unfinished once pip begins to change packages.
+    """
     command = [str(VENV / "bin" / "python"), "-m", "pip", "install", "--no-input"]
     command += ["--disable-pip-version-check", "--progress-bar", "off", *packages]
     begun = said = time.monotonic()
@@ -361,7 +319,7 @@ def pip(*packages: str, marked: bool = True) -> None:
         nonlocal said
         seconds = time.monotonic() - begun
         if line.startswith("Installing collected packages"):
-            # Until here pip has only fetched and built, elsewhere.
+            # Until here pip has only downloaded and built, outside .venv.
             if marked:
                 unfinished().touch()
             said = time.monotonic()
@@ -375,10 +333,16 @@ def pip(*packages: str, marked: bool = True) -> None:
 
 
 def run(command: list[str], name: str, follow=lambda line: None) -> None:
-    """Run `command` without its chatter; a failure is a `Problem` that names the cause."""
+    """Run `command` and print nothing of what it prints; `follow` gets each line.
+
+    Raises
+    ------
+    Problem
+        When it fails, with the cause.
+    """
     lines = []
     variables = dict(inner_environment(), PIP_USER="0", PYTHONUNBUFFERED="1")
-    # pip's own five take most of a minute until it says that there is no network.
+    # With its usual five retries pip takes most of a minute to say that there is no network.
     variables.setdefault("PIP_RETRIES", "2")
     process = subprocess.Popen(
         command,
@@ -405,7 +369,7 @@ def run(command: list[str], name: str, follow=lambda line: None) -> None:
 
 
 def cause(name: str, lines: list[str]) -> str:
-    """Cause and remedy in one line, from what `name` printed."""
+    """One line with the cause and what to do, from what the program `name` printed."""
     output = "\n".join(lines)
     if "No space left on device" in output or "Disk quota exceeded" in output:
         return disk_is_full()
@@ -417,7 +381,7 @@ def cause(name: str, lines: list[str]) -> str:
         output,
     ):
         return (
-            "pip cannot reach the package index: connect this machine to the network "
+            "pip cannot reach the package index. Connect this machine to the network "
             "(behind a proxy: set HTTPS_PROXY) and run this again."
         )
     if "Python.h: No such file" in output:
@@ -430,17 +394,17 @@ def cause(name: str, lines: list[str]) -> str:
             "There is no C++ compiler: install one (Debian, Ubuntu, WSL: "
             "sudo apt install build-essential)."
         )
-    # A compiler's own word says more than what pip makes of it.
+    # A compiler's message says more than pip's message about it.
     fatal = [line.strip() for line in lines if "fatal error:" in line]
     errors = [line.strip() for line in lines if re.match(r"\s*(ERROR|error|Error):", line)]
-    said = [line.strip() for line in lines if line.strip()]
-    last = (fatal or errors or said or ["it said nothing"])[-1]
+    printed = [line.strip() for line in lines if line.strip()]
+    last = (fatal or errors or printed or ["it printed nothing"])[-1]
     log = save_log(lines)
     return f"{name} failed: {last[:200]} (all of its output: {log})"
 
 
 def save_log(lines: list[str]) -> str:
-    """Keep what a program printed, outside `.venv`, which may be about to go; say where."""
+    """Write what a program printed to a file outside `.venv`; return the file's path."""
     import tempfile
 
     try:
@@ -450,44 +414,11 @@ def save_log(lines: list[str]) -> str:
             log.write("\n".join(lines) + "\n")
         return log.name
     except OSError:
-        return "could not be kept"
-
-
-def explain(error: OSError) -> str:
-    """Cause and remedy for a failure of our own files."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return disk_is_full()
-    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-        return not_writable()
-    return f"{error.strerror}: {error.filename}. Mend that and run this again."
-
-
-def disk_is_full() -> str:
-    """The line for a full disk."""
-    import tempfile
-
-    temporary = tempfile.gettempdir()
-    return (
-        f"The disk is full: {ROOT} has {free(ROOT)} left and {temporary} {free(temporary)}; "
-        "the course needs 700 MB (with a GPU 6 GB). Free some space and run this again."
-    )
-
-
-def free(folder: str | Path) -> str:
-    """The space left in `folder`, in words."""
-    return f"{shutil.disk_usage(folder).free / 1e6:.0f} MB"
-
-
-def not_writable() -> str:
-    """The line for a folder where nothing can be written."""
-    return (
-        f"{ROOT} cannot be written to: copy the course into a folder of your own "
-        "and run this there."
-    )
+        return "could not be written"
 
 
 def answers(command: list[str]) -> bool:
-    """Whether `command` runs and ends well."""
+    """Whether `command` runs and ends without an error."""
     try:
         return not subprocess.run(command, capture_output=True, timeout=120).returncode
     except (OSError, subprocess.TimeoutExpired):
@@ -498,12 +429,12 @@ def answers(command: list[str]) -> bool:
 
 
 def python_version() -> str:
-    """The version that decides whether packages fit, such as 3.12."""
+    """This Python's version as packages are built for it, for example "3.12"."""
     return f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 
 def find_gpu() -> str | None:
-    """The first GPU as nvidia-smi names it; None where there is none or it is not wanted."""
+    """The first GPU as nvidia-smi names it; None without one, or where it is not to be used."""
     if os.environ.get("COURSE_BACKEND") == "simulator":
         return None
     smi = shutil.which("nvidia-smi") or shutil.which("nvidia-smi", path=WSL_PROGRAMS)
@@ -518,7 +449,7 @@ def find_gpu() -> str | None:
 
 
 def cuda_folders() -> list[Path]:
-    """Where a CUDA toolkit may be, as CuPy looks for one."""
+    """The folders in which CuPy looks for a CUDA toolkit."""
     named = [os.environ.get("CUDA_PATH"), os.environ.get("CUDA_HOME")]
     nvcc = shutil.which("nvcc")
     if nvcc:
@@ -527,10 +458,10 @@ def cuda_folders() -> list[Path]:
 
 
 def find_toolkit() -> Path | None:
-    """The toolkit that could serve cupy-cuda12x; None where there is none.
+    """The folder of a toolkit that cupy-cuda12x can use; None where there is none.
 
-    It takes the headers, the run-time compiler and the libraries, of CUDA 12: an nvcc alone or
-    a CUDA 11 or 13 beside it compiles nothing for CuPy.
+    CuPy needs CUDA 12's headers, run-time compiler and libraries. An nvcc alone, or a toolkit of
+    CUDA 11 or 13, is not enough.
     """
     for folder in cuda_folders():
         libraries = [folder / "lib64", folder / "lib", *folder.glob("targets/*-linux/lib")]
@@ -543,11 +474,6 @@ def find_toolkit() -> Path | None:
 
 
 def find_nvcc() -> str | None:
-    """The path of nvcc, also where its toolkit is installed but not on PATH."""
+    """The path of nvcc, also of one that is installed but not on PATH."""
     places = os.pathsep.join(str(folder / "bin") for folder in cuda_folders())
     return shutil.which("nvcc") or shutil.which("nvcc", path=places)
-
-
-def say(line: str) -> None:
-    """Print one line at once."""
-    print(line, flush=True)

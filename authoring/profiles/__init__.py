@@ -1,1 +1,1 @@
-"""Profiles of the kernels of lessons, recorded on a GPU machine."""
+"""Programs that measure the kernels of lessons on a GPU, also with profilers."""

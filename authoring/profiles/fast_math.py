@@ -1,25 +1,25 @@
-"""Measure on this machine's GPU what nvcc's `--use_fast_math` gains and costs, for lesson 12.
+"""Measure what nvcc's `--use_fast_math` gains and costs on this machine's GPU.
 
     python -m authoring.profiles.fast_math [FILE]
 
-FILE is `helpers/data/recorded/profiles/fast_math.json` unless given. Errors are against NumPy's
-float64 at the same float32 arguments; times are medians of events.
+The errors are those against NumPy's float64 at the same float32 arguments; the times are medians
+of events. Without FILE it writes `helpers/data/recorded/profiles/fast_math.json`, which the lesson
+on PyCUDA's dynamic compilation shows.
 """
 
 from __future__ import annotations
 
-import json
 import statistics
 import sys
 from datetime import date
-from pathlib import Path
 
 import numpy as np
 
 from helpers import backend
 from helpers.generate import render
 
-FILE = Path(__file__).parents[2] / "helpers" / "data" / "recorded" / "profiles" / "fast_math.json"
+from .nsight import write_profile
+
 NUMBERS, ROUNDS = 2**26, 64
 TEMPLATE = """
 __global__ void apply(const float4* x, float4* y, int n) {
@@ -35,7 +35,7 @@ __global__ void apply(const float4* x, float4* y, int n) {
     y[i] = v;
 }
 """
-# C, NumPy, and the range of the arguments.
+# The function in C and in NumPy, and the range of the arguments.
 FUNCTIONS = {
     "sinf": ("sinf(v_)", np.sin, (-3.14159, 3.14159)),
     "sinf, far": ("sinf(v_)", np.sin, (-10_000, 10_000)),
@@ -65,8 +65,8 @@ def measure(expression: str, fast: bool, x: object, rounds: int) -> tuple[float,
     return statistics.median(times[1:]), y.get()
 
 
-def main(path: Path = FILE) -> None:
-    """Measure all, and write the file."""
+def main(arguments: list[str]) -> None:
+    """Measure all functions, plain and fast, and write the file."""
     import pycuda
     import pycuda.autoprimaryctx  # noqa: F401
     import pycuda.compiler
@@ -95,8 +95,8 @@ def main(path: Path = FILE) -> None:
         "pycuda": pycuda.VERSION_TEXT, "nvcc": nvcc, "device": drv.Context.get_device().name(),
         "numbers": NUMBERS, "rounds": ROUNDS, "rows": rows,
     }
-    path.write_text(json.dumps(result, indent=1) + "\n")
+    write_profile(result, "fast_math", arguments)
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:]))
+    main(sys.argv[1:])

@@ -11,7 +11,7 @@ from .heatmap import heatmap
 from .indexing import indexing
 from .lanes import shuffles
 from .layout import memory
-from .numbers import formats
+from .number_formats import formats
 from .scores import scores, shares
 from .streams import chunks, timeline
 from .tiles import tiles

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from functools import cache
+
+import nogpu
+from nogpu import children, finder
 
 
 @cache
 def gpu_answers() -> bool:
-    """Whether the CUDA driver has a device; never where COURSE_BACKEND says "simulator"."""
-    if os.environ.get("COURSE_BACKEND") == "simulator":
+    """Whether the CUDA driver has a device; `pytest --nogpu` tests nogpu on every machine."""
+    if finder.is_installed():
         return False
     try:
         cuda = ctypes.CDLL("libcuda.so.1")
@@ -22,7 +24,11 @@ def gpu_answers() -> bool:
 
 def use_libraries() -> None:
     """Let `import cupy` and `import pycuda` find what this machine is tested with."""
-    if not gpu_answers():
-        import nogpu
+    if not gpu_answers() and not finder.is_installed():
+        install_here()
 
-        nogpu.install()
+
+def install_here() -> None:
+    """Install nogpu in this process and not in its children, such as notebooks of the same run."""
+    nogpu.install()
+    children.leave()

@@ -1,4 +1,4 @@
-"""`nogpu.inspect` without a course: which lane touches which address, as data and as text."""
+"""`nogpu.inspect`: which lane touches which address, as data and as text."""
 
 import types
 

@@ -1,6 +1,10 @@
-"""What the profiling programs make of Nsight's reports."""
+"""What the profiling programs make of other tools' reports."""
 
-from authoring.profiles import kernels
+import json
+
+import pytest
+
+from authoring.profiles import attention, clinic, fast_kernels, nsight
 
 PROJECTED = """Generating SQLite file r.sqlite from r.nsys-rep
 Processing [r.sqlite] with [nvtx_gpu_proj_sum.py]...
@@ -16,10 +20,87 @@ Time (%),Total Time (ns),Instances,Name
 
 
 def test_reports_of_nsight_systems_are_read_without_what_it_says_before():
-    reports = {"nvtx_gpu_proj_sum": kernels.rows_of(PROJECTED),
-               "cuda_gpu_kern_sum": kernels.rows_of(KERNELS)}
-    found = kernels.summary(reports)
+    reports = {"nvtx_gpu_proj_sum": fast_kernels.rows_of(PROJECTED),
+               "cuda_gpu_kern_sum": fast_kernels.rows_of(KERNELS)}
+    found = fast_kernels.summary(reports)
     assert found["ranges"] == [{"range": "batch", "times": 2, "host_total": 400, "gpu_total": 300,
                                 "gpu_median": 150.0, "operations": 7.0}]
     assert found["kernels"] == [["void reduce<int, float>(T1)", 3, 90], ["copy", 1, 30]]
-    assert kernels.rows_of("SKIPPED: r.sqlite does not contain NV Tools data.") == []
+    assert fast_kernels.rows_of("SKIPPED: r.sqlite does not contain NV Tools data.") == []
+
+
+NCU = """#!/bin/sh
+echo "$@" > "$NCU_ASKED"
+[ -n "$NCU_FAILS" ] && echo "no permission to read counters" && exit 1
+cat "$NCU_SAYS"
+"""
+
+
+@pytest.fixture
+def ncu(tmp_path, monkeypatch):
+    """An `ncu` that prints a table with the given rows, and writes down how it was called."""
+    program = tmp_path / "ncu"
+    program.write_text(NCU)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setenv("NCU_ASKED", str(tmp_path / "asked"))
+    monkeypatch.setenv("NCU_SAYS", str(tmp_path / "table"))
+
+    def prints(*rows):
+        columns = ["ID", "Kernel Name", *nsight.METRICS.values(), attention.TENSOR]
+        lines = ["==PROF== Connected", columns, ["", "", *["unit"] * (len(columns) - 2)], *rows]
+        (tmp_path / "table").write_text("\n".join(
+            line if isinstance(line, str) else ",".join(f'"{part}"' for part in line)
+            for line in lines))
+        return (tmp_path / "asked").read_text
+
+    return prints
+
+
+def row(name, value):
+    """A row of ncu's table: all metrics are `value`."""
+    return ["0", name, *[value] * (len(nsight.METRICS) + 1)]
+
+
+def test_the_counts_of_attention_are_read_from_nsight_computes_table(ncu):
+    asked = ncu(row("attention(float*, int)", "1,234.567"), row("fmha_kernel", "5"),
+                row("combine", "2"))
+    found = attention.counted()
+    assert found["lesson"] == dict.fromkeys(attention.COUNTED, 1234.57)
+    assert found["sdpa"] == {"kernel": "fmha_kernel", "tensor": 7}
+    for words in ("--nvtx-include lesson/", "--nvtx-include sdpa/", attention.TENSOR,
+                  "-m authoring.profiles.attention --run"):
+        assert words in asked()
+
+
+def test_a_metric_that_the_gpu_lacks_is_left_out(ncu, monkeypatch):
+    monkeypatch.setattr(fast_kernels, "launches", lambda: {"product, naive": None})
+    asked = ncu(row("naive(float*)", "n/a")[:2] + ["42"] + ["n/a"] * len(nsight.METRICS))
+    assert fast_kernels.profile() == {"product, naive": {"kernel": "naive", "ns": 42}}
+    assert "--nvtx-include product\\, naive/" in asked()
+
+
+def test_an_error_of_nsight_compute_is_shown(ncu, monkeypatch):
+    ncu(row("attention", "1"))
+    monkeypatch.setenv("NCU_FAILS", "yes")
+    with pytest.raises(SystemExit, match="ncu ended with 1\nno permission to read counters"):
+        attention.counted()
+
+
+def test_a_profile_is_written_where_the_lesson_reads_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(nsight, "FOLDER", tmp_path)
+    nsight.write_profile({"gpu": "H200"}, "attention", [])
+    nsight.write_profile({"gpu": "T4"}, "attention", [str(tmp_path / "mine.json")])
+    assert json.loads((tmp_path / "attention.json").read_text()) == {"gpu": "H200"}
+    assert json.loads((tmp_path / "mine.json").read_text()) == {"gpu": "T4"}
+
+
+def test_what_the_sanitizer_says_is_shortened_to_its_first_finding():
+    said = ["COMPUTE-SANITIZER", "Invalid __global__ read of size 4 bytes",
+            "at k+0xc0 in " + "0a" * 20 + ".cubin.cu:5",
+            "by thread (3,0,0) in block (0,0,0)", "Access to 0x7f00 is out of bounds",
+            "Invalid __global__ read of size 4 bytes", "ERROR SUMMARY: 2 errors"]
+    assert clinic.first_finding(said) == ["Invalid __global__ read of size 4 bytes",
+                                      "at k+0xc0 in kernel.cu:5",
+                                      "by thread (3,0,0) in block (0,0,0)"]
+    assert clinic.first_finding(["ERROR SUMMARY: 0 errors"]) == []

@@ -3,16 +3,19 @@
 import pytest
 
 from authoring.__main__ import main
-from authoring.publish import publish, repository
+from authoring.notebook_form import ROOT
+from authoring.publish import publish, published_files, repository
 
 
 @pytest.fixture
 def unpublished(tmp_path):
-    """A course of four files: their texts by name, its folder, and what reads the texts again."""
+    """A course of six files: their texts by name, its folder, and what reads the texts again."""
     files = {
         "README.md": "cd REPO\n[b](https://mybinder.org/v2/gh/OWNER/REPO/main) MY-OWNER/REPO,"
                      " github.com/OWNER/REPO-2, OWNER/REPO. See github.com/OWNER/REPO.\n",
         "pyproject.toml": 'Repository = "https://github.com/OWNER/REPO"\n',
+        "simulator/pyproject.toml": 'Repository = "https://github.com/OWNER/REPO"\n',
+        "simulator/README.md": "pip install git+https://github.com/OWNER/REPO.git",
         "docs/teaching.md": "git clone https://github.com/OWNER/REPO.git\ncd REPO\n",
         "notebooks/00.ipynb": "(https://colab.research.google.com/github/OWNER/REPO/blob/main/x)"
                               "(https://raw.githubusercontent.com/OWNER/REPO/main/x)",
@@ -21,6 +24,15 @@ def unpublished(tmp_path):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     return files, tmp_path, lambda: {name: (tmp_path / name).read_text() for name in files}
+
+
+def test_no_file_with_the_address_is_forgotten():
+    address = f"github.com/{repository()}"
+    written = {path for kind in ("*.md", "*.toml", "*.ipynb", "*.yml", "*.yaml")
+               for path in ROOT.rglob(kind)
+               if not {".venv", "build"} & set(path.relative_to(ROOT).parts)
+               and address in path.read_text(encoding="utf-8", errors="replace")}
+    assert len(written) > 30 and written <= set(published_files())
 
 
 def test_publish_writes_one_address_everywhere(unpublished):

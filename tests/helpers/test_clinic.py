@@ -57,17 +57,6 @@ def test_the_record_tells_of_every_patient():
     assert max(map(len, text.split("\n"))) <= 96
 
 
-def test_what_the_sanitizer_says_is_shortened_to_its_first_finding():
-    said = ["COMPUTE-SANITIZER", "Invalid __global__ read of size 4 bytes",
-            "at k+0xc0 in " + "0a" * 20 + ".cubin.cu:5",
-            "by thread (3,0,0) in block (0,0,0)", "Access to 0x7f00 is out of bounds",
-            "Invalid __global__ read of size 4 bytes", "ERROR SUMMARY: 2 errors"]
-    assert clinic.shortened(said) == ["Invalid __global__ read of size 4 bytes",
-                                      "at k+0xc0 in kernel.cu:5",
-                                      "by thread (3,0,0) in block (0,0,0)"]
-    assert clinic.shortened(["ERROR SUMMARY: 0 errors"]) == []
-
-
 @pytest.mark.parametrize("kind, last", [
     ("sum", "step 1   31 . . . . . . ."), ("scan", "step 4   3 4 8 9 14 23 25 31"),
 ])

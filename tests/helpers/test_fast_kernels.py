@@ -90,7 +90,7 @@ def test_tiles_refuses(arguments, words):
 
 
 def test_formats_agree_with_numpy(capsys):
-    from helpers.draw.numbers import FORMATS
+    from helpers.draw.number_formats import FORMATS
 
     for name in "float32", "float16":
         info = np.finfo(name)

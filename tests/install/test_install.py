@@ -1,12 +1,13 @@
-"""The two commands: what `make lab` and `make test` do on machines good and bad.
+"""What `make lab` and `make test` do, on machines where all goes well and where something is wrong.
 
-Nothing is fetched: each test has a checkout of its own, whose `.venv` gets a pip that notes what
-it was asked and does as the test says.
+Nothing is downloaded: each test has a checkout of its own, whose `.venv` gets a pip that writes
+down its arguments and does what the test says.
 """
 
 import ast
 import errno
 import fcntl
+import importlib
 import importlib.util
 import json
 import os
@@ -39,7 +40,7 @@ exec(os.environ.get("PIP_DOES", ""))
 
 
 def fail_with(text, where=""):
-    """What makes pip fail with `text`, for packages whose name has `where` in it."""
+    """Code that makes pip print `text` and fail, if its last argument contains `where`."""
     return f"if {where!r} in sys.argv[-1]: print({text!r}); sys.exit(1)"
 
 
@@ -51,17 +52,17 @@ class Course:
         self.tools = folder / "tools"
         self.tools.mkdir()
         for name in ("Makefile", "pyproject.toml", "simulator/pyproject.toml",
-                     "install/__main__.py", "install/environment.py"):
+                     *(f"install/{path.name}" for path in INSTALL.parent.glob("*.py"))):
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.root / name)
         self.asked_file = folder / "asked"
         self.fonts_listed = folder / "fonts listed"
         self.monkeypatch = monkeypatch
         self.ran = None
-        for name in ("CUDA_PATH", "CUDA_HOME", "COURSE_BACKEND"):
+        for name in ("CUDA_PATH", "CUDA_HOME", "COURSE_BACKEND", "COURSE_WORK"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setattr(tempfile, "tempdir", str(folder))
-        # Nothing of this machine's own, which may have a GPU.
+        # Nothing of the machine that runs the test, which may have a GPU.
         monkeypatch.setenv("PATH", str(self.tools))
         monkeypatch.setenv("PIP_ASKED", str(self.asked_file))
         monkeypatch.setattr(os, "execve", self.note_what_is_run)
@@ -69,11 +70,13 @@ class Course:
         self.load()
 
     def load(self):
-        """Read environment.py as if it had just been started."""
-        path = self.root / "install" / "environment.py"
-        spec = importlib.util.spec_from_file_location("environment", path)
-        self.module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(self.module)
+        """Read the modules of install/ as if they had just been started."""
+        folder = self.root / "install"
+        for name in [path.stem for path in folder.glob("*.py")]:
+            sys.modules.pop(name, None)
+        self.monkeypatch.syspath_prepend(folder)
+        self.commands = importlib.import_module("commands")
+        self.module = importlib.import_module("environment")
         self.module.USUAL_TOOLKIT = str(self.tools / "cuda")
         self.module.WSL_PROGRAMS = str(self.tools / "wsl")
         really_run = self.module.run
@@ -84,7 +87,7 @@ class Course:
         self.module.run = run
 
     def fake_venv(self):
-        """A real environment in a twentieth of the time: with our pip instead of the real one."""
+        """A real environment with our pip instead of the real one, created 20 times faster."""
         venv.create(self.venv, symlinks=True)
         pip = next(self.venv.glob("lib/python*/site-packages")) / "pip"
         pip.mkdir()
@@ -102,7 +105,7 @@ class Course:
         """Run a command as `python install` does; return its exit status."""
         self.ran = None
         try:
-            return self.module.main(list(arguments))
+            return self.commands.main(list(arguments))
         except SystemExit as done:
             return done.code
 
@@ -266,10 +269,10 @@ def python_gone(course):
     "harm, reason",
     [
         (moved, "moved or copied"),
-        (other_python, "was made by 3.8"),
-        (broken_off, "was broken off"),
-        (never_finished, "not one that the course has finished"),
-        (stamp_cut_short, "not one that the course has finished"),
+        (other_python, "was created by 3.8"),
+        (broken_off, "was interrupted"),
+        (never_finished, "did not finish creating"),
+        (stamp_cut_short, "did not finish creating"),
         (python_gone, "no longer runs"),
     ],
 )
@@ -291,19 +294,20 @@ def test_what_is_no_venv_is_not_touched(course, capfd, kind):
     else:
         course.venv.touch()
     assert course.make("lab") == 1
-    assert "is in the way" in capfd.readouterr().err
+    assert "is not a virtual environment" in capfd.readouterr().err
     assert course.venv.is_file() or (course.venv / "thesis.tex").exists()
 
 
 def test_a_second_make_waits_for_the_first(course, capfd):
-    with open(course.root / "pyproject.toml") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        release = threading.Timer(0.3, fcntl.flock, [held, fcntl.LOCK_UN])
-        release.start()
-        begun = time.monotonic()
-        assert course.make("lab") == 0
-        release.join()
-    assert time.monotonic() - begun > 0.25 and "waiting until it is done" in capfd.readouterr().out
+    held = os.open(course.root, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    release = threading.Timer(0.3, os.close, [held])
+    release.start()
+    begun = time.monotonic()
+    assert course.make("lab") == 0
+    release.join()
+    assert time.monotonic() - begun > 0.25
+    assert "waiting until it has finished" in capfd.readouterr().out
 
 
 # What goes wrong
@@ -328,7 +332,7 @@ FAILURES = [
     (NO_NETWORK, "pip cannot reach the package index", "network"),
     (FULL, "The disk is full", "Free some space"),
     ("ERROR: [Errno 122] Disk quota exceeded", "The disk is full", "Free some space"),
-    ("ERROR: [Errno 30] Read-only file system: 'x'", "cannot be written to", "folder of your own"),
+    ("ERROR: [Errno 30] Read-only file system: 'x'", "is not writable", "folder of your own"),
     *[(line, "pip cannot reach the package index", "HTTPS_PROXY") for line in UNREACHABLE],
     ("error: command 'x86_64-linux-gnu-g++' failed: No such file", "C++ compiler", "apt install"),
     ("src/a.hpp:1: fatal error: cuda.h: None\nERROR: Failed", "error: cuda.h: None", "its output"),
@@ -378,7 +382,7 @@ def test_ctrl_c_stops_pip_and_leaves_no_venv(course, capfd, output):
     with pytest.raises(ProcessLookupError):
         os.kill(int(course.asked[0]), 0)
     assert not course.venv.exists()
-    assert "nothing half-made" in capfd.readouterr().err
+    assert "Nothing unfinished is left" in capfd.readouterr().err
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
@@ -394,7 +398,7 @@ def test_a_python_without_venv_names_the_package_to_install(course, capfd, monke
 
 @pytest.mark.parametrize(
     "number, words",
-    [(errno.EROFS, "cannot be written to"), (errno.EACCES, "cannot be written to")]
+    [(errno.EROFS, "is not writable"), (errno.EACCES, "is not writable")]
     + [(errno.ENOSPC, "The disk is full"), (errno.EIO, "Input/output error: .venv")],
 )
 def test_a_disk_that_takes_nothing_is_one_line(course, capfd, monkeypatch, number, words):
@@ -512,7 +516,7 @@ def test_an_nvcc_that_does_not_run_is_none(course, capfd):
     course.tool("nvcc", "exec /no/such/nvcc")
     assert course.make("lab") == 0
     assert course.asked == [COURSE, CUPY]
-    assert "no working nvcc" in capfd.readouterr().out
+    assert "needs the nvcc" in capfd.readouterr().out
 
 
 def test_a_gpu_that_comes_later_adds_to_the_venv(course):
@@ -532,7 +536,7 @@ def test_pycuda_that_fails_loses_nothing_and_is_not_tried_at_each_start(course, 
     assert course.make("lab") == 0 and course.ran
     assert course.asked == [COURSE, CUPY_ALONE, PYCUDA]
     said = capfd.readouterr().out
-    assert "all else is in place. The compiler finds no Python.h: install it" in said
+    assert "everything else is installed. The compiler finds no Python.h: install it" in said
     assert course.stamp["cupy"] == CUPY_ALONE
     assert course.make("lab") == 0 and course.asked == []
     course.pip_does("")
@@ -564,7 +568,7 @@ def test_cupy_without_network_keeps_the_course(course):
     assert course.asked == [CUPY]
 
 
-# What is run in the end
+# Which program is started in the end
 
 
 def test_lab_opens_the_rendered_readme_and_passes_options_on(course):
@@ -573,8 +577,10 @@ def test_lab_opens_the_rendered_readme_and_passes_options_on(course):
     assert course.ran[1:3] == ["-m", "jupyterlab"]
     assert "--LabApp.default_url=/lab/tree/README.md" in course.ran
     assert course.ran[-3:] == ["--no-browser", "--port", "8899"]
-    settings = course.venv / "share" / "jupyter" / "lab" / "settings" / "overrides.json"
-    viewers = json.loads(settings.read_text())["@jupyterlab/docmanager-extension:plugin"]
+    assert f"--ServerApp.root_dir={course.root / 'work'}" in course.ran
+    (folder,) = [one.partition("=")[2] for one in course.ran if "app_settings_dir" in one]
+    settings = json.loads(Path(folder, "overrides.json").read_text())
+    viewers = settings["@jupyterlab/docmanager-extension:plugin"]
     assert viewers == {"defaultViewers": {"markdown": "Markdown Preview"}}
 
 
@@ -583,7 +589,7 @@ def test_the_settings_are_ones_that_jupyterlab_has(course):
     schemas = Path(sys.prefix) / "share" / "jupyter" / "lab" / "schemas"
     if not schemas.exists():
         pytest.skip("this environment has no JupyterLab")
-    for plugin, settings in course.module.LAB_SETTINGS.items():
+    for plugin, settings in course.commands.LAB_SETTINGS.items():
         package, name = plugin.split(":")
         known = json.loads((schemas / package / f"{name}.json").read_text())["properties"]
         for key, value in settings.items():

@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-import importlib
+import os
 import sys
 from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
-from importlib.util import spec_from_file_location
-from pathlib import Path
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
+from . import children
+
 LIBRARIES = ("cupy", "cupyx", "cupy_backends", "pycuda")
-FACES = Path(__file__).resolve().parent / "faces"
+FACES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "faces")
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     """Finds the four libraries; their submodules follow from each package's `__path__`."""
 
     def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name not in LIBRARIES:
+        if name not in LIBRARIES or not _has_numpy():
             return None
-        folder = FACES / name
-        return spec_from_file_location(
-            name, folder / "__init__.py", submodule_search_locations=[str(folder)]
-        )
+        return PathFinder.find_spec(name, [FACES])
 
 
 _finder = _Finder()
+
+
+def _has_numpy() -> bool:
+    """Whether this Python has NumPy: a child process may run one that has not."""
+    from importlib.util import find_spec
+
+    return "numpy" in sys.modules or find_spec("numpy") is not None
 
 
 def is_installed() -> bool:
@@ -40,7 +43,7 @@ def is_installed() -> bool:
 def is_simulated(module: ModuleType) -> bool:
     """Whether a module is nogpu's own and not the real library's."""
     place = getattr(module, "__file__", None) or ""
-    return FACES in Path(place).resolve().parents
+    return os.path.abspath(place).startswith(FACES + os.sep)
 
 
 def imported_real_libraries() -> list[str]:
@@ -57,12 +60,14 @@ def imported_real_libraries() -> list[str]:
 def install() -> None:
     """Let `cupy`, `cupyx`, `cupy_backends` and `pycuda` be nogpu's from the next import on.
 
-    Calling it again changes nothing.
+    This holds for this process and for the Python processes that it starts, which find nogpu
+    through the environment variable PYTHONPATH. Calling it again changes nothing.
 
     Raises
     ------
     RuntimeError
-        Where one of the real libraries is imported already: two of a name cannot be told apart.
+        Where one of the real libraries is imported already: their arrays and kernels would meet
+        nogpu's under one name. Nothing is changed then.
     """
     if real := imported_real_libraries():
         raise RuntimeError(
@@ -71,16 +76,19 @@ def install() -> None:
         )
     if not is_installed():
         sys.meta_path.insert(0, _finder)
-        importlib.invalidate_caches()
+    children.serve()
 
 
 def uninstall() -> None:
     """Undo `install`: the next `import cupy` finds what else is there, the real one or none.
 
-    Modules of nogpu's that are imported leave `sys.modules`; names that programs hold go on
-    working.
+    Modules of nogpu's libraries leave `sys.modules`; arrays and kernels that a program holds go on
+    working. Python processes that are started from now on are not served any more.
     """
     if is_installed():
         sys.meta_path.remove(_finder)
-    for name in [n for n in sys.modules if n.partition(".")[0] in LIBRARIES]:
-        del sys.modules[name]
+    children.leave()
+    for library in LIBRARIES:
+        if library in sys.modules and is_simulated(sys.modules[library]):
+            for name in [n for n in sys.modules if n == library or n.startswith(library + ".")]:
+                del sys.modules[name]

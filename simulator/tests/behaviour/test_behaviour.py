@@ -133,7 +133,7 @@ OLDER_WORDS = {
 
 
 def in_older_words(lines):
-    """Lines as every NumPy that the course allows would print them."""
+    """Lines as every NumPy that nogpu allows would print them."""
     for newer, older in OLDER_WORDS.items():
         lines = [line.replace(newer, older) for line in lines]
     return lines

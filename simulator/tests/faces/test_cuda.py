@@ -540,7 +540,7 @@ def test_the_device_says_what_it_is(cp) -> None:
     import cupyx
 
     text = str(cupyx.get_runtime_info())
-    assert "Simulator Engine" in text and "Simulator Compiler" in text
+    assert "nogpu Engine" in text and "nogpu Compiler" in text
 
 
 def test_handles_of_streams_and_events(cp) -> None:

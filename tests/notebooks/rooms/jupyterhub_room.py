@@ -1,4 +1,4 @@
-"""A room of learners on one JupyterHub, tried out: `python -m tests.rooms.jupyterhub_room`.
+"""Try out a room of learners on one JupyterHub: `python -m tests.notebooks.rooms.jupyterhub_room`.
 
 Starts a JupyterHub on this machine (the dummy authenticator, a server process for each learner,
 each with a home of its own). All learners at once log in through the form, start their server and
@@ -9,8 +9,8 @@ or a cell failed.
 Needs `jupyterhub` beside the course, and `configurable-http-proxy` (npm) on the PATH or named by
 `--proxy`.
 
-    python -m tests.rooms.jupyterhub_room --learners 20
-    python -m tests.rooms.jupyterhub_room --learners 3 --endless 1
+    python -m tests.notebooks.rooms.jupyterhub_room --learners 20
+    python -m tests.notebooks.rooms.jupyterhub_room --learners 3 --endless 1
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ import nbformat
 ROOT = Path(__file__).resolve().parents[3]
 NOTEBOOK = "solutions/08_memory_and_tiles.ipynb"
 PASSWORD = "room"
-# What a learner's own copy of the course holds.
-COURSE = ("helpers", "notebooks", "exercises", "solutions")
+# What a learner's own copy of the course contains.
+COURSE = ("helpers", "checks", "simulator/src", "notebooks", "exercises", "solutions")
 MEMORY = """
 import resource
 print("peak", *[line.split()[1] for line in open("/proc/self/status") if line[:6] == "VmHWM:"],
@@ -76,14 +76,14 @@ c.Spawner.start_timeout = c.Spawner.http_timeout = 300
 
 
 class Died(Exception):
-    """The learner's kernel is gone."""
+    """The learner's kernel no longer runs."""
 
 
 @dataclass
 class Learner:
-    """One learner's way through the notebook; seconds, and peak memory in MB.
+    """What one learner's run of the notebook gave; times in seconds, peak memory in MB.
 
-    `child_mb` is the largest process that the kernel started, the compiler or a fork of its own.
+    `child_mb` is that of the largest process that the kernel started: the compiler or a fork.
     """
 
     name: str
@@ -280,7 +280,7 @@ def make_homes(folder: Path, names: list[str], cache: Path | None) -> None:
             shutil.copytree(ROOT / part, course / part,
                             ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints"))
         if cache is not None:
-            shutil.copytree(cache, course.parent / ".cache" / "strides-to-streams" / "engine")
+            shutil.copytree(cache, course.parent / ".cache" / "nogpu")
 
 
 @contextlib.contextmanager
@@ -369,7 +369,7 @@ def watch_memory(stopped: threading.Event, lowest: list[float]) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Hold the class and report; see the module's text."""
-    parser = argparse.ArgumentParser(prog="python -m tests.rooms.jupyterhub_room",
+    parser = argparse.ArgumentParser(prog="python -m tests.notebooks.rooms.jupyterhub_room",
                                      description=__doc__.split("\n")[0])
     parser.add_argument("--learners", type=int, default=20)
     parser.add_argument("--notebook", default=NOTEBOOK, help="whose code cells they run")
@@ -407,7 +407,7 @@ def main(arguments: list[str] | None = None) -> int:
                 thread.join()
             stopped.set()
         if options.keep_cache:
-            made = folder / "homes" / learners[0].name / ".cache" / "strides-to-streams" / "engine"
+            made = folder / "homes" / learners[0].name / ".cache" / "nogpu"
             shutil.copytree(made, options.keep_cache, dirs_exist_ok=True)
 
     print(HEAD)

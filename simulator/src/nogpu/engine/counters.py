@@ -14,7 +14,7 @@ wavefront for each lane of the fullest bank, but for increments by one, which me
 Measured kernels (tests/engine/nsight) give Nsight Compute's figures on an H200: requests and
 sectors exactly, wavefronts exactly those of its instrumented counters, within 3 percent of the
 hardware's. g++, clang and zig count them alike. A GPU's compiler makes something else of some
-sources, so that no lesson prints their counts without a word about it:
+sources, whose counts on a GPU are others:
 
 * a sum kept in memory, ``y[i] += ...`` in a loop: a GPU may keep it in a register;
 * rows of a shared tile read in an unrolled loop: four floats in one load, a quarter of the
@@ -38,7 +38,7 @@ from contextvars import ContextVar
 from ctypes import byref, c_uint64
 from dataclasses import dataclass, field, replace
 
-from . import faults, memory
+from . import faults, forking, memory
 from .records import AccessKind, CounterRow, CounterSample, CounterTotals, Space
 
 # A build for counting calls these functions where other instrumented builds call the first.
@@ -208,7 +208,7 @@ def _identity(line: Line) -> tuple:
 
 # Who wants the counts of what is launched in this context: see `streams.counting`.
 _recorders: ContextVar[tuple[Counts, ...]] = ContextVar("nogpu_recorders", default=())
-_adding = threading.RLock()
+_adding = forking.held("counts", threading.RLock())
 
 
 def begin_recording(counts: Counts) -> None:

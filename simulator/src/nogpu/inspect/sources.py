@@ -43,9 +43,13 @@ def _remember(function: object, source: Source) -> None:
 def record_sources(needs: str | None = None) -> None:
     """Let every `RawModule` and `SourceModule` made from now on remember its source.
 
-    Called by `helpers.start()`, with what that was told of the libraries that the notebook needs.
-    Calling again is harmless; a library that is not there is left alone, and nothing that the
-    classes do changes.
+    Only the real libraries need it, for nogpu's own modules keep their source. Calling again is
+    harmless; a library that is not there is left alone, and nothing that the classes do changes.
+
+    Parameters
+    ----------
+    needs : {None, "pycuda"}
+        With "pycuda", PyCUDA is imported for this; else it is wrapped where it is imported already.
     """
     cupy = sys.modules.get("cupy")
     if cupy is not None and hasattr(cupy, "RawModule"):
@@ -138,7 +142,7 @@ def find_source(kernel: object) -> Source:
     raise TypeError(
         f"inspect cannot find the source of this {type(kernel).__name__}. Give it a RawKernel, an "
         "ElementwiseKernel, or a function of a RawModule or SourceModule that was made after "
-        "helpers.start()."
+        "nogpu.inspect.sources.record_sources()."
     )
 
 

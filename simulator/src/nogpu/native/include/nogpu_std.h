@@ -1,4 +1,4 @@
-// The few names of cuda::std that kernels of a course use: array, numeric_limits, the integers.
+// The few names of cuda::std that kernels use most: array, numeric_limits, the integers.
 #pragma once
 
 namespace cuda {

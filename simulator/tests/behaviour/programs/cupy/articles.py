@@ -1,4 +1,4 @@
-"""Programs after articles 002 and 003, which the course corrects: CuPy used and misused."""
+"""Programs after two articles on CuPy that are often followed: CuPy used and misused."""
 
 import cupy as cp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Programs after article 002, which the course corrects: PyCUDA, alone and beside CuPy."""
+"""Programs after an article that is often followed: PyCUDA, alone and beside CuPy."""
 
 import numpy as np
 

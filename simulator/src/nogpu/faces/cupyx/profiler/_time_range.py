@@ -1,4 +1,4 @@
-"""Named ranges for tools that look at a program's course in time."""
+"""Named ranges for tools that draw when a program did what."""
 
 from __future__ import annotations
 

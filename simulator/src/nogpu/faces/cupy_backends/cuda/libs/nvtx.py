@@ -1,4 +1,4 @@
-"""Marks for tools that look at a program's course in time. None listens here, so they do nothing.
+"""Marks for tools that draw when a program did what. No such tool listens here: they do nothing.
 
 Ranges of a thread are counted, as in the real library each push needs its pop.
 """

@@ -1,17 +1,15 @@
-"""Profile the kernels of lesson 11 on this machine's GPU and write what the lesson shows.
+"""Profile the kernels of the lesson "Fast kernels" on this machine's GPU.
 
-    python -m authoring.profiles.kernels [FILE]
+    python -m authoring.profiles.fast_kernels [FILE]
 
-runs itself under Nsight Compute (`ncu` on the PATH), and under Nsight Systems where there is one,
-and measures cuBLAS's products of other number formats. Without FILE it writes
-`helpers/data/recorded/profiles/fast_kernels.json`, or `$OUT/fast_kernels.json` where OUT is set.
+runs itself under Nsight Compute (`ncu` on the PATH) and, where it is installed, under Nsight
+Systems, and measures cuBLAS's products of other number formats. Without FILE it writes
+`helpers/data/recorded/profiles/fast_kernels.json`, which the lesson shows.
 """
 
 from __future__ import annotations
 
 import csv
-import io
-import json
 import os
 import re
 import shutil
@@ -24,38 +22,24 @@ from pathlib import Path
 
 import numpy as np
 
-ROOT = Path(__file__).parents[2]
-FILE = ROOT / "helpers/data/recorded/profiles/fast_kernels.json"
+from ..notebook_form import ROOT, read
+from .nsight import METRICS, kernel_name, launches_in_ranges, number, write_profile
+
+MODULE = "authoring.profiles.fast_kernels"
 SIDE, ROWS = 4096, 8192  # of the products; of the softmax, with SIDE columns
 TOKENS = 1024  # images of the network's attention, 16 tokens each
 IMAGES = 4080  # in a batch for Nsight Systems: eight times those that the network is tested on
-METRICS = {
-    "ns": "gpu__time_duration.sum",
-    "registers": "launch__registers_per_thread",
-    "load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
-    "load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-    "store_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
-    "l2_read_sectors": "lts__t_sectors_srcunit_tex_op_read.sum",
-    "l2_write_sectors": "lts__t_sectors_srcunit_tex_op_write.sum",
-    "dram_read": "dram__bytes_read.sum",
-    "dram_written": "dram__bytes_write.sum",
-    "shared_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-    "dram_percent": "dram__throughput.avg.pct_of_peak_sustained_elapsed",
-    "l1_percent": "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed",
-    "fma_percent": "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active",
-    "warps_percent": "sm__warps_active.avg.pct_of_peak_sustained_active",
-}
 
 
 def source_in_lesson(cell: str) -> str:
-    """The CUDA source in a cell of lesson 11."""
-    notebook = json.loads((ROOT / "notebooks/11_fast_kernels.ipynb").read_text())
-    found = next(c for c in notebook["cells"] if c["id"] == cell)
-    return re.search(r'r"""(.*?)"""', "".join(found["source"]), re.DOTALL).group(1)
+    """The CUDA source in a cell of the lesson."""
+    notebook = read(next((ROOT / "notebooks").glob("*_fast_kernels.ipynb")))
+    source = next(one.source for one in notebook.cells if one.id == cell)
+    return re.search(r'r"""(.*?)"""', source, re.DOTALL).group(1)
 
 
 def launches() -> dict[str, tuple[Callable[[], object], Callable[[], bool]]]:
-    """By name: what launches a kernel once, and what says whether its result is right."""
+    """By name: a function that launches a kernel once, and one that checks the result."""
     import cupy as cp
 
     from helpers import kernels, network
@@ -124,45 +108,26 @@ def run() -> None:
         cp.cuda.Device().synchronize()
 
 
-def under_ncu(ranges: list[str], metrics: list[str]) -> list[dict[str, str]]:
-    """A row for each kernel that `run` launches in these NVTX ranges."""
-    command = ["ncu", "--nvtx", "--clock-control", "none", "--csv", "--page", "raw",
-               "--print-units", "base", "--metrics", ",".join(metrics)]
-    for name in ranges:
-        command += ["--nvtx-include", f"{name}/".replace(",", "\\,")]
-    command += [sys.executable, "-m", "authoring.profiles.kernels", "--run"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    lines = done.stdout.splitlines()
-    start = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
-    if done.returncode or start is None:
-        raise SystemExit(f"ncu ended with {done.returncode}\n{done.stdout[-3000:]}"
-                         f"\n{done.stderr[-3000:]}")
-    return [row for row in csv.DictReader(io.StringIO("\n".join(lines[start:]))) if row["ID"]]
-
-
 def attention() -> list[list]:
     """The kernels of the network's attention in their order, each with its nanoseconds."""
-    rows = under_ncu(["attention"], [METRICS["ns"]])
-    return [[row["Kernel Name"].split("(")[0][:60], int(float(row[METRICS["ns"]].replace(",", "")))]
-            for row in rows]
+    rows = launches_in_ranges(MODULE, ["attention"], [METRICS["ns"]])
+    return [[kernel_name(row), int(number(row[METRICS["ns"]]))] for row in rows]
 
 
 def profile() -> dict[str, dict[str, float]]:
     """What Nsight Compute counts for each kernel, by the names of METRICS."""
     names = list(launches())
-    rows = under_ncu(names, list(METRICS.values()))
+    rows = launches_in_ranges(MODULE, names, list(METRICS.values()))
     if len(rows) != len(names):
-        raise SystemExit(f"{len(rows)} kernels: {[row['Kernel Name'][:60] for row in rows]}")
+        raise SystemExit(f"{len(rows)} kernels: {[kernel_name(row) for row in rows]}")
     found: dict[str, dict[str, float]] = {}
     for name, row in zip(names, rows):
-        found[name] = {"kernel": row["Kernel Name"].split("(")[0][:60]}
+        found[name] = {"kernel": kernel_name(row)}
         for short, metric in METRICS.items():
-            text = row.get(metric, "").replace(",", "")
             try:
-                value = float(text)
-            except ValueError:
+                found[name][short] = number(row.get(metric, ""))
+            except ValueError:  # this Nsight Compute or this GPU does not have the metric
                 continue
-            found[name][short] = int(value) if value == int(value) else round(value, 2)
     return found
 
 
@@ -187,14 +152,14 @@ def batches() -> None:
 
 
 def rows_of(report: str) -> list[dict[str, str]]:
-    """The rows of one of `nsys stats`' reports in CSV, without what it prints before them."""
+    """The rows of a report of `nsys stats` in CSV, without the lines printed before them."""
     lines = report.splitlines()
     start = next((i for i, line in enumerate(lines) if ",Total " in line), len(lines))
     return [row for row in csv.DictReader(lines[start:]) if any(row.values())]
 
 
 def systems() -> dict[str, object] | None:
-    """What Nsight Systems sees of `batches`, or None where it is missing.
+    """What Nsight Systems measures of `batches`, or None where it is not installed.
 
     `nsys` is taken from the PATH, or from the folder of Nsight Compute, which brings a copy.
     """
@@ -206,7 +171,7 @@ def systems() -> dict[str, object] | None:
         report = str(Path(folder) / "report")
         made = subprocess.run([nsys, "profile", "--sample=none", "--cpuctxsw=none",
                                "--backtrace=none", "-t", "cuda,nvtx", "-o", report, sys.executable,
-                               "-m", "authoring.profiles.kernels", "--batches"], cwd=ROOT,
+                               "-m", MODULE, "--batches"], cwd=ROOT,
                               capture_output=True, text=True, check=False)
         if not Path(report + ".nsys-rep").exists():
             raise SystemExit("nsys could not import its own report. Its importer, QdstrmImporter,"
@@ -224,7 +189,7 @@ def systems() -> dict[str, object] | None:
 
 
 def summary(reports: dict[str, list[dict[str, str]]]) -> dict[str, list]:
-    """Of two reports of `nsys stats` what the lesson shows, times in nanoseconds."""
+    """What the lesson shows of two reports of `nsys stats`, times in nanoseconds."""
     ranges = [{"range": row["Range"].lstrip(":"), "times": int(row["Range Instances"]),
                "host_total": int(row["Total Range Time (ns)"]),
                "gpu_total": int(row["Total Proj Time (ns)"]),
@@ -275,7 +240,8 @@ def formats() -> list[dict[str, object]]:
 
     for name, (x, y), kind, out_dtype, out_kind, compute, (one, zero), scale in table:
         out = cp.empty((SIDE, SIDE), out_dtype)
-        # cuBLAS counts columns first: out.T = y.T @ x.T. int8 wants both along the summed axis.
+        # cuBLAS stores matrices by columns: out.T = y.T @ x.T. For int8 it needs both factors
+        # contiguous along the summed axis.
         turn = name == "int8"
         y = cp.ascontiguousarray(y.T) if turn else y
 
@@ -299,7 +265,7 @@ def formats() -> list[dict[str, object]]:
 
 
 def main(arguments: list[str]) -> None:
-    """See the module's docstring."""
+    """Measure and write, or with `--run` and `--batches` do what a profiler looks at."""
     os.environ.setdefault("COURSE_BACKEND", "cuda")
     import helpers
 
@@ -310,9 +276,6 @@ def main(arguments: list[str]) -> None:
         return batches()
     import cupy as cp
 
-    path = Path(arguments[0]) if arguments else FILE
-    if not arguments and os.environ.get("OUT"):
-        path = Path(os.environ["OUT"]) / FILE.name
     version = subprocess.run(["ncu", "--version"], capture_output=True, text=True, check=False)
     content = {
         "gpu": cp.cuda.runtime.getDeviceProperties(0)["name"].decode(),
@@ -328,9 +291,7 @@ def main(arguments: list[str]) -> None:
         "nsys": systems(),
         "formats": formats(),
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content, indent=1) + "\n")
-    print(json.dumps(content, indent=1))
+    write_profile(content, "fast_kernels", arguments)
 
 
 if __name__ == "__main__":

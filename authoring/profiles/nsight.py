@@ -1,0 +1,87 @@
+"""Nsight Compute run on a program, its table read, and the file that a lesson shows written."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from ..notebook_form import ROOT
+
+FOLDER = ROOT / "helpers" / "data" / "recorded" / "profiles"
+# What the lessons call a metric, and what Nsight Compute calls it.
+METRICS = {
+    "ns": "gpu__time_duration.sum",
+    "registers": "launch__registers_per_thread",
+    "load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "store_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "l2_read_sectors": "lts__t_sectors_srcunit_tex_op_read.sum",
+    "l2_write_sectors": "lts__t_sectors_srcunit_tex_op_write.sum",
+    "dram_read": "dram__bytes_read.sum",
+    "dram_written": "dram__bytes_write.sum",
+    "shared_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "dram_percent": "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+    "l1_percent": "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed",
+    "fma_percent": "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active",
+    "warps_percent": "sm__warps_active.avg.pct_of_peak_sustained_active",
+}
+
+
+def launches_in_ranges(module: str, ranges: list[str], metrics: list[str]) -> list[dict[str, str]]:
+    """What Nsight Compute measures of each kernel launched inside some NVTX ranges.
+
+    Parameters
+    ----------
+    module : str
+        The program is `python -m MODULE --run`.
+    ranges : list of str
+        The names of the NVTX ranges.
+    metrics : list of str
+        Nsight Compute's own names.
+
+    Returns
+    -------
+    list of dict
+        A row for each launch, in the order of the launches.
+
+    Raises
+    ------
+    SystemExit
+        When `ncu` fails, with what it printed.
+    """
+    command = ["ncu", "--nvtx", "--clock-control", "none", "--csv", "--page", "raw",
+               "--print-units", "base", "--metrics", ",".join(metrics)]
+    for name in ranges:
+        command += ["--nvtx-include", f"{name}/".replace(",", "\\,")]
+    command += [sys.executable, "-m", module, "--run"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    lines = done.stdout.splitlines()
+    start = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
+    if done.returncode or start is None:
+        raise SystemExit(f"ncu ended with {done.returncode}\n{done.stdout[-3000:]}"
+                         f"\n{done.stderr[-3000:]}")
+    # The row below the headings contains the units and has no ID.
+    return [row for row in csv.DictReader(io.StringIO("\n".join(lines[start:]))) if row["ID"]]
+
+
+def number(text: str) -> float:
+    """A number as Nsight Compute prints it, "1,234.5", with at most two decimals kept."""
+    value = float(text.replace(",", ""))
+    return int(value) if value == int(value) else round(value, 2)
+
+
+def kernel_name(row: dict[str, str]) -> str:
+    """The name of a row's kernel, without its parameters."""
+    return row["Kernel Name"].split("(")[0][:60]
+
+
+def write_profile(content: dict, subject: str, arguments: list[str]) -> None:
+    """Write a profile to the file named in `arguments`, or to the one that the lesson reads."""
+    path = Path(arguments[0]) if arguments else FOLDER / f"{subject}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(content, indent=1))
