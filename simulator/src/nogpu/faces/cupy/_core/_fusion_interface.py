@@ -12,8 +12,6 @@ from cupy._core._ufunc import ufunc
 from cupy._creation.from_data import asarray, copy
 from cupy._math.ufuncs import UFUNCS
 
-_CANNOT = "Cannot convert to Python scalar in cupy.fuse"
-
 
 class _VariableProxy:
     """An array or a number inside a fused function."""
@@ -51,17 +49,10 @@ class _VariableProxy:
             return self
         return call(lambda a: asarray(a).astype(dtype), (self,), {})
 
-    def __bool__(self) -> bool:
-        raise TypeError(_CANNOT)
+    def _refuse(self) -> None:
+        raise TypeError("Cannot convert to Python scalar in cupy.fuse")
 
-    def __int__(self) -> int:
-        raise TypeError(_CANNOT)
-
-    def __float__(self) -> float:
-        raise TypeError(_CANNOT)
-
-    def __complex__(self) -> complex:
-        raise TypeError(_CANNOT)
+    __bool__ = __int__ = __float__ = __complex__ = _refuse
 
 
 class _ScalarProxy(_VariableProxy):

@@ -1,7 +1,5 @@
 """Sorting, as the methods of an array call it."""
 
-from __future__ import annotations
-
 from operator import index
 
 import numpy as np

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 import struct
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -187,20 +186,10 @@ class ndarray:  # noqa: N801 -- the library's name
         self._view = reshaped
 
     @property
-    def base(self) -> ndarray | None:
-        """The array that owns the memory; None for an array that owns its own."""
-        return self._base
-
-    @property
     def flags(self) -> Flags:
         """Contiguity and ownership."""
         flags = self._view.flags
         return Flags(flags.c_contiguous, flags.f_contiguous, self._base is None)
-
-    @property
-    def device(self):
-        """The device that holds the memory."""
-        return self.data.device
 
     @property
     def T(self) -> ndarray:  # noqa: N802 -- the library's name
@@ -529,15 +518,16 @@ tofile(self, fid: object, sep: str = "", format: str = "%s") -> None: Write the 
 dump(self, file: object) -> None: Pickle to a file.
 dumps(self) -> bytes: Pickle to bytes.
 """)
-for _name, _doc in {
-    "strides": "Bytes from one element to the next along each axis.",
-    "dtype": "The type of the elements, a NumPy dtype.",
-    "size": "Number of elements.",
-    "ndim": "Number of axes.",
-    "itemsize": "Bytes of an element.",
-    "nbytes": "Bytes of all elements.",
-}.items():
-    setattr(ndarray, _name, property(operator.attrgetter(f"_view.{_name}"), doc=_doc))
+table.properties(ndarray, """
+base = _base: The array that owns the memory; None for an array that owns its own.
+device = data.device: The device that holds the memory.
+strides = _view.strides: Bytes from one element to the next along each axis.
+dtype = _view.dtype: The type of the elements, a NumPy dtype.
+size = _view.size: Number of elements.
+ndim = _view.ndim: Number of axes.
+itemsize = _view.itemsize: Bytes of an element.
+nbytes = _view.nbytes: Bytes of all elements.
+""")
 for _kind in (int, float, complex):
     setattr(ndarray, f"__{_kind.__name__}__", _as_number(_kind))
 _NO_BUFFER = (

@@ -1,7 +1,5 @@
 """Arrays in NumPy's files."""
 
-from __future__ import annotations
-
 import numpy as np
 from cupy import _host, _tables
 

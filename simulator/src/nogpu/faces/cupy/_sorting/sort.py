@@ -1,7 +1,5 @@
 """Sorting."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Means, variances and medians."""
 
-from __future__ import annotations
-
 import numpy as np
 from cupy import _host, _tables
 from cupy._core import _routines_math

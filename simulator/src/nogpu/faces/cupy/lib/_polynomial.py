@@ -1,7 +1,5 @@
 """The class of polynomials, the highest power first."""
 
-from __future__ import annotations
-
 import numpy as np
 from cupy import _host
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from nogpu import engine
+from nogpu.faces import table
 
 from . import _contexts, _errors
 from ._errors import CUDARuntimeError
@@ -101,40 +102,39 @@ def deviceGetStreamPriorityRange() -> tuple[int, int]:
     return 0, -5
 
 
-@_translated
-def streamDestroy(stream: int) -> None:
-    """Forget a stream; what is queued still runs."""
-    _stream(stream).destroy()
-
-
-@_translated
-def streamSynchronize(stream: int) -> None:
-    """Wait for all work on a stream."""
-    _stream(stream).synchronize()
-
-
-@_translated
-def streamQuery(stream: int) -> int:
-    """0 where all work is done, 600 (not ready) otherwise."""
-    return 0 if _stream(stream).done else errorNotReady
-
-
-@_translated
-def streamWaitEvent(stream: int, event: int, flags: int = 0) -> None:
-    """Let what a stream gets from now on wait for an event."""
-    _stream(stream).wait(_event(event))
-
-
-@_translated
-def streamAddCallback(stream: int, callback: Callable, arg: object) -> None:
-    """Call ``callback(stream, status, arg)`` after the work so far."""
-    _stream(stream).call(lambda: callback(stream, 0, arg))
-
-
-@_translated
-def launchHostFunc(stream: int, callback: Callable, arg: object) -> None:
-    """Call ``callback(arg)`` after the work so far."""
-    _stream(stream).call(lambda: callback(arg))
+_CALLS = {  # what the engine's streams and events do for each
+    "streamDestroy": lambda s: _stream(s).destroy(),
+    "streamSynchronize": lambda s: _stream(s).synchronize(),
+    "streamQuery": lambda s: 0 if _stream(s).done else errorNotReady,
+    "streamWaitEvent": lambda s, event, flags: _stream(s).wait(_event(event)),
+    "streamAddCallback": lambda s, call, arg: _stream(s).call(lambda: call(s, 0, arg)),
+    "launchHostFunc": lambda s, call, arg: _stream(s).call(lambda: call(arg)),
+    "streamIsCapturing": lambda s: _stream(s).capturing,
+    "eventRecord": lambda e, stream: _stream(stream).record(_event(e)),
+    "eventQuery": lambda e: 0 if _event(e).done else errorNotReady,
+    "eventSynchronize": lambda e: _event(e).synchronize(),
+    "eventElapsedTime": lambda e, end: float(_event(e).elapsed(_event(end))),
+    "graphLaunch": lambda graph, stream: _graph(graph).launch(_stream(stream)),
+    "deviceSynchronize": lambda: engine.streams.synchronize(),
+}
+table.functions(globals(), lambda name: _translated(_CALLS[name]), """
+streamDestroy(stream: int) -> None: Forget a stream; what is queued still runs.
+streamSynchronize(stream: int) -> None: Wait for all work on a stream.
+streamQuery(stream: int) -> int: 0 where all work is done, 600 (not ready) otherwise.
+streamWaitEvent(stream: int, event: int, flags: int = 0) -> None:
+    Let what a stream gets from now on wait for an event.
+streamAddCallback(stream: int, callback: Callable, arg: object) -> None:
+    Call ``callback(stream, status, arg)`` after the work so far.
+launchHostFunc(stream: int, callback: Callable, arg: object) -> None:
+    Call ``callback(arg)`` after the work so far.
+streamIsCapturing(stream: int) -> bool: Whether a stream records.
+eventRecord(event: int, stream: int) -> None: Queue an event's mark on a stream.
+eventQuery(event: int) -> int: 0 where an event is done, 600 (not ready) otherwise.
+eventSynchronize(event: int) -> None: Wait for an event.
+eventElapsedTime(start: int, end: int) -> float: Milliseconds between two events.
+graphLaunch(graph: int, stream: int) -> None: Queue a graph on a stream.
+deviceSynchronize() -> None: Wait for all work on all streams.
+""")
 
 
 @_translated
@@ -152,12 +152,6 @@ def streamEndCapture(stream: int) -> int:
     handle = next(_graph_handles)
     _graphs[handle] = graph
     return handle
-
-
-@_translated
-def streamIsCapturing(stream: int) -> bool:
-    """Whether a stream records."""
-    return _stream(stream).capturing
 
 
 def eventCreate() -> int:
@@ -178,41 +172,11 @@ def eventDestroy(event: int) -> None:
     _events.pop(event, None)
 
 
-@_translated
-def eventRecord(event: int, stream: int) -> None:
-    """Queue an event's mark on a stream."""
-    _stream(stream).record(_event(event))
-
-
-@_translated
-def eventQuery(event: int) -> int:
-    """0 where an event is done, 600 (not ready) otherwise."""
-    return 0 if _event(event).done else errorNotReady
-
-
-@_translated
-def eventSynchronize(event: int) -> None:
-    """Wait for an event."""
-    _event(event).synchronize()
-
-
-@_translated
-def eventElapsedTime(start: int, end: int) -> float:
-    """Milliseconds between two events."""
-    return float(_event(start).elapsed(_event(end)))
-
-
 def _graph(handle: int) -> engine.streams.Graph:
     try:
         return _graphs[handle]
     except KeyError:
         raise _error("cudaErrorInvalidValue") from None
-
-
-@_translated
-def graphLaunch(graph: int, stream: int) -> None:
-    """Queue a graph on a stream."""
-    _graph(graph).launch(_stream(stream))
 
 
 def graphUpload(graph: int, stream: int) -> None:
@@ -420,12 +384,6 @@ def deviceGetByPCIBusId(pciBusId: str) -> int:
     return 0
 
 
-@_translated
-def deviceSynchronize() -> None:
-    """Wait for all work on all streams."""
-    engine.streams.synchronize()
-
-
 def deviceCanAccessPeer(device: int, peerDevice: int) -> int:
     """Whether a device reaches another's memory; no device is its own peer."""
     _check_device(device)
@@ -457,12 +415,12 @@ def getLastError() -> int:
 peekAtLastError = getLastError
 
 
-def profilerStart() -> None:
-    """No profiler listens."""
-
-
-def profilerStop() -> None:
-    """No profiler listens."""
+table.functions(globals(), lambda name: table.nothing, """
+profilerStart() -> None: No profiler listens.
+profilerStop() -> None: No profiler listens.
+memAdvise(devPtr: int, count: int, advice: int, device: int) -> None:
+    Nothing follows from an advice here.
+""")
 
 
 def check_status(status: int) -> None:
@@ -621,10 +579,6 @@ def pointerGetAttributes(ptr: int) -> PointerAttributes:
 def memPrefetchAsync(devPtr: int, count: int, dstDevice: int, stream: int) -> None:
     """Managed memory is where it is needed."""
     _stream(stream)
-
-
-def memAdvise(devPtr: int, count: int, advice: int, device: int) -> None:
-    """Nothing follows from an advice here."""
 
 
 # copies

@@ -1,7 +1,5 @@
 """Filters: sums of products over a window around each element."""
 
-from __future__ import annotations
-
 import numpy as np
 from cupy import _host
 

@@ -1,7 +1,5 @@
 """Figures of the parts of an image."""
 
-from __future__ import annotations
-
 import numpy as np
 from cupy import _host
 

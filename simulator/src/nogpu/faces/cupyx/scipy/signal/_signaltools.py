@@ -1,7 +1,5 @@
 """Convolution and correlation in any number of dimensions."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
