@@ -66,7 +66,7 @@ def properties(kind: type, rows: str) -> None:
         setattr(kind, name, property(operator.attrgetter(path), doc=doc))
 
 
-def nothing(*arguments: object) -> None:
+def nothing(*arguments: object, **keywords: object) -> None:
     """What a function does that has nothing to do here."""
 
 

@@ -285,11 +285,7 @@ class ndarray:  # noqa: N801 -- the library's name
                 raise RuntimeError(
                     "`out` cannot be specified when copying to non-contiguous ndarray"
                 )
-        source = self
-        if not (self._view.flags.c_contiguous or self._view.flags.f_contiguous):
-            with stream:
-                source = _copy(self, "C")
-        flags = source._view.flags
+        source, flags = self, self._view.flags
         if out is None:
             if order not in ("C", "F", "A", "K"):
                 raise ValueError(f"unsupported order: {order}")
@@ -745,7 +741,9 @@ def _copy(source: ndarray, order: str = "C", dtype: np.dtype | None = None) -> n
         if flags.f_contiguous and not flags.c_contiguous:
             order = "F"
         elif order == "K" and not flags.c_contiguous and source.size:
-            return _copy_keeping_axes(source, dtype)
+            result = _new_like(source, dtype)
+            _fill_from(result, source)
+            return result
         else:
             order = "C"
     elif order not in ("C", "F"):
@@ -755,13 +753,12 @@ def _copy(source: ndarray, order: str = "C", dtype: np.dtype | None = None) -> n
     return result
 
 
-def _copy_keeping_axes(source: ndarray, dtype: np.dtype) -> ndarray:
+def _new_like(source: ndarray, dtype: np.dtype, unwritten: bool = False) -> ndarray:
+    """An array of the source's shape, packed, with its axes in the same order in memory."""
     axes = sorted(range(source.ndim), key=lambda axis: -abs(source.strides[axis]))
-    packed = _new(tuple(source.shape[axis] for axis in axes), dtype)
-    back = np.argsort(axes)
-    result = _wrap(packed._view.transpose(back), packed)
+    packed = _new(tuple(source.shape[axis] for axis in axes), dtype, "C", unwritten)
+    result = _wrap(packed._view.transpose(np.argsort(axes)), packed)
     result._base = None
-    _fill_from(result, source)
     return result
 
 
@@ -785,7 +782,7 @@ def _fill_from(target: ndarray, source: ndarray) -> None:
     _enqueue(work, max(to.nbytes, of.nbytes))
 
 
-def _reshape_view(view: np.ndarray, shape: tuple) -> np.ndarray | None:
+def _reshape_view(view: np.ndarray, shape: tuple, order: str = "C") -> np.ndarray | None:
     """The view in another shape, or None where only a copy has it; ValueError as the library."""
     unknown = [i for i, size in enumerate(shape) if size == -1]
     if len(unknown) > 1:
@@ -798,7 +795,7 @@ def _reshape_view(view: np.ndarray, shape: tuple) -> np.ndarray | None:
         raise ValueError(f"cannot reshape array of size {view.size} into shape {shape}")
     shape = tuple(view.size // known if size == -1 else size.__index__() for size in shape)
     try:
-        return view.reshape(shape, copy=False)
+        return view.reshape(shape, order=order, copy=False)
     except ValueError:
         return None
 
@@ -808,22 +805,11 @@ def _reshape(source: ndarray, shape: tuple, order: str) -> ndarray:
         order = "F" if source._view.flags.fnc else "C"
     if order not in ("C", "F", "c", "f"):
         raise ValueError(f"order {order!r} is not permitted")
-    if order in ("F", "f"):
-        flipped = _wrap(source._view.T, source)
-        if -1 in shape:
-            known = math.prod(size for size in shape if size != -1)
-            if known:
-                shape = tuple(source.size // known if size == -1 else size for size in shape)
-        result = _reshape(flipped, tuple(reversed(shape)), "C")
-        base, view = result._base, result._view.T
-        result = _wrap(view, result)
-        result._base = base
-        return result
-    view = _reshape_view(source._view, shape)
+    view = _reshape_view(source._view, shape, order)
     if view is not None:
         return _wrap(view, source)
-    packed = _copy(source, "C")
-    packed._view = _reshape_view(packed._view, shape)
+    packed = _copy(source, order.upper())
+    packed._view = _reshape_view(packed._view, shape, order)
     return packed
 
 

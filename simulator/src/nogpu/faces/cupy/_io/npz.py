@@ -35,14 +35,6 @@ class NpzFile:
     def __len__(self):
         return len(self.npz_file)
 
-    def keys(self):
-        """Return the names of the arrays."""
-        return self.npz_file.keys()
-
-    def close(self):
-        """Close the file."""
-        self.npz_file.close()
-
 
 def load(file, mmap_mode=None, allow_pickle=None):
     """Load an array from a .npy file, or open an .npz file."""

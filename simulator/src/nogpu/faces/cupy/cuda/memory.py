@@ -691,33 +691,8 @@ class SingleDeviceMemoryPool:
 
     # figures
 
-    def n_free_blocks(self) -> int:
-        """How many chunks are free."""
-        with self._lock:
-            self._sort_in()
-            return sum(len(f) for arena in self._arenas.values() for f in arena.bins.values())
-
-    def used_bytes(self) -> int:
-        """Bytes in blocks that are in use."""
-        with self._lock:
-            self._sort_in()
-            return self._used
-
-    def free_bytes(self) -> int:
-        """Bytes in free chunks."""
-        with self._lock:
-            self._sort_in()
-            return sum(
-                size * len(found)
-                for arena in self._arenas.values()
-                for size, found in arena.bins.items()
-            )
-
-    def total_bytes(self) -> int:
-        """Bytes that it has from the device."""
-        with self._lock:
-            self._sort_in()
-            return self._total
+    def _bins(self) -> Iterator[dict[_Chunk, None]]:
+        return (found for arena in self._arenas.values() for found in arena.bins.values())
 
     def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
         """Never have more than ``size`` bytes, or than a fraction of the device; 0: no limit."""
@@ -736,6 +711,30 @@ class SingleDeviceMemoryPool:
     def get_limit(self) -> int:
         """The limit in bytes; 0: none."""
         return self._limit
+
+
+def _figure(name: str) -> Callable:
+    figures = {
+        "n_free_blocks": lambda pool: sum(map(len, pool._bins())),
+        "used_bytes": lambda pool: pool._used,
+        "free_bytes": lambda pool: sum(chunk.size for found in pool._bins() for chunk in found),
+        "total_bytes": lambda pool: pool._total,
+    }
+
+    def figure(self: SingleDeviceMemoryPool) -> int:
+        with self._lock:
+            self._sort_in()
+            return figures[name](self)
+
+    return figure
+
+
+table.methods(SingleDeviceMemoryPool, _figure, """
+n_free_blocks(self) -> int: How many chunks are free.
+used_bytes(self) -> int: Bytes in blocks that are in use.
+free_bytes(self) -> int: Bytes in free chunks.
+total_bytes(self) -> int: Bytes that it has from the device.
+""")
 
 
 def _parse_limit_string(limit: str | None = None) -> dict[str, float | None]:

@@ -97,11 +97,6 @@ def streamGetPriority(stream: int) -> int:
     return _stream(stream).priority
 
 
-def deviceGetStreamPriorityRange() -> tuple[int, int]:
-    """The least and the greatest priority: a smaller number comes first."""
-    return 0, -5
-
-
 _CALLS = {  # what the engine's streams and events do for each
     "streamDestroy": lambda s: _stream(s).destroy(),
     "streamSynchronize": lambda s: _stream(s).synchronize(),
@@ -212,6 +207,19 @@ def _check_device(device: int) -> None:
         raise _error("cudaErrorInvalidDevice")
 
 
+_WITHOUT_COUNTERPART = {  # attributes that are 0 here, and their numbers
+    "ClockRate": 13, "KernelExecTimeout": 17, "CanMapHostMemory": 19, "EccEnabled": 32,
+    "PciBusId": 33, "PciDeviceId": 34, "TccDriver": 35, "MemoryClockRate": 36,
+    "GlobalMemoryBusWidth": 37, "L2CacheSize": 38, "PciDomainId": 50,
+    "GlobalL1CacheSupported": 79, "LocalL1CacheSupported": 80, "IsMultiGpuBoard": 84,
+    "MultiGpuBoardGroupID": 85, "PageableMemoryAccess": 88,
+    "CanUseHostPointerForRegisteredMem": 91, "CooperativeLaunch": 95,
+    "CooperativeMultiDeviceLaunch": 96, "PageableMemoryAccessUsesHostPageTables": 100,
+    "MaxPersistingL2CacheSize": 108, "MaxAccessPolicyWindowSize": 109,
+    "ReservedSharedMemoryPerBlock": 111,
+}  # fmt: skip
+
+
 @functools.lru_cache(maxsize=1)
 def _attributes() -> dict[str, tuple[int, int]]:
     """Number and value of a device's attributes. What has no counterpart here is 0."""
@@ -230,93 +238,55 @@ def _attributes() -> dict[str, tuple[int, int]]:
         "WarpSize": (10, limits.WARP_SIZE),
         "MaxPitch": (11, 2**31 - 1),
         "MaxRegistersPerBlock": (12, limits.REGISTERS_PER_BLOCK),
-        "ClockRate": (13, 0),
         "TextureAlignment": (14, 512),
         "GpuOverlap": (15, 1),
         "MultiProcessorCount": (16, limits.worker_count()),
-        "KernelExecTimeout": (17, 0),
         "Integrated": (18, 1),
-        "CanMapHostMemory": (19, 0),
         "ComputeMode": (20, computeModeDefault),
         "ConcurrentKernels": (31, 1),
-        "EccEnabled": (32, 0),
-        "PciBusId": (33, 0),
-        "PciDeviceId": (34, 0),
-        "TccDriver": (35, 0),
-        "MemoryClockRate": (36, 0),
-        "GlobalMemoryBusWidth": (37, 0),
-        "L2CacheSize": (38, 0),
         "MaxThreadsPerMultiProcessor": (39, limits.THREADS_PER_MULTIPROCESSOR),
         "AsyncEngineCount": (40, 1),
         "UnifiedAddressing": (41, 1),
-        "PciDomainId": (50, 0),
         "ComputeCapabilityMajor": (75, limits.COMPUTE_CAPABILITY[0]),
         "ComputeCapabilityMinor": (76, limits.COMPUTE_CAPABILITY[1]),
         "StreamPrioritiesSupported": (78, 1),
-        "GlobalL1CacheSupported": (79, 0),
-        "LocalL1CacheSupported": (80, 0),
         "MaxSharedMemoryPerMultiprocessor": (81, limits.SHARED_PER_MULTIPROCESSOR),
         "MaxRegistersPerMultiprocessor": (82, limits.REGISTERS_PER_BLOCK),
         "ManagedMemory": (83, 1),
-        "IsMultiGpuBoard": (84, 0),
-        "MultiGpuBoardGroupID": (85, 0),
         "HostNativeAtomicSupported": (86, 1),
         "SingleToDoublePrecisionPerfRatio": (87, 2),
-        "PageableMemoryAccess": (88, 0),
         "ConcurrentManagedAccess": (89, 1),
         "ComputePreemptionSupported": (90, 1),
-        "CanUseHostPointerForRegisteredMem": (91, 0),
-        "CooperativeLaunch": (95, 0),
-        "CooperativeMultiDeviceLaunch": (96, 0),
         "MaxSharedMemoryPerBlockOptin": (97, limits.SHARED_PER_BLOCK_OPTIN),
-        "PageableMemoryAccessUsesHostPageTables": (100, 0),
         "DirectManagedMemAccessFromHost": (101, 1),
         "MaxBlocksPerMultiprocessor": (106, limits.BLOCKS_PER_MULTIPROCESSOR),
-        "MaxPersistingL2CacheSize": (108, 0),
-        "MaxAccessPolicyWindowSize": (109, 0),
-        "ReservedSharedMemoryPerBlock": (111, 0),
         "MemoryPoolsSupported": (115, 1),
-    }
+    } | {name: (number, 0) for name, number in _WITHOUT_COUNTERPART.items()}
 
 
 # The names that a device's properties have, where they are those of an attribute.
-_PROPERTIES = {
+_PROPERTIES = {name: name[0].upper() + name[1:] for name in """
+    asyncEngineCount canMapHostMemory canUseHostPointerForRegisteredMem clockRate computeMode
+    computePreemptionSupported concurrentKernels concurrentManagedAccess cooperativeLaunch
+    cooperativeMultiDeviceLaunch directManagedMemAccessFromHost globalL1CacheSupported
+    hostNativeAtomicSupported integrated isMultiGpuBoard l2CacheSize localL1CacheSupported
+    managedMemory maxThreadsPerBlock maxThreadsPerMultiProcessor memoryClockRate
+    multiGpuBoardGroupID multiProcessorCount pageableMemoryAccess
+    pageableMemoryAccessUsesHostPageTables singleToDoublePrecisionPerfRatio
+    streamPrioritiesSupported tccDriver textureAlignment unifiedAddressing warpSize
+""".split()} | {
     "ECCEnabled": "EccEnabled", "accessPolicyMaxWindowSize": "MaxAccessPolicyWindowSize",
-    "asyncEngineCount": "AsyncEngineCount", "canMapHostMemory": "CanMapHostMemory",
-    "canUseHostPointerForRegisteredMem": "CanUseHostPointerForRegisteredMem",
-    "clockRate": "ClockRate", "computeMode": "ComputeMode",
-    "computePreemptionSupported": "ComputePreemptionSupported",
-    "concurrentKernels": "ConcurrentKernels",
-    "concurrentManagedAccess": "ConcurrentManagedAccess",
-    "cooperativeLaunch": "CooperativeLaunch",
-    "cooperativeMultiDeviceLaunch": "CooperativeMultiDeviceLaunch",
-    "deviceOverlap": "GpuOverlap",
-    "directManagedMemAccessFromHost": "DirectManagedMemAccessFromHost",
-    "globalL1CacheSupported": "GlobalL1CacheSupported",
-    "hostNativeAtomicSupported": "HostNativeAtomicSupported", "integrated": "Integrated",
-    "isMultiGpuBoard": "IsMultiGpuBoard", "kernelExecTimeoutEnabled": "KernelExecTimeout",
-    "l2CacheSize": "L2CacheSize", "localL1CacheSupported": "LocalL1CacheSupported",
-    "major": "ComputeCapabilityMajor", "managedMemory": "ManagedMemory",
-    "maxBlocksPerMultiProcessor": "MaxBlocksPerMultiprocessor",
-    "maxThreadsPerBlock": "MaxThreadsPerBlock",
-    "maxThreadsPerMultiProcessor": "MaxThreadsPerMultiProcessor",
-    "memoryBusWidth": "GlobalMemoryBusWidth", "memoryClockRate": "MemoryClockRate",
-    "minor": "ComputeCapabilityMinor", "multiGpuBoardGroupID": "MultiGpuBoardGroupID",
-    "multiProcessorCount": "MultiProcessorCount",
-    "pageableMemoryAccess": "PageableMemoryAccess",
-    "pageableMemoryAccessUsesHostPageTables": "PageableMemoryAccessUsesHostPageTables",
+    "deviceOverlap": "GpuOverlap", "kernelExecTimeoutEnabled": "KernelExecTimeout",
+    "major": "ComputeCapabilityMajor", "maxBlocksPerMultiProcessor": "MaxBlocksPerMultiprocessor",
+    "memoryBusWidth": "GlobalMemoryBusWidth", "minor": "ComputeCapabilityMinor",
     "pciBusID": "PciBusId", "pciDeviceID": "PciDeviceId", "pciDomainID": "PciDomainId",
-    "persistingL2CacheMaxSize": "MaxPersistingL2CacheSize",
-    "regsPerBlock": "MaxRegistersPerBlock",
+    "persistingL2CacheMaxSize": "MaxPersistingL2CacheSize", "regsPerBlock": "MaxRegistersPerBlock",
     "regsPerMultiprocessor": "MaxRegistersPerMultiprocessor",
     "reservedSharedMemPerBlock": "ReservedSharedMemoryPerBlock",
     "sharedMemPerBlock": "MaxSharedMemoryPerBlock",
     "sharedMemPerBlockOptin": "MaxSharedMemoryPerBlockOptin",
     "sharedMemPerMultiprocessor": "MaxSharedMemoryPerMultiprocessor",
-    "singleToDoublePrecisionPerfRatio": "SingleToDoublePrecisionPerfRatio",
-    "streamPrioritiesSupported": "StreamPrioritiesSupported", "tccDriver": "TccDriver",
-    "textureAlignment": "TextureAlignment", "totalConstMem": "TotalConstantMemory",
-    "unifiedAddressing": "UnifiedAddressing", "warpSize": "WarpSize",
+    "totalConstMem": "TotalConstantMemory",
 }  # fmt: skip
 # Textures and surfaces, which the simulator lacks: how many extents each has.
 _TEXTURES = {
@@ -329,14 +299,21 @@ _TEXTURES = {
 }  # fmt: skip
 
 
-def getDevice() -> int:
-    """The current device: there is one."""
-    return 0
-
-
-def getDeviceCount() -> int:
-    """How many devices there are."""
-    return 1
+_ANSWERS = {
+    "getDevice": 0, "getDeviceCount": 1, "deviceGetStreamPriorityRange": (0, -5),
+    "runtimeGetVersion": CUDA_VERSION, "getLastError": 0,
+}  # fmt: skip
+*_, runtimeGetVersion, getLastError = table.functions(
+    globals(), lambda name: lambda: _ANSWERS[name], """
+getDevice() -> int: The current device: there is one.
+getDeviceCount() -> int: How many devices there are.
+deviceGetStreamPriorityRange() -> tuple[int, int]:
+    The least and the greatest priority: a smaller number comes first.
+runtimeGetVersion() -> int: The version of CUDA whose language the simulator takes.
+getLastError() -> int: 0: errors are exceptions here and leave nothing behind.
+""")
+driverGetVersion = _getLocalRuntimeVersion = runtimeGetVersion
+peekAtLastError = getLastError
 
 
 def setDevice(device: int) -> None:
@@ -397,22 +374,6 @@ def deviceEnablePeerAccess(peerDevice: int) -> None:
 
 
 deviceDisablePeerAccess = deviceEnablePeerAccess
-
-
-def runtimeGetVersion() -> int:
-    """The version of CUDA whose language the simulator takes."""
-    return engine.limits.CUDA_VERSION
-
-
-driverGetVersion = _getLocalRuntimeVersion = runtimeGetVersion
-
-
-def getLastError() -> int:
-    """0: errors are exceptions here and leave nothing behind."""
-    return 0
-
-
-peekAtLastError = getLastError
 
 
 table.functions(globals(), lambda name: table.nothing, """
