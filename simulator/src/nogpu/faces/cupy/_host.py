@@ -87,7 +87,8 @@ def axes_of(axis, ndim: int) -> tuple[int, ...]:
     """Return the axes to reduce, all of them for None."""
     if axis is None:
         return tuple(range(ndim))
-    axes = normalize_axis_tuple(axis, ndim, allow_duplicate=True)
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = normalize_axis_tuple(axes, ndim, allow_duplicate=True)
     if len(set(axes)) != len(axes):
         raise ValueError("duplicate value in 'axis'")
     return axes

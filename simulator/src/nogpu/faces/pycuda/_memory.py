@@ -318,7 +318,6 @@ memset_d2d32(dest: object, pitch: int, data: int, width: int, height: int) -> No
 class Memcpy2D:
     """A copy of a rectangle: set source, destination, pitches and sizes, then call it."""
 
-    _depth_given = False
 
     def __init__(self) -> None:
         self.src_x_in_bytes = self.src_y = self.dst_x_in_bytes = self.dst_y = 0

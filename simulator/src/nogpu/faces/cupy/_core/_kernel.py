@@ -121,30 +121,6 @@ def _strides_in(view: np.ndarray, shape: tuple[int, ...]) -> tuple[int, ...]:
     return (*(0,) * missing, *own)
 
 
-def _join_axes(
-    shape: tuple[int, ...], strides: list[tuple[int, ...]]
-) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
-    """The same loop with as few axes as it can have; at least one."""
-    sizes: list[int] = []
-    steps: list[list[int]] = [[] for _ in strides]
-    for axis, size in enumerate(shape):
-        if size == 1:
-            continue
-        if sizes and all(
-            own[-1] == all_steps[axis] * size for own, all_steps in zip(steps, strides)
-        ):
-            sizes[-1] *= size
-            for own, all_steps in zip(steps, strides):
-                own[-1] = all_steps[axis]
-        else:
-            sizes.append(size)
-            for own, all_steps in zip(steps, strides):
-                own.append(all_steps[axis])
-    if not sizes:
-        return (1,), [(0,) for _ in strides]
-    return tuple(sizes), [tuple(own) for own in steps]
-
-
 @lru_cache(maxsize=64)
 def _packed_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     return core.contiguous_strides(shape, itemsize)
@@ -175,7 +151,9 @@ def _layout(
     else:
         strides = [_strides_in(view, shape) for view in looped]
         if joined or len(shape) == 0:
-            loop_shape, strides = _join_axes(shape, strides)
+            loop_shape, strides = core.join_axes(shape, strides)
+            if not loop_shape:
+                loop_shape, strides = (1,), [(0,)] * len(strides)
     remaining = iter(strides)
     kinds: list = []
     packed: list[bytes] = []

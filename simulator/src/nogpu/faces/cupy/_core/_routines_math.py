@@ -27,7 +27,7 @@ def reduce(
 
     ``empty`` is the operation's name where an empty reduction has no answer.
     """
-    axes = _host.axes_of(axis, array.ndim)
+    axes = _host.axes_of(axis, core._checked(array, "a").ndim)
     shape = _host.reduced(array.shape, axes, keepdims)
     if empty is not None and math.prod(shape) and array.size == 0:
         raise ValueError(

@@ -66,6 +66,50 @@ def contiguous_strides(shape: Shape, itemsize: int, order: str = "C") -> Shape:
     return tuple(strides if order == "F" else reversed(strides))
 
 
+def strides_like(like: np.ndarray, shape: Shape, itemsize: int, order: str) -> Shape:
+    """Strides in bytes of packed memory for a shape, laid out as another array is.
+
+    Parameters
+    ----------
+    like : numpy.ndarray
+        An array, or an array's view.
+    shape : tuple of int
+    itemsize : int
+    order : {"C", "F", "A", "K"}
+        A takes Fortran's order from the other array, K also any other order of its axes.
+    """
+    flags, same = like.flags, len(shape) == like.ndim
+    if order == "K" and same and not flags.forc:
+        strides, step = [0] * like.ndim, itemsize
+        for axis in sorted(range(like.ndim), key=lambda axis: (abs(like.strides[axis]), -axis)):
+            strides[axis] = step
+            step *= max(shape[axis], 1)
+        return tuple(strides)
+    if order in ("A", "K"):
+        order = "F" if flags.fnc and (same or order == "A") else "C"
+    return contiguous_strides(shape, itemsize, order)
+
+
+def join_axes(shape: Shape, strides: Sequence[Shape]) -> tuple[Shape, list[Shape]]:
+    """The same loop over one or several arrays, with as few axes as it can have."""
+    sizes: list[int] = []
+    steps: list[list[int]] = [[] for _ in strides]
+    for axis, size in enumerate(shape):
+        if size == 1:
+            continue
+        if sizes and all(
+            own[-1] == all_steps[axis] * size for own, all_steps in zip(steps, strides)
+        ):
+            sizes[-1] *= size
+            for own, all_steps in zip(steps, strides):
+                own[-1] = all_steps[axis]
+        else:
+            sizes.append(size)
+            for own, all_steps in zip(steps, strides):
+                own.append(all_steps[axis])
+    return tuple(sizes), [tuple(own) for own in steps]
+
+
 class Flags:
     """Contiguity of an array, and whether it owns its memory."""
 
@@ -451,17 +495,8 @@ class ndarray:  # noqa: N801 -- the library's name
 
     def reduced_view(self, dtype: object = None) -> ndarray:
         """A view with as few axes as the strides allow."""
-        shape, strides = [], []
-        for size, stride in zip(self.shape, self.strides):
-            if size == 1:
-                continue
-            if shape and strides[-1] == stride * size:
-                shape[-1] *= size
-                strides[-1] = stride
-            else:
-                shape.append(size)
-                strides.append(stride)
-        view = np.lib.stride_tricks.as_strided(self._view, tuple(shape), tuple(strides))
+        shape, (strides,) = join_axes(self.shape, [self.strides])
+        view = np.lib.stride_tricks.as_strided(self._view, shape, strides)
         return _wrap(view, self)
 
     def fill(self, value: object) -> None:
@@ -560,13 +595,20 @@ def _follow(handle: int) -> None:
 # memory for results
 
 
-def _new(shape: Shape, dtype: np.dtype, order: str = "C", unwritten: bool = False) -> ndarray:
-    """An array that the caller writes whole at once, or memory that counts as never written."""
+def _new(
+    shape: Shape, dtype: np.dtype, layout: str | Shape = "C", unwritten: bool = False
+) -> ndarray:
+    """An array that the caller writes whole at once, or memory that counts as never written.
+
+    The layout is an order, C or F, or strides.
+    """
     result = object.__new__(ndarray)
     itemsize = dtype.itemsize
     data = _memory._allocate(math.prod(shape) * itemsize, unwritten, itemsize)
     result.data, result._base = data, None
-    strides = contiguous_strides(shape, itemsize, "F") if order == "F" else None
+    strides = None if layout == "C" else layout
+    if layout == "F":
+        strides = contiguous_strides(shape, itemsize, "F")
     result._view = _look(data.ptr, shape, dtype, strides)
     return result
 
@@ -736,29 +778,11 @@ def convert(source: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 def _copy(source: ndarray, order: str = "C", dtype: np.dtype | None = None) -> ndarray:
     dtype = source.dtype if dtype is None else dtype
-    flags = source._view.flags
-    if order in ("A", "K"):
-        if flags.f_contiguous and not flags.c_contiguous:
-            order = "F"
-        elif order == "K" and not flags.c_contiguous and source.size:
-            result = _new_like(source, dtype)
-            _fill_from(result, source)
-            return result
-        else:
-            order = "C"
-    elif order not in ("C", "F"):
+    if order not in ("C", "F", "A", "K"):
         raise TypeError("order not understood")
-    result = _new(source.shape, dtype, order)
+    strides = strides_like(source._view, source.shape, dtype.itemsize, order)
+    result = _new(source.shape, dtype, strides)
     _fill_from(result, source)
-    return result
-
-
-def _new_like(source: ndarray, dtype: np.dtype, unwritten: bool = False) -> ndarray:
-    """An array of the source's shape, packed, with its axes in the same order in memory."""
-    axes = sorted(range(source.ndim), key=lambda axis: -abs(source.strides[axis]))
-    packed = _new(tuple(source.shape[axis] for axis in axes), dtype, "C", unwritten)
-    result = _wrap(packed._view.transpose(np.argsort(axes)), packed)
-    result._base = None
     return result
 
 

@@ -105,10 +105,8 @@ class RawKernel:
         kernel._path, kernel._names = module._path, module._names
         return kernel
 
-    def __reduce__(self) -> tuple:
-        state = (self._code, self._path, self._name, self._options, self._backend,
-                 self._translate, self._cooperative, self._names)  # fmt: skip
-        return (_unpickle, state)
+    def __getstate__(self) -> dict:
+        return {**self.__dict__, "_kernel": None}
 
     def __call__(self, *arguments: object, **kwargs: object) -> None:
         """Launch: ``kernel(grid, block, args, *, shared_mem=0)``."""
@@ -206,14 +204,6 @@ def _three(arguments: tuple, kwargs: dict) -> tuple:
     return (*arguments, *[kwargs.pop(name) for name in missing])
 
 
-def _unpickle(code, path, name, options, backend, translate, cooperative, names) -> RawKernel:
-    kernel = RawKernel(
-        code, name, options, backend, translate, enable_cooperative_groups=cooperative
-    )
-    kernel._path, kernel._names = path, names
-    return kernel
-
-
 def _warn_jitify(jitify: bool | None) -> None:
     if jitify:
         warnings.warn(
@@ -267,10 +257,8 @@ class RawModule:
         self._given_names = name_expressions
         self._module: function.Module | None = None
 
-    def __reduce__(self) -> tuple:
-        return (_unpickle_module, (self._code, self._path, self._options, self._backend,
-                                   self._translate, self._cooperative,
-                                   self._given_names))  # fmt: skip
+    def __getstate__(self) -> dict:
+        return {**self.__dict__, "_module": None}
 
     @property
     def module(self) -> function.Module:
@@ -296,13 +284,6 @@ class RawModule:
         module = self.module
         address = module.get_global_var(name)
         return memory.MemoryPointer(memory.UnownedMemory(address, 0, module, 0), 0)
-
-
-def _unpickle_module(code, path, options, backend, translate, cooperative, names) -> RawModule:
-    return RawModule(
-        code=code, path=path, options=options, backend=backend, translate_cucomplex=translate,
-        enable_cooperative_groups=cooperative, name_expressions=names,
-    )  # fmt: skip
 
 
 _MADE_OF = """

@@ -59,16 +59,9 @@ def _like(a, dtype, order, subok, shape, unwritten=False) -> ndarray:
             shape = core.check_shape(a.shape if shape is None else shape)
             return core._new(shape, core.check_dtype(dtype), "C", unwritten)
     dtype = core.check_dtype(a.dtype if dtype is None else dtype)
-    flags = a._view.flags
-    if shape is not None:
-        same = len(core.check_shape(shape)) == a.ndim
-        if order in ("K", "A"):
-            order = "F" if flags.fnc and same else "C"
-        return core._new(core.check_shape(shape), dtype, order, unwritten)
-    if order == "K" and not flags.forc and a.size:
-        return core._new_like(a, dtype, unwritten)
-    order = ("F" if flags.fnc else "C") if order in ("K", "A") else order
-    return core._new(a.shape, dtype, order, unwritten)
+    shape = a.shape if shape is None else core.check_shape(shape)
+    return core._new(
+        shape, dtype, core.strides_like(a._view, shape, dtype.itemsize, order), unwritten)
 
 
 def empty_like(prototype, dtype=None, order="K", subok=None, shape=None) -> ndarray:

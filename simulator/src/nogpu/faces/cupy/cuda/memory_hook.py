@@ -19,10 +19,6 @@ def _hooks() -> Collection[MemoryHook]:
     return _local.hooks.values()
 
 
-def _has_memory_hooks() -> bool:
-    return bool(_local.hooks)
-
-
 def get_memory_hooks() -> dict[str, MemoryHook]:
     """The hooks of this thread, by name."""
     return _local.hooks

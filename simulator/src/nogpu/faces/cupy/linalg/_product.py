@@ -16,9 +16,6 @@ def dot(a, b, out=None):
     return a.dot(b, out)
 
 
-_ndarray_dot = _routines_linalg.dot
-
-
 def matmul(a, b, /, out=None):
     """Return the matrix product, batches broadcast."""
     return _routines_linalg.matmul(a, b, out)
