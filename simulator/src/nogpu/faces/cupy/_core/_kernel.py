@@ -249,7 +249,20 @@ def _numbered(source: str) -> str:
 class _Codes:
     """What kernels with generated code have in common."""
 
-    _cached_codes: dict
+    def _declare(self, in_params: str, out_params: str, name: str, *indexers: str) -> None:
+        """Read the parameters' declarations; ValueError for a name that no kernel can have."""
+        if not compiler.is_valid_kernel_name(name):
+            raise ValueError(f'Invalid kernel name: "{name}"')
+        self.in_params = _get_param_info(in_params, True)
+        self.out_params = _get_param_info(out_params, False)
+        self.nin, self.nout = len(self.in_params), len(self.out_params)
+        self.nargs = self.nin + self.nout
+        self._own_params = self.in_params + self.out_params
+        added = [ParameterInfo(f"CIndexer {indexer}", False) for indexer in indexers]
+        self.params = (*self._own_params, *added)
+        self.name = self.__name__ = name
+        self._cached_codes: dict[tuple, str] = {}
+        self._types: dict[tuple, tuple] = {}
 
     @property
     def cached_codes(self) -> dict[tuple, str]:
@@ -313,21 +326,11 @@ class ElementwiseKernel(_Codes):
         return_tuple: bool = False,
         **kwargs: object,
     ) -> None:
-        if not compiler.is_valid_kernel_name(name):
-            raise ValueError(f'Invalid kernel name: "{name}"')
-        self.in_params = _get_param_info(in_params, True)
-        self.out_params = _get_param_info(out_params, False)
-        self.nin, self.nout = len(self.in_params), len(self.out_params)
-        self.nargs = self.nin + self.nout
-        self.params = (*self.in_params, *self.out_params, ParameterInfo("CIndexer _ind", False))
-        self.operation, self.name, self.preamble = operation, name, preamble
+        self._declare(in_params, out_params, name, "_ind")
+        self.operation, self.preamble, self.kwargs = operation, preamble, kwargs
         self.reduce_dims, self.no_return, self.return_tuple = reduce_dims, no_return, return_tuple
-        self.kwargs, self.__name__ = kwargs, name
         if any(p.name == "i" for p in self.params):
             raise ValueError("Can not use 'i' as a parameter name")
-        self._own_params = self.in_params + self.out_params
-        self._cached_codes: dict[tuple, str] = {}
-        self._types: dict[tuple, tuple] = {}
         self._memo: dict[tuple, engine.Kernel] = {}
 
     def __call__(self, *args: object, **kwargs: object) -> object:

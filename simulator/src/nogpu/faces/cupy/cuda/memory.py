@@ -22,6 +22,12 @@ from nogpu.faces import table
 from . import memory_hook
 from . import stream as _streams
 
+__all__ = """
+    BaseMemory CFunctionAllocator ManagedMemory Memory MemoryAsync MemoryAsyncPool MemoryPointer
+    MemoryPool PythonFunctionAllocator UnownedMemory alloc get_allocator malloc_async
+    malloc_managed set_allocator using_allocator
+""".split()  # `cupy.cuda` takes them over
+
 
 class OutOfMemoryError(MemoryError):
     """The device, or a pool's limit, has no room for a request."""
