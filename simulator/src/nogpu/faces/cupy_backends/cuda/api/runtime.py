@@ -72,32 +72,14 @@ def _event(handle: int) -> engine.streams.Event:
         raise _error("cudaErrorInvalidResourceHandle") from None
 
 
-def streamCreate() -> int:
-    """Make a stream; return its handle."""
-    return engine.streams.Stream().handle
-
-
-def streamCreateWithFlags(flags: int) -> int:
-    """Make a stream; ``flags`` may be `streamNonBlocking`."""
-    return engine.streams.Stream(non_blocking=bool(flags & streamNonBlocking)).handle
-
-
-def streamCreateWithPriority(flags: int, priority: int) -> int:
-    """Make a stream with a priority, clamped to what the device has."""
-    return engine.streams.Stream(bool(flags & streamNonBlocking), priority).handle
-
-
-def streamGetFlags(stream: int) -> int:
-    """The flags that a stream was made with."""
-    return streamNonBlocking if _stream(stream).non_blocking else streamDefault
-
-
-def streamGetPriority(stream: int) -> int:
-    """A stream's priority."""
-    return _stream(stream).priority
-
-
 _CALLS = {  # what the engine's streams and events do for each
+    "streamCreate": lambda: engine.streams.Stream().handle,
+    "streamCreateWithFlags": lambda flags: engine.streams.Stream(
+        bool(flags & streamNonBlocking)).handle,
+    "streamCreateWithPriority": lambda flags, priority: engine.streams.Stream(
+        bool(flags & streamNonBlocking), priority).handle,
+    "streamGetFlags": lambda s: streamNonBlocking if _stream(s).non_blocking else streamDefault,
+    "streamGetPriority": lambda s: _stream(s).priority,
     "streamDestroy": lambda s: _stream(s).destroy(),
     "streamSynchronize": lambda s: _stream(s).synchronize(),
     "streamQuery": lambda s: 0 if _stream(s).done else errorNotReady,
@@ -105,6 +87,7 @@ _CALLS = {  # what the engine's streams and events do for each
     "streamAddCallback": lambda s, call, arg: _stream(s).call(lambda: call(s, 0, arg)),
     "launchHostFunc": lambda s, call, arg: _stream(s).call(lambda: call(arg)),
     "streamIsCapturing": lambda s: _stream(s).capturing,
+    "eventCreate": lambda: eventCreateWithFlags(eventDefault),
     "eventRecord": lambda e, stream: _stream(stream).record(_event(e)),
     "eventQuery": lambda e: 0 if _event(e).done else errorNotReady,
     "eventSynchronize": lambda e: _event(e).synchronize(),
@@ -113,6 +96,12 @@ _CALLS = {  # what the engine's streams and events do for each
     "deviceSynchronize": lambda: engine.streams.synchronize(),
 }
 table.functions(globals(), lambda name: _translated(_CALLS[name]), """
+streamCreate() -> int: Make a stream; return its handle.
+streamCreateWithFlags(flags: int) -> int: Make a stream; ``flags`` may be `streamNonBlocking`.
+streamCreateWithPriority(flags: int, priority: int) -> int:
+    Make a stream with a priority, clamped to what the device has.
+streamGetFlags(stream: int) -> int: The flags that a stream was made with.
+streamGetPriority(stream: int) -> int: A stream's priority.
 streamDestroy(stream: int) -> None: Forget a stream; what is queued still runs.
 streamSynchronize(stream: int) -> None: Wait for all work on a stream.
 streamQuery(stream: int) -> int: 0 where all work is done, 600 (not ready) otherwise.
@@ -123,6 +112,7 @@ streamAddCallback(stream: int, callback: Callable, arg: object) -> None:
 launchHostFunc(stream: int, callback: Callable, arg: object) -> None:
     Call ``callback(arg)`` after the work so far.
 streamIsCapturing(stream: int) -> bool: Whether a stream records.
+eventCreate() -> int: Make an event; return its handle.
 eventRecord(event: int, stream: int) -> None: Queue an event's mark on a stream.
 eventQuery(event: int) -> int: 0 where an event is done, 600 (not ready) otherwise.
 eventSynchronize(event: int) -> None: Wait for an event.
@@ -147,11 +137,6 @@ def streamEndCapture(stream: int) -> int:
     handle = next(_graph_handles)
     _graphs[handle] = graph
     return handle
-
-
-def eventCreate() -> int:
-    """Make an event; return its handle."""
-    return eventCreateWithFlags(eventDefault)
 
 
 def eventCreateWithFlags(flags: int) -> int:
