@@ -1,13 +1,10 @@
 """The course's data: handwritten digits, a trained network, and large inputs made from them.
 
-`load_digits` and `load_split` read the 1797 digits, `load_network` the trained weights. Both check
-the file's SHA-256 digest first, so a truncated download is told apart from a bug in your code.
-`strip`, `jittered` and `jittered_chunks` make inputs of any size from the digits, from a seed.
+`load_digits` and `load_split` read the 1797 digits, `load_network` the trained weights. `strip` and
+`jittered_chunks` make inputs of any size from the digits, from a seed.
 Origin, licence, layout and measured accuracy: `README.md` beside this file.
 """
 
-import hashlib
-import io
 import json
 from collections.abc import Iterator
 from operator import index
@@ -19,8 +16,6 @@ from numpy.typing import NDArray
 __all__ = [
     "FORM_STARTS",
     "N_TRAIN",
-    "DataFileError",
-    "jittered",
     "jittered_chunks",
     "load_claims",
     "load_digits",
@@ -32,12 +27,6 @@ __all__ = [
 ]
 
 FOLDER = Path(__file__).parent
-
-# SHA-256 of each file. `train_digits.py` prints the line to put here when it writes a file.
-DIGESTS = {
-    "digits.npz": "b2dab7b501728c22e9119ad76740b2e17c77a231e42d1e592380d90886f1a05e",
-    "network.npz": "5d5ebbe43ad7f4f73a4d0d94fda475d840b01e412a7a199678c26f7af35cbfeb",
-}
 
 # The digits of one filled-in form stand together in the file. A form begins where the printed
 # sequence 0 1 2 ... 9, 0 1 2 ... 9, 0 1 2 ... 9 begins anew (two of them lost a few digits there).
@@ -52,10 +41,6 @@ BLOCK = 4096
 LARGEST_SHIFT = 4
 
 
-class DataFileError(RuntimeError):
-    """A data file of the course is missing or its content is not what was published."""
-
-
 def load_digits() -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Load the 1797 handwritten digits as they are stored, in file order.
 
@@ -66,11 +51,6 @@ def load_digits() -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         wrap around when they are subtracted: convert before you compute.
     labels : int64, shape (1797,)
         The digit, 0 to 9.
-
-    Raises
-    ------
-    DataFileError
-        If the file is missing or damaged.
 
     Notes
     -----
@@ -95,11 +75,6 @@ def load_split() -> tuple[
     test_images : float32, shape (510, 8, 8)
         The last four forms.
     test_labels : int64, shape (510,)
-
-    Raises
-    ------
-    DataFileError
-        If the file is missing or damaged.
     """
     train_images, train_labels = _part("train")
     test_images, test_labels = _part("test")
@@ -131,8 +106,6 @@ def strip(
     ------
     ValueError
         If `n`, `seed` or `part` is out of range.
-    DataFileError
-        If the file of digits is missing or damaged.
 
     Notes
     -----
@@ -145,25 +118,28 @@ def strip(
     return images[picks].swapaxes(0, 1).reshape(8, 8 * n), labels[picks]
 
 
-def jittered(
+def jittered_chunks(
     n: int,
     seed: int = 0,
     *,
+    chunk: int = 65536,
     shift: int = 1,
     brightness: float = 0.25,
     noise: float = 0.1,
     part: str = "test",
-) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Make `n` digits, each shifted, brightened or dimmed, and noisy, at random.
+) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int64]]]:
+    """Make `n` digits, each shifted, brightened or dimmed, and noisy, at random, `chunk` at a time.
 
     Parameters
     ----------
     n : int
-        Number of digits, at least 1. The result takes 264 bytes a digit: 264 MB for a million.
-        To hold fewer at a time use `jittered_chunks`.
+        Number of digits, at least 1.
     seed : int
-        Zero or larger. The same seed gives the same digits, and a larger `n` only adds digits
-        after them.
+        Zero or larger. The same seed gives the same digits, whatever `chunk` is, and a larger `n`
+        only adds digits after them.
+    chunk : int
+        Digits per step, at least 1; the last step may hold fewer. Memory in use is 264 bytes for
+        each digit of a chunk and about 2 MiB besides: 19 MB for the default, however large `n`.
     shift : int
         Largest shift along each axis, in pixels, 0 to 4: each of the ``(2 * shift + 1) ** 2``
         shifts is equally likely. What leaves the frame is lost, paper (0.0) comes in.
@@ -178,61 +154,18 @@ def jittered(
 
     Returns
     -------
-    images : float32, shape (n, 8, 8)
-        C-contiguous.
-    labels : int64, shape (n,)
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    DataFileError
-        If the file of digits is missing or damaged.
-
-    Notes
-    -----
-    Only integers, uniform numbers, products and sums are used, no logarithm or sine, so the bits
-    are the same on every platform; a later NumPy may change its random stream (NEP 19).
-    """
-    return next(
-        jittered_chunks(
-            n, seed, chunk=n, shift=shift, brightness=brightness, noise=noise, part=part
-        )
-    )
-
-
-def jittered_chunks(
-    n: int,
-    seed: int = 0,
-    *,
-    chunk: int = 65536,
-    shift: int = 1,
-    brightness: float = 0.25,
-    noise: float = 0.1,
-    part: str = "test",
-) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int64]]]:
-    """Make the digits of `jittered`, handing them out `chunk` at a time.
-
-    Parameters
-    ----------
-    n, seed, shift, brightness, noise, part
-        As in `jittered`.
-    chunk : int
-        Digits per step, at least 1; the last step may hold fewer. Memory in use is 264 bytes for
-        each digit of a chunk and about 2 MiB besides: 19 MB for the default, however large `n`.
-
-    Returns
-    -------
     iterator of (images, labels)
-        float32 of shape (chunk, 8, 8) and int64 of shape (chunk,), new arrays at each step. Put
-        together they are ``jittered(n, seed)`` for every `chunk`.
+        float32 of shape (chunk, 8, 8) and int64 of shape (chunk,), new arrays at each step.
 
     Raises
     ------
     ValueError
         At the call, not at the first step, if an argument is out of range.
-    DataFileError
-        If the file of digits is missing or damaged.
+
+    Notes
+    -----
+    Only integers, uniform numbers, products and sums are used, no logarithm or sine, so the bits
+    are the same on every platform; a later NumPy may change its random stream (NEP 19).
     """
     n, seed, chunk = _at_least("n", n, 1), _at_least("seed", seed, 0), _at_least("chunk", chunk, 1)
     shift = _at_least("shift", shift, 0)
@@ -256,31 +189,13 @@ def load_network() -> dict[str, NDArray[np.float32]]:
     dict of str to float32 array
         Names, shapes and the formula of each layer are in `README.md` beside this file. The
         arrays are new at each call: change them as you like.
-
-    Raises
-    ------
-    DataFileError
-        If the file is missing or damaged.
     """
     return _load("network.npz")
 
 
 def _load(name: str) -> dict[str, np.ndarray]:
-    """Read an .npz file of this folder after checking its digest."""
-    restore = "restore it with `git checkout -- helpers/data`, or fetch the course again"
-    try:
-        content = (FOLDER / name).read_bytes()
-    except OSError as error:
-        raise DataFileError(
-            f"The data file helpers/data/{name} is missing or cannot be read: {restore}."
-        ) from error
-    found = hashlib.sha256(content).hexdigest()
-    if found != DIGESTS[name]:
-        raise DataFileError(
-            f"The data file helpers/data/{name} is damaged ({len(content)} bytes, SHA-256 "
-            f"{found[:8]}... where {DIGESTS[name][:8]}... was published): {restore}."
-        )
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+    """Read an .npz file of this folder."""
+    with np.load(FOLDER / name, allow_pickle=False) as arrays:
         return dict(arrays)
 
 

@@ -99,7 +99,6 @@ class Tuning:
     title: str
     variants: tuple[Variant, ...]
     simulated: bool
-    library: str
     machine: str
     nbytes: float = 0
     flops: float = 0
@@ -125,7 +124,7 @@ class Tuning:
     @cached_property
     def kernel(self) -> Tuned:
         """The best variant, compiled: call it with the kernel's arguments on the device."""
-        return Tuned(self.ranked[0].generated, self.library)
+        return Tuned(self.ranked[0].generated)
 
     def __getitem__(self, parameters: Mapping) -> Variant:
         for variant in self.variants:

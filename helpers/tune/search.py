@@ -18,10 +18,9 @@ from . import simulator
 from .gpu import Gpu, as_timing
 from .result import Tuning, Variant, label
 from .trial import Case, Failure, compiled
-from .variant import LIBRARIES, Generated, Tuned, compile_ahead
+from .variant import Generated, Tuned, compile_ahead
 
-FINALISTS = 6  # measured in turns at a time
-CLOSE = 1.15  # a variant within this factor of the fastest may be the fastest
+CLOSE = 1.25  # a variant within this factor of the fastest may be the fastest
 
 
 class TuningFailed(RuntimeError):
@@ -41,7 +40,6 @@ def tune(
     out: int | Sequence[int] | None = None,
     checks: Sequence[Sequence] = (),
     where: Callable[..., bool] | None = None,
-    library: str = "pycuda",
     nbytes: float = 0,
     flops: float = 0,
     rtol: float | None = None,
@@ -74,8 +72,6 @@ def tune(
         Further arguments to check with, not to measure: sizes that are no multiple of a block.
     where : callable, optional
         `where(**parameters)` says which combinations are worth generating.
-    library : {"pycuda", "cupy"}
-        Who compiles and launches: SourceModule or RawKernel.
     nbytes, flops : float
         Bytes moved and operations done by one launch, counted by you: the table then shows shares
         of what the device can do.
@@ -108,32 +104,32 @@ def tune(
     Notes
     -----
     *On a GPU* a launch is timed between two events, with the arrays as they were given and with
-    other data in the caches. Each variant is measured seven times after its check. Then the
-    fastest (six at a time, within 15 percent) are measured in turns, 21 times each, and the medians
-    of these decide: a clock that changes meanwhile changes all of them. Where one that was not
-    among them now has the least median, it and its like are measured so as well. A launch of less
-    than some 10 us shows mostly what a launch costs. A kernel that touches memory that is not its
-    own ends the CUDA context, and with it the search: `rehearse` finds it without harm.
+    other data in the caches. Each variant is measured seven times after its check. Then all that
+    are within 25 percent of the fastest are measured in turns, 21 times each, and the medians of
+    these decide: a clock that changes meanwhile changes all of them. A launch of less than some
+    10 us shows mostly what a launch costs. A kernel that touches memory that is not its own ends
+    the CUDA context, and with it the search: `rehearse` finds it without harm.
 
     *On the simulator* there are no times to compare: variants are ranked by the counters of one
     launch, by the first of these in which they differ: sectors of global memory, wavefronts of
     shared memory, requests to global memory, barriers. Two that ask the same of memory share a
     rank there, and may differ on a GPU.
     """
-    if library not in LIBRARIES:
-        raise ValueError(f'library={library!r}: it must be "pycuda" or "cupy".')
     combinations = _combinations(grid, where)
     cases = _cases(spec, inputs, checks, out, rtol, atol)
     cupy = find_cupy()
     simulated = is_simulated(cupy)
-    with _Progress(len(combinations)) as progress:
-        search = _Search(generate, library, cases, progress, rehearse, time_limit)
+    progress = _Progress()
+    try:
+        search = _Search(generate, cases, progress, rehearse, time_limit)
         variants, stopped = search.run(combinations, simulated)
+    finally:
+        progress.close()
     names = {v.generated.name for v in variants if v.generated}
     device = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
     machine = "The course's simulator" if simulated else f"This machine: {device}"
     tuning = Tuning(title or (names.pop() if len(names) == 1 else "Tuning"), tuple(variants),
-                    simulated, library, machine, nbytes, flops, stopped=stopped)
+                    simulated, machine, nbytes, flops, stopped=stopped)
     if not tuning.ranked:
         raise TuningFailed(_all_failed(tuning), tuning)
     return _with_ceiling_and_recorded(tuning, key)
@@ -239,9 +235,9 @@ def _numbers_of_results(args: tuple, out: int | Sequence[int] | None, name: str)
 class _Search:
     """Goes through the variants once."""
 
-    def __init__(self, generate: Callable, library: str, cases: list[Case], progress: _Progress,
+    def __init__(self, generate: Callable, cases: list[Case], progress: _Progress,
                  rehearse: bool, time_limit: float) -> None:
-        self._generate, self._library, self._cases = generate, library, cases
+        self._generate, self._cases = generate, cases
         self._progress, self._rehearse, self._time_limit = progress, rehearse, time_limit
 
     def run(self, combinations: list[dict], simulated: bool) -> tuple[list[Variant], str]:
@@ -249,7 +245,7 @@ class _Search:
         variants = [self._generated(parameters) for parameters in combinations]
         texts = [variant.generated for variant in variants if variant.generated]
         self._progress(f"compiling {len(texts)} variants")
-        (simulator.compile_ahead if simulated else compile_ahead)(texts, self._library)
+        (simulator.compile_ahead if simulated else compile_ahead)(texts)
         gpu = None if simulated or not texts else Gpu(self._cases, self._time_limit)
         tuned: dict[int, Tuned] = {}
         for k, variant in enumerate(variants):
@@ -283,7 +279,7 @@ class _Search:
 
     def _tried(self, variant: Variant, gpu: Gpu | None) -> tuple[Variant, Tuned]:
         """The variant with its time or its counters, and its compiled kernel."""
-        tuned = compiled(variant.generated, self._library)
+        tuned = compiled(variant.generated)
         if gpu is None:
             counts = self._simulated(variant, self._cases)
             return replace(variant, state="ok", counts=counts), tuned
@@ -294,27 +290,19 @@ class _Search:
         return replace(variant, state="ok", timing=timing), tuned
 
     def _simulated(self, variant: Variant, cases: Sequence[Case]) -> dict[str, int]:
-        return simulator.run(variant.generated, self._library, cases, self._time_limit)
+        return simulator.run(variant.generated, cases, self._time_limit)
 
     def _finals(self, gpu: Gpu, variants: list[Variant], tuned: dict[int, Tuned]) -> None:
-        """Measure the fastest in turns until the best of all has been among them.
+        """Measure in turns all that are nearly as fast as the fastest.
 
-        These figures replace the first, of which noise may have had a share.
+        These figures replace the first ones, which were taken at different times.
         """
-        right = [k for k, variant in enumerate(variants) if variant.state == "ok"]
-        measured: set[int] = set()
-        while len(right) > 1:
-            right.sort(key=lambda k: variants[k].timing.median)
-            if right[0] in measured:
-                return
-            limit = CLOSE * variants[right[0]].timing.median
-            close = [k for k in right if k not in measured and variants[k].timing.median <= limit]
-            close = close[:FINALISTS]
-            close += [k for k in right if k in measured][:1]  # the best so far, to compare with
+        times = {k: v.timing.median for k, v in enumerate(variants) if v.state == "ok"}
+        close = [k for k in times if times[k] <= CLOSE * min(times.values())]
+        if len(close) > 1:
             samples = gpu.finals([tuned[k] for k in close], self._progress)
             for k, taken in zip(close, samples):
                 variants[k] = replace(variants[k], timing=as_timing(variants[k].name, taken))
-            measured.update(close)
 
 
 def _last_words(who: str) -> str:
@@ -324,26 +312,23 @@ def _last_words(who: str) -> str:
 
 
 class _Progress:
-    """One line that says how far the search is, gone when it has ended.
+    """One line that says how far the search is, and is gone when it has ended.
 
-    Only where somebody watches: in a terminal and in a notebook, not under a test or in a
-    recording, whose text must be the same each time.
+    Only in a terminal and in a notebook that somebody watches: recorded text must be the same each
+    time.
     """
 
-    def __init__(self, count: int) -> None:
+    def __init__(self) -> None:
         watched = sys.stdout.isatty() or type(sys.stdout).__name__ == "OutStream"
         automatic = {"PYTEST_VERSION", "PYTEST_CURRENT_TEST", "COURSE_QUIET"} & set(os.environ)
-        self._on, self._width = watched and not automatic and count > 1, 0
+        self._on, self._width = watched and not automatic, 0
 
     def __call__(self, text: str) -> None:
         if self._on:
             print("\r" + text.ljust(self._width), end="", flush=True)
             self._width = max(self._width, len(text))
 
-    def __enter__(self) -> _Progress:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self("")
+    def close(self) -> None:
+        """Take the line away."""
         if self._on:
-            print("\r", end="", flush=True)
+            print("\r" + " " * self._width, end="\r", flush=True)

@@ -91,19 +91,16 @@ def difference(got: np.ndarray, expected: np.ndarray, rtol: float | None,
             f" {one[first]} instead of {other[first]}")
 
 
-def compiled(generated: Generated, library: str) -> Tuned:
+def compiled(generated: Generated) -> Tuned:
     """The variant as something to launch; a Failure where it does not compile."""
     try:
-        return Tuned(generated, library)
+        return Tuned(generated)
     except Exception as error:
-        kinds = {kind.__name__ for kind in type(error).__mro__}
-        if kinds & {"CompileError", "CompileException"}:
-            raise Failure("compile", compiler_error(error, library)) from error
+        if "CompileError" in {kind.__name__ for kind in type(error).__mro__}:
+            raise Failure("compile", compiler_error(error)) from error
         if "not found" in str(error):
-            raise Failure("compile", f"there is no kernel {generated.name!r} in the source"
-                          ' (for CuPy it needs extern "C")') from error
-        if isinstance(error, ValueError):  # more shared memory than there is
-            raise Failure("launch", str(error)) from error
+            text = f"there is no kernel {generated.name!r} in the source"
+            raise Failure("compile", text) from error
         raise Failure("compile", one_line(error)) from error
 
 
@@ -112,13 +109,15 @@ def one_line(error: Exception) -> str:
     return message(error).split("\n")[0]
 
 
-def compiler_error(error: Exception, library: str) -> str:
-    """The first thing that a compiler says against a variant, with the line in its text."""
+def compiler_error(error: Exception, lines_before: int = 1) -> str:
+    """The first thing that a compiler says against a variant, with the line in its text.
+
+    Before that text nvcc sees one line of PyCUDA's: extern "C" {
+    """
     found = find_compiler_error(message(error))
     if found is None:
         return one_line(error)
-    # The first line that nvcc sees is PyCUDA's own: extern "C" {
-    return f"line {found.line - (library == 'pycuda')}: {found.text}"
+    return f"line {found.line - lines_before}: {found.text}"
 
 
 def launch_shape(generated: Generated, args: Sequence) -> tuple[tuple, tuple]:
