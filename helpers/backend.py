@@ -237,6 +237,11 @@ def is_simulated(library: ModuleType) -> bool:
     return nogpu.finder.is_simulated(library)
 
 
+def device_name(cupy: ModuleType) -> str:
+    """The name of CuPy's current device."""
+    return cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
+
+
 def synchronize() -> None:
     """Wait for the current stream where CuPy or the simulator's is in use."""
     cupy = sys.modules.get("cupy")

@@ -259,9 +259,8 @@ def _ceiling(device: str) -> Ceiling:
         for dtype in ("float32", "float64"):  # which is faster depends on the device
             x = cupy.ones((side, side), dtype=dtype)
             products.append(2 * side**3 / _fastest(cupy.matmul, x, x, device=device, seconds=0.2))
-        name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-        if is_simulated(cupy):
-            name = f"the course's simulator on {backend.cpu_name()}, {backend.cores()} cores"
+        name = f"the course's simulator on {backend.cpu_name()}, {backend.cores()} cores"
+        name = name if is_simulated(cupy) else backend.device_name(cupy)
         return Ceiling(name, bandwidth, bandwidth, max(products), max(products))
     raise ValueError(f'ceiling({device!r}): the device must be "cpu" or "gpu".')
 

@@ -66,7 +66,8 @@ def timeline(title: str = "", *, key: str | None = None,
         raise RuntimeError("a timeline is being recorded already: close its block first.")
     cupy = backend.find_cupy()
     simulated = backend.is_simulated(cupy)
-    result = Timeline(title, _machine(cupy, simulated), ())
+    machine = "the course's simulator" if simulated else backend.device_name(cupy)
+    result = Timeline(title, machine, ())
     names = {_handle(stream): name for name, stream in (streams or {}).items()}
     _recording = True
     try:
@@ -82,12 +83,6 @@ def timeline(title: str = "", *, key: str | None = None,
         recordings.keep(key, _as_recorded(result))
     here = "" if simulated else recordings.this_machine()
     object.__setattr__(result, "recorded", recorded_timelines(key, but=here))
-
-
-def _machine(cupy: ModuleType, simulated: bool) -> str:
-    if simulated:
-        return "the course's simulator"
-    return cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
 
 
 def _handle(stream: Any) -> int:

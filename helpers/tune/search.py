@@ -11,12 +11,12 @@ from dataclasses import replace
 import numpy as np
 
 from .. import recordings
-from ..backend import find_cupy, is_simulated
+from ..backend import device_name, find_cupy, is_simulated
 from ..formats import listed
 from ..timing import Comparison, ceiling, keep_run, recorded_runs
 from . import simulator
 from .gpu import Gpu, as_timing
-from .result import Tuning, Variant, label
+from .result import Tuning, Variant
 from .trial import Case, Failure, compiled
 from .variant import Generated, Tuned, compile_ahead
 
@@ -51,8 +51,8 @@ def tune(
 ) -> Tuning:
     """Try all variants of a kernel and find the best of those that are right.
 
-    Each is generated, compiled, checked against the specification, and only then measured. A
-    variant that fails at any of it is out, with the reason in the table.
+    Each is generated, compiled, checked against the specification, and only then measured. The
+    table says what a variant failed at.
 
     Parameters
     ----------
@@ -126,12 +126,12 @@ def tune(
     finally:
         progress.close()
     names = {v.generated.name for v in variants if v.generated}
-    device = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
-    machine = "The course's simulator" if simulated else f"This machine: {device}"
+    machine = "The course's simulator" if simulated else f"This machine: {device_name(cupy)}"
     tuning = Tuning(title or (names.pop() if len(names) == 1 else "Tuning"), tuple(variants),
                     simulated, machine, nbytes, flops, stopped=stopped)
     if not tuning.ranked:
-        raise TuningFailed(_all_failed(tuning), tuning)
+        raise TuningFailed("\n".join([f"none of the {len(variants)} variants of {tuning.title} gave"
+                                      " right results.", *tuning.failures()]), tuning)
     return _with_ceiling_and_recorded(tuning, key)
 
 
@@ -151,12 +151,6 @@ def _with_ceiling_and_recorded(tuning: Tuning, key: str | None) -> Tuning:
         here = "" if tuning.simulated else recordings.this_machine()
         tuning = replace(tuning, recorded=recorded_runs(key, but=here))
     return tuning
-
-
-def _all_failed(tuning: Tuning) -> str:
-    lines = tuning.failures()
-    return (f"none of the {len(tuning.variants)} variants of {tuning.title} gave right results.\n"
-            + "\n".join(lines))
 
 
 def _combinations(grid: Mapping[str, Sequence], where: Callable | None) -> list[dict]:
@@ -267,15 +261,16 @@ class _Search:
 
     def _generated(self, parameters: dict) -> Variant:
         """The variant with its text, or with what went wrong while it was generated."""
+        variant = Variant(parameters, "untried")
         try:
             made = self._generate(**parameters)
         except Exception as error:
             note = f"{type(error).__name__}: {error}"
-            return Variant(parameters, "generate", note)
+            return replace(variant, state="generate", note=note)
         if not isinstance(made, Generated):
-            raise TypeError(f"generate({label(parameters)}) returned {type(made).__name__}; it must"
+            raise TypeError(f"generate({variant.name}) returned {type(made).__name__}; it must"
                             " return a helpers.Generated.")
-        return Variant(parameters, "untried", generated=made)
+        return replace(variant, generated=made)
 
     def _tried(self, variant: Variant, gpu: Gpu | None) -> tuple[Variant, Tuned]:
         """The variant with its time or its counters, and its compiled kernel."""

@@ -299,7 +299,7 @@ def test_on_a_gpu_finals_in_turns_decide(gpu, monkeypatch, tmp_path):
     assert found.best == {"block": 32}
     finals = gpu.asked[-2 * FINAL_ROUNDS:]
     assert finals[:4] == [32, 128, 128, 32] and set(finals) == {32, 128}
-    assert found[{"block": 32}].timing.samples == FINAL_ROUNDS
+    assert found.ranked[0].timing.samples == FINAL_ROUNDS
     assert "as fast as the best" not in repr(found)
     assert "49%" in repr(found) and "B/s" in repr(found)
     row = json.loads((tmp_path / "toy.json").read_text())["runs"]["99/scale"]["rows"][0]
