@@ -214,6 +214,11 @@ def start(needs: str | None = None) -> Backend:
     return _started
 
 
+def started() -> Backend | None:
+    """What `start` found in this process; None where it was not called yet."""
+    return _started
+
+
 def find_cupy() -> ModuleType:
     """The CuPy of the backend that runs.
 
