@@ -1,10 +1,17 @@
-"""The option `--slow`, for tests that are slow by nature: other Pythons, arm64, all mutants."""
+"""The option `--slow`, for tests that are slow by nature, and quick times in notebooks."""
+
+import os
 
 import pytest
 
 
 def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="run the tests that are marked slow, too")
+
+
+def pytest_configure(config):
+    # Cells and checks measure as they do for a learner, but no test compares a time.
+    os.environ.setdefault("COURSE_QUICK_TIMES", "1")
 
 
 def pytest_collection_modifyitems(config, items):
