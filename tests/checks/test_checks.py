@@ -20,6 +20,16 @@ def test_every_lesson_has_its_answers_and_its_solutions():
     assert lessons == solutions
 
 
+def test_answers_of_a_lesson_share_a_process(pytestconfig):
+    find_group = pytestconfig.pluginmanager.get_plugin(str(ROOT / "conftest.py")).find_group
+    answers = "tests/checks/test_answers.py"
+    assert find_group(f"{answers}::test_solution_passes[einsum-my_einsum]") == f"{answers}::einsum"
+    assert find_group(f"{answers}::test_mistake_is_recognised[einsum-fixed-3]") == (
+        f"{answers}::einsum")
+    assert find_group("solutions/03_einsum.ipynb::Cell 3") == "solutions/03_einsum.ipynb"
+    assert ROOT.joinpath(answers).is_file()
+
+
 def test_cuda_stub_is_not_attempted_yet():
     task = Task("kernel", lambda x: x, lambda: [(1,)])
     assert task.judge("void f() {\n// YOUR CODE HERE\n}").state == "todo"

@@ -7,11 +7,14 @@ in Python is run by one thread here, which asks the native half for the next pie
 from __future__ import annotations
 
 import atexit
+import contextlib
 import contextvars
 import ctypes
 import itertools
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from ctypes import byref, c_int64, c_uint64
 from typing import NamedTuple
@@ -327,11 +330,28 @@ class Scheduler:
             del held, operation, context
 
     def _leave(self) -> None:
+        self._report_at_exit()
         self._closed = True
         self.drop_everything(2)
         self._short.cs_stop_python(1)
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(2)
+
+    def _report_at_exit(self, seconds: float = 2) -> None:
+        """Write to standard error which faults the program ends without having waited for."""
+        end, ids = time.monotonic() + seconds, (c_uint64 * _MOST)()
+        with contextlib.suppress(KeyboardInterrupt):
+            while self._outstanding.value and time.monotonic() < end:
+                count = self._short.cs_last_nodes(None, 0, ids, _MOST)
+                if not count or self._runtime.cs_wait_nodes(ids, count, _SLICE_MS):
+                    break
+        while self._outstanding.value and (fault := self._short.cs_fault_of(None)):
+            try:
+                self.raise_fault(fault)
+            except Exception as error:  # noqa: BLE001 -- nobody is left to raise it to
+                said = "".join(traceback.format_exception_only(error))
+                print(f"The program ended without waiting for this:\n{said}", end="",
+                      file=sys.__stderr__)  # fmt: skip
 
     def _after_fork(self) -> None:
         self._thread = None
