@@ -1,10 +1,11 @@
 # The two commands are `make lab` and `make test`. Each makes the folder .venv if it is missing.
 # PYTHON chooses the Python that .venv is made with. ARGS is passed on to JupyterLab or pytest.
+# WORK is the learner's own folder.
 # `make help` lists the targets marked with two hashes, `make help-authors` those marked with #@.
 
 SHELL = /bin/sh
 .DEFAULT_GOAL = help
-.PHONY: help lab test clean help-authors new record exercises index tables publish bench
+.PHONY: help lab update test clean help-authors new record exercises index tables house publish bench
 
 # python3 if it is new enough, else the newest python3.X on PATH. Each one is run and asked for its
 # version, because a version manager's placeholder exists but does not run.
@@ -13,28 +14,38 @@ PYTHON ?= $(shell for python in python3 python3.20 python3.19 python3.18 python3
 	if $$python -c 'import sys; sys.exit(sys.version_info < (3, 10))' >/dev/null 2>&1; \
 	then echo $$python; break; fi; done)
 
+WORK ?= $(COURSE_WORK)
+
 # If none is new enough, python3 runs install/__main__.py, which says what is needed.
 INSTALL = python="$(PYTHON)"; command -v "$${python:=python3}" >/dev/null || { \
 	echo "This course needs Python 3.10 or newer, and '$$python' is not on this machine:" \
 	"install it (Debian, Ubuntu, WSL: sudo apt install python3 python3-venv; macOS:" \
 	"brew install python; or python.org) and run this again." >&2; exit 1; }; \
-	"$$python" install
+	COURSE_WORK="$(WORK)" "$$python" install
 
 help:  ## list what learners and teachers need
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
+	@echo 'WORK is your folder:     make lab WORK=~/my-course     (COURSE_WORK names it for good)'
 	@echo 'ARGS are passed on:      make lab ARGS="--no-browser --port 8899"'
 	@echo 'PYTHON makes .venv:      make lab PYTHON=python3.12'
 
-lab:  ## install what is missing and open JupyterLab on the lesson list
+lab:  ## install what is missing and open JupyterLab in your own folder, work/
 	@$(INSTALL) lab $(ARGS)
+
+update:  ## bring the new edition; whatever you have changed is kept
+	@$(INSTALL) update
 
 test:  ## install what is missing and run every test (ARGS="-k name" for some of them)
 	@$(INSTALL) test $(ARGS)
 
+# It removes only what is named here, and nothing in work/.
 clean:  ## remove .venv and what builds and tests leave behind
-	rm -rf .venv build simulator/build .pytest_cache .ruff_cache
-	find . -name '*.egg-info' -type d -prune -exec rm -rf {} +
-	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	@[ ! -e .venv ] || [ -e .venv/pyvenv.cfg ] || [ -e .venv/unfinished ] || { \
+		echo ".venv is not a virtual environment: move it elsewhere." >&2; exit 1; }
+	rm -rf .venv build/lib build/bdist.* simulator/build .pytest_cache .ruff_cache
+	rm -rf *.egg-info simulator/src/*.egg-info
+	find . \( -path ./work -o -path ./.git \) -prune -o -name __pycache__ -type d -prune \
+		-exec rm -rf {} +
 
 help-authors:  ## list what authors of lessons need besides
 	@awk -F ':.*#@ ' '/^[a-z-]+:.*#@ / {printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -55,6 +66,9 @@ index:  #@ write the lessons' index of functions and their glossary
 
 tables:  #@ write the README's tables of lessons, faults and speeds
 	@$(INSTALL) run -m authoring tables $(ARGS)
+
+house:  #@ print the rooms, their lines and who imports whom
+	@$(INSTALL) run -m authoring house $(ARGS)
 
 publish:  #@ write the course's address into badges and setup cells (REPO=owner/name)
 	@$(INSTALL) run -m authoring publish $(REPO) $(ARGS)

@@ -1,4 +1,11 @@
-"""The option `--slow`, for tests that are slow by nature: other Pythons, arm64, all mutants."""
+"""What all tests share.
+
+The option `--slow` runs the tests that are slow by nature: other Pythons, arm64, all mutants.
+Several processes take turns at whole files, as `--dist loadfile` says; of the tests of the checks'
+answers, at whole lessons.
+"""
+
+import os
 
 import pytest
 
@@ -7,9 +14,35 @@ def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="run the tests that are marked slow, too")
 
 
+def pytest_configure(config):
+    # Cells and checks measure as they do for a learner, but no test compares a time.
+    os.environ.setdefault("COURSE_QUICK_TIMES", "1")
+
+
 def pytest_collection_modifyitems(config, items):
     if config.getoption("slow"):
         return
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.skip(reason="slow by nature: --slow runs it"))
+
+
+def find_group(nodeid: str) -> str:
+    """What a test shares its process with: its file, or the lesson that its id begins with."""
+    file, _, test = nodeid.partition("::")
+    if file == "tests/checks/test_answers.py":
+        return f"{file}::{test.partition('[')[2].partition('-')[0]}"
+    return file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByGroup(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            return find_group(nodeid)
+
+    return ByGroup(config, log)

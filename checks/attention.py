@@ -7,19 +7,19 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .machinery.kernel_task import KernelTask, blank, counted, launch, on_device
+from .machinery.kernel_task import KernelTask, blank, counters, to_device
 from .machinery.task import (
     Case,
     Mistake,
-    Outcome,
     Task,
+    Trial,
     instructions,
     no_python_loop,
     no_warnings,
     peak_memory,
 )
 
-PATIENCE = 2.0  # seconds for a call that takes milliseconds
+TIME_LIMIT = 2.0  # seconds for a call that takes milliseconds
 
 # 1. merge
 
@@ -134,7 +134,7 @@ merge = Task(
     ],
     rules=[no_warnings(), no_python_loop(_many(4), _many(400))],
     rtol=2e-6,
-    patience=PATIENCE,
+    time_limit=TIME_LIMIT,
 )
 
 # 2. in tiles
@@ -180,8 +180,7 @@ def _many_queries() -> Case:
     return q, k, v, np.ones(256, bool), 64, 128
 
 
-def _as_told(answer: Callable, cases: Sequence[Case],
-             outcomes: Sequence[Outcome]) -> str | None:
+def _as_told(answer: Callable, trials: Sequence[Trial]) -> str | None:
     """Smaller tiles are more work for the interpreter, unless the answer has tiles of its own."""
     rng = np.random.default_rng(2)
     q, k, v = (rng.standard_normal((32, 4), dtype=np.float32) for _ in range(3))
@@ -254,7 +253,7 @@ tiled_attention = Task(
            peak_memory(_many_queries(), 1_000_000, "one tile of scores at a time, of `rows`"
                                                    " queries only.")],
     rtol=3e-6,
-    patience=PATIENCE,
+    time_limit=TIME_LIMIT,
 )
 
 # 3. the kernel
@@ -301,14 +300,6 @@ extern "C" __global__ void attend(const float* q, const float* k, const float* v
 """
 
 
-def _changed(*changes: tuple[str, str]) -> str:
-    source = ATTEND
-    for old, new in changes:
-        assert old in source, old
-        source = source.replace(old, new)
-    return source
-
-
 def _attend(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float) -> np.ndarray:
     return _tiled_attention(np.float32(8 * scale) * q, k, v, np.ones(len(k), bool), 0, 0)
 
@@ -330,22 +321,13 @@ def _attend_cases() -> list[Case]:
 
 def _attend_launch(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float) -> tuple:
     m, n = len(q), len(k)
-    args = (on_device(q), on_device(k), on_device(v), blank(q.shape, np.float32), np.int32(m),
+    args = (to_device(q), to_device(k), to_device(v), blank(q.shape, np.float32), np.int32(m),
             np.int32(n), np.float32(scale))
     return (-(-m // 8),), (32, 8), args
 
 
-def _run_attend(kernel: object, q: np.ndarray, k: np.ndarray, v: np.ndarray,
-                scale: float) -> np.ndarray:
-    grid, block, args = _attend_launch(q, k, v, scale)
-    launch(kernel, grid, block, args)
-    return args[3].get()
-
-
-def _from_shared(answer: Callable, cases: Sequence[Case],
-                 outcomes: Sequence[Outcome]) -> str | None:
-    q, k, v, scale = cases[0]
-    counts = counted(answer.kernel, *_attend_launch(q, k, v, scale))
+def _from_shared(counts: object, q: np.ndarray, k: np.ndarray, v: np.ndarray,
+                 scale: float) -> str | None:
     least = q.nbytes + k.nbytes + v.nbytes
     if counts["bytes_loaded"] > least:
         return (f"it loads {counts['bytes_loaded']:,} bytes from global memory for 8 queries and 64"
@@ -354,32 +336,36 @@ def _from_shared(answer: Callable, cases: Sequence[Case],
 
 
 attend = KernelTask(
-    "attend", _attend, _attend_cases, run=_run_attend,
+    "attend", _attend, _attend_cases, launch=_attend_launch, result=3, right=ATTEND,
     parameters="const float* q, const float* k, const float* v, float* o, int m, int n,"
                " float scale",
     mistakes=[
-        Mistake("the answers not rescaled when a larger score comes: fade belongs to them too",
-                _changed(("        out0 *= fade;\n        out1 *= fade;\n", ""))),
-        Mistake("the sum of powers not rescaled when a larger score comes",
-                _changed(("total * fade + power", "total + power"))),
-        Mistake("keys beyond n counted: their score is 0, and its power is not",
-                _changed(("key + lane < n ? s * scale : -3.4e38f", "s * scale"))),
-        Mistake("each lane with a largest score of its own: the lanes must agree before the powers"
-                " are added", _changed(("most = fmaxf(most, __shfl_xor_sync(0xffffffff, most,"
-                                        " step))", "__shfl_xor_sync(0xffffffff, most, step)"))),
-        Mistake("the scale left out", _changed(("s * scale", "s"))),
-        Mistake("powers without the largest score subtracted: they overflow", _changed(
-            ("expf(top - most)", "1"), ("expf(s - most)", "expf(s)"))),
-        Mistake("division by the lane's own sum: the lanes' sums must be added",
-                _changed(("total += __shfl_xor_sync", "total += 0 * __shfl_xor_sync"))),
-        Mistake("each lane with its own power for all keys: key j's power is in lane j",
-                _changed(("__shfl_sync(0xffffffff, power, j)", "power"))),
-        Mistake("no division by the sum at the end",
-                _changed(("out0 / total", "out0"), ("out1 / total", "out1"))),
-        Mistake("no barrier before the tile is replaced: slower warps still read it",
-                _changed(("        __syncthreads();\n    }\n    for", "    }\n    for"))),
+        Mistake.replacing("the answers not rescaled when a larger score comes: fade belongs to"
+                          " them too",
+                          "        out0 *= fade;\n        out1 *= fade;\n", ""),
+        Mistake.replacing("the sum of powers not rescaled when a larger score comes",
+                          "total * fade + power", "total + power"),
+        Mistake.replacing("keys beyond n counted: their score is 0, and its power is not",
+                          "key + lane < n ? s * scale : -3.4e38f", "s * scale"),
+        Mistake.replacing("each lane with a largest score of its own: the lanes must agree before"
+                          " the powers are added",
+                          "most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, step))",
+                          "__shfl_xor_sync(0xffffffff, most, step)"),
+        Mistake.replacing("the scale left out", "s * scale", "s"),
+        Mistake.replacing("powers without the largest score subtracted: they overflow",
+                          "expf(top - most)", "1",
+                          "expf(s - most)", "expf(s)"),
+        Mistake.replacing("division by the lane's own sum: the lanes' sums must be added",
+                          "total += __shfl_xor_sync", "total += 0 * __shfl_xor_sync"),
+        Mistake.replacing("each lane with its own power for all keys: key j's power is in lane j",
+                          "__shfl_sync(0xffffffff, power, j)", "power"),
+        Mistake.replacing("no division by the sum at the end",
+                          "out0 / total", "out0",
+                          "out1 / total", "out1"),
+        Mistake.replacing("no barrier before the tile is replaced: slower warps still read it",
+                          "        __syncthreads();\n    }\n    for", "    }\n    for"),
     ],
-    rules=[_from_shared],
+    rules=[counters(_from_shared)],
     rtol=5e-5,
 )
 
@@ -398,9 +384,9 @@ def _causal_cases() -> list[Case]:
     return [(block, rows, keys, n) for rows, keys, n in sizes for block in (0, 1, 2, 4, 7)]
 
 
-def _whole(answer: Callable, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
-    for outcome in outcomes:
-        values = outcome.value if isinstance(outcome.value, tuple) else (outcome.value,)
+def _whole(answer: Callable, trials: Sequence[Trial]) -> str | None:
+    for _, _, got in trials:
+        values = got.value if isinstance(got.value, tuple) else (got.value,)
         for value in values:
             if not isinstance(value, (int, np.integer)):
                 return (f"it returns the {type(value).__name__} {value}: a count is a whole number,"
@@ -453,7 +439,7 @@ causal_tiles = Task(
     rules=[_whole, no_python_loop((1, 8, 8, 100), (100, 80, 8, 10_000)),
            *(peak_memory(case, 20_000, "a formula of whole numbers needs no array.")
              for case in ((3, 8, 64, 100_000), (0, 20_000, 64, 200)))],
-    patience=PATIENCE,
+    time_limit=TIME_LIMIT,
 )
 
 # 5. requested bytes
@@ -501,8 +487,7 @@ def _whole_blocks(m: int, n: int, side: int, causal: bool) -> int:
     return _visited(m // side * side, n, side, causal)
 
 
-def _no_loop_over_tiles(answer: Callable, cases: Sequence[Case],
-                        outcomes: Sequence[Outcome]) -> str | None:
+def _no_loop_over_tiles(answer: Callable, trials: Sequence[Trial]) -> str | None:
     for causal in (False, True):
         few, many = (instructions(answer, (n, n, 32, 64, causal)) for n in (4 * 64, 16 * 64))
         if many > 7 * few:
@@ -526,5 +511,5 @@ requested_bytes = Task(
                 _bytes(lambda m, n, side, causal: _visited(m, n, side, False))),
     ],
     rules=[_whole, _no_loop_over_tiles],
-    patience=PATIENCE,
+    time_limit=TIME_LIMIT,
 )

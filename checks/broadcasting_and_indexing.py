@@ -11,9 +11,9 @@ from helpers.data import load_digits
 from .machinery.task import (
     Case,
     Mistake,
-    Outcome,
     Refusal,
     Task,
+    Trial,
     instructions,
     no_python_loop,
     no_warnings,
@@ -251,8 +251,7 @@ def _all_at_once(x, y):
     return ((x[:, None] - y) ** 2).sum(axis=-1)
 
 
-def _few_rounds(answer: Callable, cases: Sequence[Case],
-                outcomes: Sequence[Outcome]) -> str | None:
+def _few_rounds(answer: Callable, trials: Sequence[Trial]) -> str | None:
     """A loop over blocks takes a few thousand instructions, one over 600 rows tens of thousands."""
     steps = instructions(answer, (_points((600, 64), seed=9), _points((20, 64), seed=10)))
     if steps > 10_000:
@@ -481,7 +480,7 @@ def _unsorted_runs(table, ids, vectors):
         table[ids[starts]] = np.add.reduceat(vectors, starts, axis=0)
 
 
-def _no_add_at(answer: Callable, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
+def _no_add_at(answer: Callable, trials: Sequence[Trial]) -> str | None:
     """The answer's own code must not name the ufunc method `at`."""
     pending = [getattr(answer, "__code__", None)]
     while pending:

@@ -10,7 +10,17 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from helpers.draw.contraction import Contraction
 
-from .machinery.task import Case, Mistake, Outcome, Refusal, Rule, Task, a, no_python_loop
+from .machinery.task import (
+    Case,
+    Mistake,
+    Refusal,
+    Rule,
+    Task,
+    Trial,
+    describe_value,
+    hint_at_return,
+    no_python_loop,
+)
 
 
 def _random(shape: tuple, dtype: type = np.float64, seed: int = 1) -> np.ndarray:
@@ -100,7 +110,7 @@ def watch(answer: Callable, case: Case) -> list[tuple[str, int]]:
 def fewest_operations(*cases: Case, subscripts: str) -> Rule:
     """In each of `cases`, no more operations than the cheapest order of pairs needs."""
 
-    def rule(answer: Callable, _: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
+    def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
         for case in cases:
             needed = Contraction.read(subscripts, *case).in_pairs()[0]
             done = sum(count for _, count in watch(answer, case))
@@ -117,7 +127,7 @@ def fewest_operations(*cases: Case, subscripts: str) -> Rule:
 
 
 def _builds_it_itself(case: Case) -> Rule:
-    def rule(answer: Callable, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
+    def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
         if any(name == "einsum" for name, _ in watch(answer, case)):
             return "it calls np.einsum, which is what you build here."
         return None
@@ -165,8 +175,8 @@ def _letters(name: str) -> np.ndarray:
 
 def _read_letters(value: object, case: Case) -> np.ndarray:
     if not isinstance(value, str):
-        raise Refusal(f'expected letters such as "ij->ji", got {a(value)}.'
-                      + (" Is a `return` missing?" if value is None else ""))
+        raise Refusal(f'expected letters such as "ij->ji", got {describe_value(value)}.'
+                      f"{hint_at_return(value)}")
     operands = _letters_operands(*case)
     try:
         Contraction.read(value, *operands)

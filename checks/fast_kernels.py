@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
-from .machinery.kernel_task import KernelTask, blank, counted, launch, on_device, wasteful
-from .machinery.task import Case, Mistake, Outcome, Task
-
-
-def _changed(source: str, *changes: tuple[str, str]) -> str:
-    for old, new in changes:
-        assert old in source, old
-        source = source.replace(old, new)
-    return source
+from .machinery.kernel_task import KernelTask, blank, counters, to_device, wasteful
+from .machinery.task import Case, Mistake, Task
 
 
 def _product_arguments(a: np.ndarray, b: np.ndarray, m: int, n: int, k: int) -> tuple:
-    return on_device(a), on_device(b), blank((m, n), np.float32), *map(np.int32, (m, n, k))
+    return to_device(a), to_device(b), blank((m, n), np.float32), *map(np.int32, (m, n, k))
 
 
 # 1. a @ b.T in tiles
@@ -56,16 +49,7 @@ def _scores_launch(a: np.ndarray, b: np.ndarray) -> tuple:
     return (-(-n // 32), -(-m // 32)), (32, 32), _product_arguments(a, b, m, n, k)
 
 
-def _run_scores(kernel: object, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    grid, block, args = _scores_launch(a, b)
-    launch(kernel, grid, block, args)
-    return args[2].get()
-
-
-def _scores_in_tiles(answer: Callable, cases: Sequence[Case],
-                     outcomes: Sequence[Outcome]) -> str | None:
-    a, b = cases[0]
-    counts = counted(answer.kernel, *_scores_launch(a, b))
+def _scores_in_tiles(counts: object, a: np.ndarray, b: np.ndarray) -> str | None:
     (m, k), n = a.shape, len(b)
     most = (m * n // 32) * (k // 32) * 8
     if counts["global_load_sectors"] > most:
@@ -75,31 +59,34 @@ def _scores_in_tiles(answer: Callable, cases: Sequence[Case],
 
 
 scores = KernelTask(
-    "scores", _scores, _scores_cases, run=_run_scores, given="",
+    "scores", _scores, _scores_cases, launch=_scores_launch, result=2, right=SCORES, given="",
     parameters="const float* a, const float* b, float* c, int m, int n, int k",
     mistakes=[
-        Mistake("b read as if it had k rows: here row j of b belongs to column j of c",
-                _changed(SCORES, ("r < n && p + x < k ? b[r * k + p + x]",
-                                  "p + y < k && j < n && (p + y) * n + j < n * k"
-                                  " ? b[(p + y) * n + j]"), ("bs[x][q]", "bs[q][x]"))),
-        Mistake("the slice of b brought by rows and read by columns: as[y][q] * bs[x][q]",
-                _changed(SCORES, ("bs[x][q]", "bs[q][x]"))),
-        Mistake("no zeros where the slices end beyond k: what lies there belongs to another row",
-                _changed(SCORES, ("i < m && p + x < k", "i < m && i * k + p + x < m * k"),
-                         ("r < n && p + x < k", "r < n && r * k + p + x < n * k"))),
-        Mistake("the row of b taken from blockIdx.y: a block needs rows of a by blockIdx.y, and"
-                " rows of b by blockIdx.x",
-                _changed(SCORES, ("r = blockIdx.x", "r = blockIdx.y"))),
-        Mistake("the rest of k left out: the number of slices is rounded up",
-                _changed(SCORES, ("p < k;", "p + 32 <= k;"))),
-        Mistake("the sum of the last slice only", _changed(
-            SCORES, ("for (int q", "sum = 0; for (int q"))),
-        Mistake("no barrier before the slices are used: some warps read what is not there yet",
-                _changed(SCORES, ("        __syncthreads();\n        for", "        for"))),
-        Mistake("no barrier before the slices are replaced: slower warps still read them",
-                _changed(SCORES, ("bs[x][q];\n        __syncthreads();", "bs[x][q];"))),
+        Mistake.replacing("b read as if it had k rows: here row j of b belongs to column j of c",
+                          "r < n && p + x < k ? b[r * k + p + x]",
+                          "p + y < k && j < n && (p + y) * n + j < n * k ? b[(p + y) * n + j]",
+                          "bs[x][q]", "bs[q][x]"),
+        Mistake.replacing("the slice of b brought by rows and read by columns: as[y][q] *"
+                          " bs[x][q]",
+                          "bs[x][q]", "bs[q][x]"),
+        Mistake.replacing("no zeros where the slices end beyond k: what lies there belongs to"
+                          " another row",
+                          "i < m && p + x < k", "i < m && i * k + p + x < m * k",
+                          "r < n && p + x < k", "r < n && r * k + p + x < n * k"),
+        Mistake.replacing("the row of b taken from blockIdx.y: a block needs rows of a by"
+                          " blockIdx.y, and rows of b by blockIdx.x",
+                          "r = blockIdx.x", "r = blockIdx.y"),
+        Mistake.replacing("the rest of k left out: the number of slices is rounded up",
+                          "p < k;", "p + 32 <= k;"),
+        Mistake.replacing("the sum of the last slice only", "for (int q", "sum = 0; for (int q"),
+        Mistake.replacing("no barrier before the slices are used: some warps read what is not"
+                          " there yet",
+                          "        __syncthreads();\n        for", "        for"),
+        Mistake.replacing("no barrier before the slices are replaced: slower warps still read"
+                          " them",
+                          "bs[x][q];\n        __syncthreads();", "bs[x][q];"),
     ],
-    rules=[_scores_in_tiles],
+    rules=[counters(_scores_in_tiles)],
     rtol=1e-5,
 )
 
@@ -144,20 +131,11 @@ def _softmax_cases() -> list[Case]:
 
 def _softmax_launch(x: np.ndarray) -> tuple:
     rows, columns = x.shape
-    args = on_device(x), blank(x.shape, np.float32), np.int32(rows), np.int32(columns)
+    args = to_device(x), blank(x.shape, np.float32), np.int32(rows), np.int32(columns)
     return (-(-rows // 4),), (128,), args
 
 
-def _run_softmax(kernel: object, x: np.ndarray) -> np.ndarray:
-    grid, block, args = _softmax_launch(x)
-    launch(kernel, grid, block, args)
-    return args[1].get()
-
-
-def _by_warps(answer: Callable, cases: Sequence[Case],
-              outcomes: Sequence[Outcome]) -> str | None:
-    x = cases[5][0]
-    counts = counted(answer.kernel, *_softmax_launch(x))
+def _by_warps(counts: object, x: np.ndarray) -> str | None:
     most = 3 * x.shape[0] * -(-x.shape[1] // 32)
     if counts["barriers"] or counts["shared_load_requests"]:
         return "the lanes of a warp agree by shuffles: no barrier and no shared memory are needed."
@@ -169,31 +147,34 @@ def _by_warps(answer: Callable, cases: Sequence[Case],
 
 
 softmax = KernelTask(
-    "softmax", _softmax, _softmax_cases, run=_run_softmax, given="",
+    "softmax", _softmax, _softmax_cases, launch=_softmax_launch, right=SOFTMAX, given="",
     parameters="const float* x, float* y, int rows, int columns",
     mistakes=[
-        Mistake("the maximum not subtracted: expf overflows from 88.8 on, and falls to zero below"
-                " -104", _changed(SOFTMAX, ("x[j] - top", "x[j]"))),
-        Mistake("each lane dividing by the sum of its own elements: the lanes must agree",
-                _changed(SOFTMAX, ("sum += __shfl", "sum += 0 * __shfl"))),
-        Mistake("each lane subtracting the maximum of its own elements",
-                _changed(SOFTMAX, ("top = fmaxf(top, __shfl_xor_sync(0xffffffff, top, step))",
-                                   "__shfl_xor_sync(0xffffffff, top, step)"))),
-        Mistake("__shfl_down_sync, after which only lane 0 has the whole sum: with"
-                " __shfl_xor_sync all lanes have it",
-                _changed(SOFTMAX, ("sum += __shfl_xor_sync", "sum += __shfl_down_sync"))),
-        Mistake("shuffles that begin with step 8: the two halves of the warp never meet",
-                _changed(SOFTMAX, ("int step = 16", "int step = 8"))),
-        Mistake("a maximum that begins with 0: a row of large negative numbers underflows",
-                _changed(SOFTMAX, ("top = -3.4e38f", "top = 0"))),
-        Mistake("the last element of each lane in place of its largest", _changed(
-            SOFTMAX, ("top = fmaxf(top, x[j])", "top = x[j]"))),
-        Mistake("a maximum that begins too high: a row may be below it", _changed(
-            SOFTMAX, ("top = -3.4e38f", "top = -1e5f"))),
-        Mistake("one element a lane: the loop along the row is missing", _changed(
-            SOFTMAX, ("j += 32", "j += columns"))),
+        Mistake.replacing("the maximum not subtracted: expf overflows from 88.8 on, and falls to"
+                          " zero below -104",
+                          "x[j] - top", "x[j]", times=2),
+        Mistake.replacing("each lane dividing by the sum of its own elements: the lanes must"
+                          " agree",
+                          "sum += __shfl", "sum += 0 * __shfl"),
+        Mistake.replacing("each lane subtracting the maximum of its own elements",
+                          "top = fmaxf(top, __shfl_xor_sync(0xffffffff, top, step))",
+                          "__shfl_xor_sync(0xffffffff, top, step)"),
+        Mistake.replacing("__shfl_down_sync, after which only lane 0 has the whole sum: with"
+                          " __shfl_xor_sync all lanes have it",
+                          "sum += __shfl_xor_sync", "sum += __shfl_down_sync"),
+        Mistake.replacing("shuffles that begin with step 8: the two halves of the warp never meet",
+                          "int step = 16", "int step = 8", times=2),
+        Mistake.replacing("a maximum that begins with 0: a row of large negative numbers"
+                          " underflows",
+                          "top = -3.4e38f", "top = 0"),
+        Mistake.replacing("the last element of each lane in place of its largest",
+                          "top = fmaxf(top, x[j])", "top = x[j]"),
+        Mistake.replacing("a maximum that begins too high: a row may be below it",
+                          "top = -3.4e38f", "top = -1e5f"),
+        Mistake.replacing("one element a lane: the loop along the row is missing",
+                          "j += 32", "j += columns", times=3),
     ],
-    rules=[_by_warps],
+    rules=[counters(_by_warps, *_softmax_cases()[5])],
     rtol=3e-6,
 )
 
@@ -249,16 +230,7 @@ def _product_launch(a: np.ndarray, b: np.ndarray) -> tuple:
     return (-(-n // 64), -(-m // 64)), (16, 16), _product_arguments(a, b, m, n, k)
 
 
-def _run_product(kernel: object, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    grid, block, args = _product_launch(a, b)
-    launch(kernel, grid, block, args)
-    return args[2].get()
-
-
-def _few_loads(answer: Callable, cases: Sequence[Case],
-               outcomes: Sequence[Outcome]) -> str | None:
-    a, b = cases[0]
-    counts = counted(answer.kernel, *_product_launch(a, b))
+def _few_loads(counts: object, a: np.ndarray, b: np.ndarray) -> str | None:
     warps, steps = 8, a.shape[1]
     loads = counts["shared_load_requests"] / warps / steps
     if loads > 8.001:
@@ -270,27 +242,26 @@ def _few_loads(answer: Callable, cases: Sequence[Case],
 _BEGUN = REGISTER_TILE[:REGISTER_TILE.index("        for (int q")] + "}"
 
 register_tile = KernelTask(
-    "register_tile", _product, _product_cases, run=_run_product, given=_BEGUN,
+    "register_tile", _product, _product_cases, launch=_product_launch, result=2,
+    right=REGISTER_TILE, given=_BEGUN,
     parameters="const float* a, const float* b, float* c, int m, int n, int k",
     mistakes=[
-        Mistake("neighbouring rows and columns computed, and stored 16 apart",
-                _changed(REGISTER_TILE, ("as[y + 16 * i][q]", "as[4 * y + i][q]"),
-                         ("bs[q][x + 16 * i]", "bs[q][4 * x + i]"))),
-        Mistake("x and y exchanged: y counts rows, x columns",
-                _changed(REGISTER_TILE, ("as[y + 16 * i][q]", "as[x + 16 * i][q]"),
-                         ("bs[q][x + 16 * i]", "bs[q][y + 16 * i]"))),
-        Mistake("only the diagonal of the 4 x 4 sums computed: each number of one side meets each"
-                " of the other", _changed(REGISTER_TILE, (
-                    "sum[i][j] += l[i] * r[j]", "sum[i][j] += (i == j) * l[i] * r[j]"))),
-        Mistake("the sums stored turned over: sum[i][j] belongs to row i and column j",
-                _changed(REGISTER_TILE, ("= sum[i][j]", "= sum[j][i]"))),
-        Mistake("no barrier at the end of a round: slower warps still read the slices",
-                _changed(REGISTER_TILE, ("        }\n        __syncthreads();\n    }",
-                                         "        }\n    }"))),
-        Mistake("half of the slice used: it is 16 deep", _changed(
-            REGISTER_TILE, ("q < 16", "q < 8"))),
+        Mistake.replacing("neighbouring rows and columns computed, and stored 16 apart",
+                          "as[y + 16 * i][q]", "as[4 * y + i][q]",
+                          "bs[q][x + 16 * i]", "bs[q][4 * x + i]"),
+        Mistake.replacing("x and y exchanged: y counts rows, x columns",
+                          "as[y + 16 * i][q]", "as[x + 16 * i][q]",
+                          "bs[q][x + 16 * i]", "bs[q][y + 16 * i]"),
+        Mistake.replacing("only the diagonal of the 4 x 4 sums computed: each number of one side"
+                          " meets each of the other",
+                          "sum[i][j] += l[i] * r[j]", "sum[i][j] += (i == j) * l[i] * r[j]"),
+        Mistake.replacing("the sums stored turned over: sum[i][j] belongs to row i and column j",
+                          "= sum[i][j]", "= sum[j][i]"),
+        Mistake.replacing("no barrier at the end of a round: slower warps still read the slices",
+                          "        }\n        __syncthreads();\n    }", "        }\n    }"),
+        Mistake.replacing("half of the slice used: it is 16 deep", "q < 16", "q < 8"),
     ],
-    rules=[_few_loads],
+    rules=[counters(_few_loads)],
     rtol=1e-5,
 )
 
@@ -316,20 +287,11 @@ def _copy4_cases() -> list[Case]:
     return [(rng.standard_normal(n, np.float32), grid, block) for n, grid, block in shapes]
 
 
-def _copy4_arguments(x: np.ndarray) -> tuple:
-    return on_device(x), blank(x.shape, np.float32), np.int32(x.size)
+def _copy4_launch(x: np.ndarray, grid: tuple, block: tuple) -> tuple:
+    return grid, block, (to_device(x), blank(x.shape, np.float32), np.int32(x.size))
 
 
-def _run_copy4(kernel: object, x: np.ndarray, grid: tuple, block: tuple) -> np.ndarray:
-    args = _copy4_arguments(x)
-    launch(kernel, grid, block, args)
-    return args[1].get()
-
-
-def _sixteen_bytes(answer: Callable, cases: Sequence[Case],
-                   outcomes: Sequence[Outcome]) -> str | None:
-    x, grid, block = cases[0]
-    counts = counted(answer.kernel, grid, block, _copy4_arguments(x))
+def _sixteen_bytes(counts: object, x: np.ndarray, grid: tuple, block: tuple) -> str | None:
     loads, stores = counts["global_load_requests"], counts["global_store_requests"]
     least = x.size // 128
     if max(loads, stores) > least:
@@ -339,26 +301,25 @@ def _sixteen_bytes(answer: Callable, cases: Sequence[Case],
 
 
 copy4 = KernelTask(
-    "copy4", _copy4, _copy4_cases, run=_run_copy4, parameters="const float* x, float* y, int n",
-    given=COPY4[:COPY4.index("    for")] + "}",
+    "copy4", _copy4, _copy4_cases, launch=_copy4_launch, right=COPY4,
+    parameters="const float* x, float* y, int n", given=COPY4[:COPY4.index("    for")] + "}",
     mistakes=[
-        Mistake("the last one, two or three elements left out: n / 4 cuts them off",
-                _changed(COPY4, ("    for (int j = n / 4 * 4 + i; j < n; j += step) y[j] = x[j];\n",
-                                 ""))),
-        Mistake("n / 4 rounded up: the last float4 reaches beyond the arrays",
-                _changed(COPY4, ("j < n / 4;", "j < (n + 3) / 4;"))),
-        Mistake("float4s beyond the last whole one: there are n / 4, counted from 0",
-                _changed(COPY4, ("j < n / 4;", "j < n;"))),
-        Mistake("float4s beyond the last whole one: there are n / 4, counted from 0",
-                _changed(COPY4, ("j < n / 4;", "j <= n / 4;"))),
-        Mistake("one float4 a thread: with fewer threads than float4s, the rest stays as it was",
-                _changed(COPY4, ("j < n / 4; j += step", "j < n / 4; j += n"))),
-        Mistake("every fourth float4 only: indices of float4s count float4s, not floats",
-                _changed(COPY4, ("((float4*)y)[j] = ((const float4*)x)[j]",
-                                 "if (4 * j < n / 4) ((float4*)y)[4 * j] ="
-                                 " ((const float4*)x)[4 * j]"))),
+        Mistake.replacing("the last one, two or three elements left out: n / 4 cuts them off",
+                          "    for (int j = n / 4 * 4 + i; j < n; j += step) y[j] = x[j];\n", ""),
+        Mistake.replacing("n / 4 rounded up: the last float4 reaches beyond the arrays",
+                          "j < n / 4;", "j < (n + 3) / 4;"),
+        Mistake.replacing("float4s beyond the last whole one: there are n / 4, counted from 0",
+                          "j < n / 4;", "j < n;"),
+        Mistake.replacing("float4s beyond the last whole one: there are n / 4, counted from 0",
+                          "j < n / 4;", "j <= n / 4;"),
+        Mistake.replacing("one float4 a thread: with fewer threads than float4s, the rest stays"
+                          " as it was",
+                          "j < n / 4; j += step", "j < n / 4; j += n"),
+        Mistake.replacing("every fourth float4 only: indices of float4s count float4s, not floats",
+                          "((float4*)y)[j] = ((const float4*)x)[j]",
+                          "if (4 * j < n / 4) ((float4*)y)[4 * j] = ((const float4*)x)[4 * j]"),
     ],
-    rules=[_sixteen_bytes],
+    rules=[counters(_sixteen_bytes)],
 )
 
 # 5. sectors of the naive product

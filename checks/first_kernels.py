@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .machinery.kernel_task import KernelTask, Recipe, apply, blank, launch, on_device
-from .machinery.task import Case, Mistake, Outcome, difference
+from .machinery.kernel_task import KernelTask, Recipe, blank, to_device
+from .machinery.task import Case, Mistake, Trial, difference
 
 # 1. bias + GELU
 
-BIAS_GELU = ("T x, T bias", "T y", """
+BIAS_GELU = Recipe.of("ElementwiseKernel", "T x, T bias", "T y", """
     T z = x + bias;
     y = T(0.5) * z * (1 + tanh(T(0.7978845608028654) * (z + T(0.044715) * z * z * z)))
-""")
+""", "bias_gelu")
 
 
 def _bias_gelu(x: np.ndarray, bias: np.ndarray) -> np.ndarray:
@@ -33,43 +33,29 @@ def _bias_gelu_cases() -> list[Case]:
     return [*single, view, *cases, (x, rng.uniform(5, 6, 9))]
 
 
-def _as_precise_as_the_type(answer: Callable, cases: Sequence[Case],
-                            outcomes: Sequence[Outcome]) -> str | None:
-    for case, outcome in zip(cases, outcomes):
-        if case[0].dtype == np.float64 and difference(_bias_gelu(*case), outcome.value, 1e-13):
+def _as_precise_as_the_type(answer: Callable, trials: Sequence[Trial]) -> str | None:
+    for case, expected, got in trials:
+        if case[0].dtype == np.float64 and difference(expected.value, got.value, 1e-13):
             return ("for float64 only to float32's precision: a constant that ends in f or has few"
                     " digits, a float variable, or tanhf. Write T(0.5), T z, and tanh.")
     return None
 
 
-def _elementwise(parts: tuple[str, str, str], name: str, *changes: tuple[str, str]) -> Recipe:
-    operation = parts[2]
-    for old, new in changes:
-        assert old in operation, old
-        operation = operation.replace(old, new)
-    return Recipe.of("ElementwiseKernel", *parts[:2], operation, name)
-
-
-def _changed_gelu(*changes: tuple[str, str]) -> Recipe:
-    return _elementwise(BIAS_GELU, "bias_gelu", *changes)
-
-
 bias_gelu = KernelTask(
-    "bias_gelu", _bias_gelu, _bias_gelu_cases, kind="elementwise",
-    run=lambda kernel, *case: apply(kernel, *map(on_device, case)), given="",
+    "bias_gelu", _bias_gelu, _bias_gelu_cases, kind="elementwise", right=BIAS_GELU, given="",
     mistakes=[
-        Mistake("1 / 2 between integers, which is 0 in C", _changed_gelu(("T(0.5)", "(1 / 2)"))),
-        Mistake("the bias added behind the GELU",
-                _changed_gelu(("x + bias", "x"), ("z * z)))", "z * z))) + bias"))),
-        Mistake("the bias left out", _changed_gelu(("x + bias", "x"))),
-        Mistake("`^` for a power: in C it is a bitwise operation, write z * z * z",
-                _changed_gelu(("z * z * z", "T((int)z ^ 3)"))),
-        Mistake("z * z in place of z * z * z", _changed_gelu(("z * z * z", "z * z"))),
-        Mistake("2 / pi without its square root", _changed_gelu(
-            ("0.7978845608028654", "0.6366197723675814"))),
-        Mistake("twice the GELU: the factor 0.5 left out", _changed_gelu(("T(0.5) * z *", "z *"))),
-        Mistake("x before the bias outside the tanh",
-                _changed_gelu(("T(0.5) * z *", "T(0.5) * x *"))),
+        Mistake.replacing("1 / 2 between integers, which is 0 in C", "T(0.5)", "(1 / 2)"),
+        Mistake.replacing("the bias added behind the GELU",
+                          "x + bias", "x",
+                          "z * z)))", "z * z))) + bias"),
+        Mistake.replacing("the bias left out", "x + bias", "x"),
+        Mistake.replacing("`^` for a power: in C it is a bitwise operation, write z * z * z",
+                          "z * z * z", "T((int)z ^ 3)"),
+        Mistake.replacing("z * z in place of z * z * z", "z * z * z", "z * z"),
+        Mistake.replacing("2 / pi without its square root",
+                          "0.7978845608028654", "0.6366197723675814"),
+        Mistake.replacing("twice the GELU: the factor 0.5 left out", "T(0.5) * z *", "z *"),
+        Mistake.replacing("x before the bias outside the tanh", "T(0.5) * z *", "T(0.5) * x *"),
     ],
     rules=[_as_precise_as_the_type],
     rtol=3e-6,
@@ -98,52 +84,43 @@ def _decay_cases() -> list[Case]:
              grid, block) for n, grid, block in shapes]
 
 
-def _run_decay(kernel: object, v: np.ndarray, g: np.ndarray, a: float, grid: tuple,
-               block: tuple) -> np.ndarray:
-    there = on_device(v)
-    launch(kernel, grid, block, (there, on_device(g), np.float32(a), np.int32(len(v))))
-    return there.get()
-
-
-def _changed(source: str, *changes: tuple[str, str]) -> str:
-    for old, new in changes:
-        assert old in source, old
-        source = source.replace(old, new)
-    return source
+def _decay_launch(v: np.ndarray, g: np.ndarray, a: float, grid: tuple, block: tuple) -> tuple:
+    return grid, block, (to_device(v), to_device(g), np.float32(a), np.int32(len(v)))
 
 
 decay = KernelTask(
-    "decay", _decay, _decay_cases, run=_run_decay, given="",
+    "decay", _decay, _decay_cases, launch=_decay_launch, result=0, right=DECAY, given="",
     parameters="float* v, const float* g, float a, int n",
     mistakes=[
-        Mistake("one element a thread: with fewer threads than elements, the rest stays as it was",
-                _changed(DECAY, ("i += step", "i += n"))),
-        Mistake("`i <= n` in place of `i < n`: one element too many",
-                _changed(DECAY, ("i < n", "i <= n"))),
-        Mistake("no guard: the threads beyond the last element work as well",
-                DECAY.replace("for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i +="
-                              " step)", "int i = blockIdx.x * blockDim.x + threadIdx.x;")),
-        Mistake("every block starting at element 0: count from blockIdx.x * blockDim.x",
-                _changed(DECAY, ("int i = blockIdx.x * blockDim.x + threadIdx.x",
-                                 "int i = threadIdx.x"))),
-        Mistake("a step of one block: the step is the number of threads in the whole grid",
-                _changed(DECAY, ("gridDim.x * blockDim.x;", "blockDim.x;"))),
-        Mistake("a step to the neighbour's element: the step is the number of threads in the whole"
-                " grid", _changed(DECAY, ("i += step", "i++"))),
-        Mistake("a step as if blocks had 256 threads", _changed(
-            DECAY, ("int step = gridDim.x * blockDim.x", "int step = gridDim.x * 256"))),
-        Mistake("the old value and the new one exchanged", _changed(
-            DECAY, ("a * v[i] + (1 - a) * g[i]", "a * g[i] + (1 - a) * v[i]"))),
+        Mistake.replacing("one element a thread: with fewer threads than elements, the rest stays"
+                          " as it was",
+                          "i += step", "i += n"),
+        Mistake.replacing("`i <= n` in place of `i < n`: one element too many", "i < n", "i <= n"),
+        Mistake.replacing("no guard: the threads beyond the last element work as well",
+                          "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)",
+                          "int i = blockIdx.x * blockDim.x + threadIdx.x;"),
+        Mistake.replacing("every block starting at element 0: count from blockIdx.x * blockDim.x",
+                          "int i = blockIdx.x * blockDim.x + threadIdx.x", "int i = threadIdx.x"),
+        Mistake.replacing("a step of one block: the step is the number of threads in the whole"
+                          " grid",
+                          "gridDim.x * blockDim.x;", "blockDim.x;"),
+        Mistake.replacing("a step to the neighbour's element: the step is the number of threads"
+                          " in the whole grid",
+                          "i += step", "i++"),
+        Mistake.replacing("a step as if blocks had 256 threads",
+                          "int step = gridDim.x * blockDim.x", "int step = gridDim.x * 256"),
+        Mistake.replacing("the old value and the new one exchanged",
+                          "a * v[i] + (1 - a) * g[i]", "a * g[i] + (1 - a) * v[i]"),
     ],
 )
 
 # 3. A slope for each piece
 
-PIECEWISE = ("T x, raw T edges, raw T slopes", "T y", """
+PIECEWISE = Recipe.of("ElementwiseKernel", "T x, raw T edges, raw T slopes", "T y", """
     int piece = 0;
     while (piece < edges.size() && edges[piece] <= x) piece++;
     y = slopes[piece] * x
-""")
+""", "piecewise")
 
 
 def _piecewise(x: np.ndarray, edges: np.ndarray, slopes: np.ndarray) -> np.ndarray:
@@ -163,20 +140,19 @@ def _piecewise_cases() -> list[Case]:
 
 
 piecewise = KernelTask(
-    "piecewise", _piecewise, _piecewise_cases, kind="elementwise",
-    run=lambda kernel, *case: apply(kernel, *map(on_device, case)), given="",
+    "piecewise", _piecewise, _piecewise_cases, kind="elementwise", right=PIECEWISE, given="",
     mistakes=[
-        Mistake("an x on an edge counted to the piece on its left: the edge belongs to the right",
-                _elementwise(PIECEWISE, "piecewise", ("<= x", "< x"))),
-        Mistake("the first edge alone deciding", _elementwise(
-            PIECEWISE, "piecewise", ("while (piece", "if (piece"))),
-        Mistake("the pieces counted from the wrong end", _elementwise(
-            PIECEWISE, "piecewise", ("slopes[piece]", "slopes[edges.size() - piece]"))),
-        Mistake("the last piece left out: with all edges passed, x is in piece edges.size()",
-                _elementwise(PIECEWISE, "piecewise", ("< edges.size()", "< edges.size() - 1"))),
-        Mistake("an edge in place of a slope", _elementwise(
-            PIECEWISE, "piecewise", ("slopes[piece] * x",
-                                     "edges[min(piece, (int)edges.size() - 1)] * x"))),
+        Mistake.replacing("an x on an edge counted to the piece on its left: the edge belongs to"
+                          " the right",
+                          "<= x", "< x"),
+        Mistake.replacing("the first edge alone deciding", "while (piece", "if (piece"),
+        Mistake.replacing("the pieces counted from the wrong end",
+                          "slopes[piece]", "slopes[edges.size() - piece]"),
+        Mistake.replacing("the last piece left out: with all edges passed, x is in piece"
+                          " edges.size()",
+                          "< edges.size()", "< edges.size() - 1"),
+        Mistake.replacing("an edge in place of a slope",
+                          "slopes[piece] * x", "edges[min(piece, (int)edges.size() - 1)] * x"),
     ],
 )
 
@@ -192,8 +168,9 @@ __device__ Sum merge(Sum a, Sum b) {
     return both;
 }
 """
-LOG_SUM_EXP = ("float32 x", "float32 y", "Sum{x, 1.0f}", "merge(a, b)", "y = a.m + logf(a.s)",
-               "Sum{-3.4e38f, 0.0f}", "log_sum_exp")
+LOG_SUM_EXP = Recipe.of("ReductionKernel", "float32 x", "float32 y", "Sum{x, 1.0f}", "merge(a, b)",
+                        "y = a.m + logf(a.s)", "Sum{-3.4e38f, 0.0f}", "log_sum_exp",
+                        reduce_type="Sum", preamble=SUM)
 
 
 def _log_sum_exp(x: np.ndarray, axis: int | None) -> np.ndarray:
@@ -209,22 +186,19 @@ def _log_sum_exp_cases() -> list[Case]:
             (x[:, :1].copy(), 1)]
 
 
-def _merge(*changes: tuple[str, str]) -> Recipe:
-    return Recipe.of("ReductionKernel", *LOG_SUM_EXP, reduce_type="Sum",
-                     preamble=_changed(SUM, *changes))
-
-
 log_sum_exp = KernelTask(
-    "log_sum_exp", _log_sum_exp, _log_sum_exp_cases, kind="reduction",
+    "log_sum_exp", _log_sum_exp, _log_sum_exp_cases, kind="reduction", right=LOG_SUM_EXP,
     given=SUM[:SUM.index("    both.m")] + SUM[SUM.index("    return both"):],
-    run=lambda kernel, x, axis: kernel(on_device(x), axis=axis).get(),
+    run=lambda kernel, x, axis: kernel(to_device(x), axis=axis).get(),
     mistakes=[
-        Mistake("sums added without rescaling: a.s counts in units of exp(a.m), not of exp(both.m)",
-                _merge(("a.s * expf(a.m - both.m) + b.s * expf(b.m - both.m)", "a.s + b.s"))),
-        Mistake("only one of the two sums rescaled", _merge(("b.s * expf(b.m - both.m)", "b.s"))),
-        Mistake("rescaling in the wrong direction", _merge(
-            ("a.m - both.m", "both.m - a.m"), ("b.m - both.m", "both.m - b.m"))),
-        Mistake("the smaller m kept, with which exp(x - m) overflows", _merge(("fmaxf", "fminf"))),
+        Mistake.replacing("sums added without rescaling: a.s counts in units of exp(a.m), not of"
+                          " exp(both.m)",
+                          "a.s * expf(a.m - both.m) + b.s * expf(b.m - both.m)", "a.s + b.s"),
+        Mistake.replacing("only one of the two sums rescaled", "b.s * expf(b.m - both.m)", "b.s"),
+        Mistake.replacing("rescaling in the wrong direction",
+                          "a.m - both.m", "both.m - a.m",
+                          "b.m - both.m", "both.m - b.m"),
+        Mistake.replacing("the smaller m kept, with which exp(x - m) overflows", "fmaxf", "fminf"),
     ],
     rtol=3e-6,
 )
@@ -260,38 +234,36 @@ def _leaky_view_cases() -> list[Case]:
     return [(view, 0.1, *shapes[k % 3]) for k, view in enumerate(views)]
 
 
-def _run_leaky_view(kernel: object, x: np.ndarray, slope: float, grid: tuple,
-                    block: tuple) -> np.ndarray:
-    y = blank(x.shape, np.float32)
+def _leaky_view_launch(x: np.ndarray, slope: float, grid: tuple, block: tuple) -> tuple:
     steps = [np.int64(step // x.itemsize) for step in x.strides]
-    launch(kernel, grid, block, (on_device(x), y, *map(np.int32, x.shape), *steps,
-                                 np.float32(slope)))
-    return y.get()
+    return grid, block, (to_device(x), blank(x.shape, np.float32), *map(np.int32, x.shape), *steps,
+                         np.float32(slope))
 
 
 _WHERE = "i * row_step + j * column_step"
 
 leaky_view = KernelTask(
-    "leaky_view", _leaky_view, _leaky_view_cases, run=_run_leaky_view, given="",
+    "leaky_view", _leaky_view, _leaky_view_cases, launch=_leaky_view_launch, right=LEAKY_VIEW,
+    given="",
     parameters="const float* x, float* y, int rows, int columns, long long row_step,"
                " long long column_step, float slope",
     mistakes=[
-        Mistake("the view's memory read from end to end, as if it were C-contiguous",
-                _changed(LEAKY_VIEW, (_WHERE, "k"))),
-        Mistake("rows and columns exchanged: k counts along a row first",
-                _changed(LEAKY_VIEW, ("k / columns, j = k % columns", "k % rows, j = k / rows"))),
-        Mistake("k divided by the number of rows; a row has `columns` elements",
-                _changed(LEAKY_VIEW, ("k / columns, j = k % columns", "k / rows, j = k % rows"))),
-        Mistake("one element a thread: with fewer threads than elements, the rest stays undone",
-                _changed(LEAKY_VIEW, ("k += step", "k += rows * columns"))),
-        Mistake("the two steps exchanged", _changed(
-            LEAKY_VIEW, (_WHERE, "i * column_step + j * row_step"))),
-        Mistake("steps in bytes divided by four once more", _changed(
-            LEAKY_VIEW, (_WHERE, "i * row_step / 4 + j * column_step / 4"))),
-        Mistake("steps multiplied by four once more: they count elements, not bytes", _changed(
-            LEAKY_VIEW, (_WHERE, f"4 * ({_WHERE})"))),
-        Mistake("only the row's step used: columns have a step as well", _changed(
-            LEAKY_VIEW, (_WHERE, "i * row_step + j"))),
+        Mistake.replacing("the view's memory read from end to end, as if it were C-contiguous",
+                          _WHERE, "k"),
+        Mistake.replacing("rows and columns exchanged: k counts along a row first",
+                          "k / columns, j = k % columns", "k % rows, j = k / rows"),
+        Mistake.replacing("k divided by the number of rows; a row has `columns` elements",
+                          "k / columns, j = k % columns", "k / rows, j = k % rows"),
+        Mistake.replacing("one element a thread: with fewer threads than elements, the rest stays"
+                          " undone",
+                          "k += step", "k += rows * columns"),
+        Mistake.replacing("the two steps exchanged", _WHERE, "i * column_step + j * row_step"),
+        Mistake.replacing("steps in bytes divided by four once more",
+                          _WHERE, "i * row_step / 4 + j * column_step / 4"),
+        Mistake.replacing("steps multiplied by four once more: they count elements, not bytes",
+                          _WHERE, f"4 * ({_WHERE})"),
+        Mistake.replacing("only the row's step used: columns have a step as well",
+                          _WHERE, "i * row_step + j"),
     ],
 )
 
@@ -324,34 +296,37 @@ def _pair_index_cases() -> list[Case]:
     return cases
 
 
-def _run_pair_index(kernel: object, i: np.ndarray, j: np.ndarray, n: int) -> np.ndarray:
+def _pair_index_launch(i: np.ndarray, j: np.ndarray, n: int) -> tuple:
     k = blank(i.shape, np.int64)
-    launch(kernel, (4,), (32,), (on_device(i), on_device(j), k, np.int32(n), np.int32(i.size)))
-    return k.get()
+    return (4,), (32,), (to_device(i), to_device(j), k, np.int32(n), np.int32(i.size))
 
 
 _PRODUCT = "a * (2LL * n - a - 1) / 2 + j[t] - a - 1"
 
 pair_index = KernelTask(
-    "pair_index", _pair_index, _pair_index_cases, run=_run_pair_index,
-    given=PAIR_INDEX[:PAIR_INDEX.index("    if (t")] + "}",
+    "pair_index", _pair_index, _pair_index_cases, launch=_pair_index_launch, result=2,
+    right=PAIR_INDEX, given=PAIR_INDEX[:PAIR_INDEX.index("    if (t")] + "}",
     parameters="const int* i, const int* j, long long* k, int n, int count",
     mistakes=[
-        Mistake("an int product: it overflows before it is stored in a long long",
-                _changed(PAIR_INDEX, ("long long a", "int a"), ("2LL", "2"))),
-        Mistake("a conversion that comes too late: (long long)(a * b) converts the overflown int",
-                _changed(PAIR_INDEX, ("long long a", "int a"),
-                         (_PRODUCT, "(long long)(a * (2 * n - a - 1) / 2) + j[t] - a - 1"))),
-        Mistake("unsigned int, which lasts only twice as long", _changed(
-            PAIR_INDEX, ("long long a", "unsigned a"), ("2LL * n", "2u * n"))),
-        Mistake("2 * n computed as an int: it overflows before it meets a long long",
-                _changed(PAIR_INDEX, ("2LL * n", "2 * n"))),
-        Mistake("2 * n - i - 1 computed as an int: it overflows before it meets a long long",
-                _changed(PAIR_INDEX, ("2LL * n - a", "2 * n - (int)a"))),
-        Mistake("a product in float or double, which is rounded", _changed(
-            PAIR_INDEX, ("a * (2LL * n - a - 1) / 2", "(long long)((float)a * (2LL * n - a - 1)"
-                                                      " / 2)"))),
-        Mistake("the distance from i forgotten: j counts from i + 1", _changed(
-            PAIR_INDEX, ("+ j[t] - a - 1", "+ j[t]"))),
+        Mistake.replacing("an int product: it overflows before it is stored in a long long",
+                          "long long a", "int a",
+                          "2LL", "2"),
+        Mistake.replacing("a conversion that comes too late: (long long)(a * b) converts the"
+                          " overflown int",
+                          "long long a", "int a",
+                          _PRODUCT, "(long long)(a * (2 * n - a - 1) / 2) + j[t] - a - 1"),
+        Mistake.replacing("unsigned int, which lasts only twice as long",
+                          "long long a", "unsigned a",
+                          "2LL * n", "2u * n"),
+        Mistake.replacing("2 * n computed as an int: it overflows before it meets a long long",
+                          "2LL * n", "2 * n"),
+        Mistake.replacing("2 * n - i - 1 computed as an int: it overflows before it meets a long"
+                          " long",
+                          "2LL * n - a", "2 * n - (int)a"),
+        Mistake.replacing("a product in float or double, which is rounded",
+                          "a * (2LL * n - a - 1) / 2",
+                          "(long long)((float)a * (2LL * n - a - 1) / 2)"),
+        Mistake.replacing("the distance from i forgotten: j counts from i + 1",
+                          "+ j[t] - a - 1", "+ j[t]"),
     ],
 )

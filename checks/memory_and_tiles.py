@@ -1,10 +1,11 @@
-"""Checks of the exercises to lesson 08, Kernels and memory."""
+"""Checks of the exercises to lesson 08, Memory and tiles."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,10 +14,9 @@ from helpers.clinic import KINDS, PATIENTS, Patient
 from .machinery.kernel_task import (
     KernelTask,
     blank,
-    counted,
+    counters,
     explained,
-    launch,
-    on_device,
+    to_device,
     wasteful,
     wrong_declaration,
 )
@@ -24,21 +24,15 @@ from .machinery.task import (
     COMMENT,
     Case,
     Mistake,
-    Outcome,
     Refusal,
     Task,
+    Trial,
     Verdict,
-    a,
+    describe_value,
     difference,
+    replaced,
+    require_tuple,
 )
-
-
-def _changed(source: str, *changes: tuple[str, str]) -> str:
-    for old, new in changes:
-        assert old in source, old
-        source = source.replace(old, new)
-    return source
-
 
 # 1. Transpose of a batch
 
@@ -72,21 +66,12 @@ def _transpose_cases() -> list[Case]:
 
 def _transpose_launch(x: np.ndarray) -> tuple[tuple, tuple, tuple]:
     batch, rows, columns = x.shape
-    arguments = (on_device(x), blank((batch, columns, rows), np.float32), np.int32(rows),
+    arguments = (to_device(x), blank((batch, columns, rows), np.float32), np.int32(rows),
                  np.int32(columns))
     return (-(-columns // 32), -(-rows // 32), batch), (32, 8), arguments
 
 
-def _run_transpose(kernel: object, x: np.ndarray) -> np.ndarray:
-    grid, block, arguments = _transpose_launch(x)
-    launch(kernel, grid, block, arguments)
-    return arguments[1].get()
-
-
-def _without_waste(answer: Callable, cases: Sequence[Case],
-                   outcomes: Sequence[Outcome]) -> str | None:
-    x = np.zeros((2, 64, 96), np.float32)
-    counts = counted(answer.kernel, *_transpose_launch(x))
+def _without_waste(counts: object, x: np.ndarray) -> str | None:
     if sentence := wasteful(counts):
         return sentence
     for access in "load", "store":
@@ -97,8 +82,7 @@ def _without_waste(answer: Callable, cases: Sequence[Case],
     return None
 
 
-def _odd_tables(answer: Callable, cases: Sequence[Case],
-                outcomes: Sequence[Outcome]) -> str | None:
+def _odd_tables(answer: Callable, trials: Sequence[Trial]) -> str | None:
     # Apart from the cases: a kernel without a guard makes now one fault here, now another.
     x = np.random.default_rng(72).standard_normal((2, 45, 39), np.float32)
     if sentence := difference(_transpose(x), answer(x), 1e-6):
@@ -107,33 +91,33 @@ def _odd_tables(answer: Callable, cases: Sequence[Case],
 
 
 transpose = KernelTask(
-    "transpose", _transpose, _transpose_cases, run=_run_transpose, given="",
+    "transpose", _transpose, _transpose_cases, launch=_transpose_launch, right=TRANSPOSE, given="",
     parameters="const float* x, float* y, int rows, int columns",
     mistakes=[
-        Mistake("the batch left out: blockIdx.z is the number of the table", _changed(
-            TRANSPOSE, ("(size_t)blockIdx.z *", "0 *"))),
-        Mistake("a missing barrier between filling the tile and emptying it",
-                _changed(TRANSPOSE, ("    __syncthreads();\n", ""))),
-        Mistake("the blocks' numbers not exchanged on the way out: tile (a, b) of x becomes tile"
-                " (b, a) of y", _changed(TRANSPOSE, (
-                    "i = 32 * blockIdx.x + threadIdx.y, j = 32 * blockIdx.y + threadIdx.x",
-                    "i = 32 * blockIdx.y + threadIdx.y, j = 32 * blockIdx.x + threadIdx.x"))),
-        Mistake("tiles that change places, but are not transposed themselves", _changed(
-            TRANSPOSE, ("tile[threadIdx.x][threadIdx.y + k];",
-                        "tile[threadIdx.y + k][threadIdx.x];"))),
-        Mistake("the first row of each eight only: 32 x 8 threads have four floats each", _changed(
-            TRANSPOSE, ("k < 32", "k < 8"))),
-        Mistake("no guard, for tables that are no multiple of 32", _changed(
-            TRANSPOSE, ("if (i + k < rows && j < columns)", ""),
-            ("if (i + k < columns && j < rows)", ""))),
-        Mistake("no guard on the way in, for tables that are no multiple of 32", _changed(
-            TRANSPOSE, ("if (i + k < rows && j < columns)", ""))),
-        Mistake("no guard on the way out, where tiles reach beyond the result", _changed(
-            TRANSPOSE, ("if (i + k < columns && j < rows)", ""))),
-        Mistake("one row of x taken for `rows` long: it has `columns` elements", _changed(
-            TRANSPOSE, ("(i + k) * columns + j", "(i + k) * rows + j"))),
+        Mistake.replacing("the batch left out: blockIdx.z is the number of the table",
+                          "(size_t)blockIdx.z *", "0 *", times=2),
+        Mistake.replacing("a missing barrier between filling the tile and emptying it",
+                          "    __syncthreads();\n", ""),
+        Mistake.replacing("the blocks' numbers not exchanged on the way out: tile (a, b) of x"
+                          " becomes tile (b, a) of y",
+                          "i = 32 * blockIdx.x + threadIdx.y, j = 32 * blockIdx.y + threadIdx.x",
+                          "i = 32 * blockIdx.y + threadIdx.y, j = 32 * blockIdx.x + threadIdx.x"),
+        Mistake.replacing("tiles that change places, but are not transposed themselves",
+                          "tile[threadIdx.x][threadIdx.y + k];",
+                          "tile[threadIdx.y + k][threadIdx.x];"),
+        Mistake.replacing("the first row of each eight only: 32 x 8 threads have four floats each",
+                          "k < 32", "k < 8", times=2),
+        Mistake.replacing("no guard, for tables that are no multiple of 32",
+                          "if (i + k < rows && j < columns)", "",
+                          "if (i + k < columns && j < rows)", ""),
+        Mistake.replacing("no guard on the way in, for tables that are no multiple of 32",
+                          "if (i + k < rows && j < columns)", ""),
+        Mistake.replacing("no guard on the way out, where tiles reach beyond the result",
+                          "if (i + k < columns && j < rows)", ""),
+        Mistake.replacing("one row of x taken for `rows` long: it has `columns` elements",
+                          "(i + k) * columns + j", "(i + k) * rows + j"),
     ],
-    rules=[_odd_tables, _without_waste],
+    rules=[_odd_tables, counters(_without_waste, np.zeros((2, 64, 96), np.float32))],
 )
 
 
@@ -146,7 +130,23 @@ class _Source(str):
         return "..."
 
 
-class Treatment(Task):
+class Repair(NamedTuple):
+    """An answer to a patient: the diagnosis, and the source repaired. A call returns it."""
+
+    kind: str
+    line: int
+    thread: int
+    code: str
+
+    def __call__(self, source: str) -> tuple:
+        return tuple(self)
+
+    def replaced(self, *texts: str, times: int = 1) -> Repair:
+        """The same diagnosis with texts replaced in the source; see `task.replaced`."""
+        return self._replace(code=replaced(self.code, *texts, times=times))
+
+
+class RepairTask(Task):
     """A patient of the clinic: the answer is a diagnosis and a repaired source."""
 
     repeatable = True
@@ -158,9 +158,14 @@ class Treatment(Task):
         return replace(verdict, text="diagnosed and repaired" if verdict.state == "ok" else text)
 
 
-def _treatment(name: str, mistakes: Sequence[Mistake],
-               also: Callable[[str], None] = lambda code: None) -> Treatment:
+def _patient(name: str, mistakes: Sequence[Mistake],
+             also: Callable[[str], None] = lambda code: None) -> RepairTask:
+    """The task of one patient. Its mistakes replace texts in the broken source.
+
+    `also` refuses repairs for a reason of their own.
+    """
     patient = PATIENTS[name]
+    diagnosis = patient.kind, patient.lines[0], patient.threads[0]
 
     def spec(source: str) -> str:
         return "treated"
@@ -172,16 +177,13 @@ def _treatment(name: str, mistakes: Sequence[Mistake],
         _repaired(patient, value[3])
         return "treated"
 
-    return Treatment(name, spec, lambda: [(_Source(patient.source),)], read=read,
-                     mistakes=mistakes)
+    return RepairTask(name, spec, lambda: [(_Source(patient.source),)], read=read,
+                      mistakes=mistakes, right=Repair(*diagnosis, patient.source))
 
 
 def _diagnosed(patient: Patient, value: object) -> None:
     """Raise a Refusal unless kind, line and thread are the patient's."""
-    if not isinstance(value, tuple) or len(value) != 4:
-        got = f"a tuple of {len(value)}" if isinstance(value, tuple) else a(value)
-        raise Refusal(f"expected a tuple (kind, line, thread, repaired source), got {got}.")
-    kind, line, thread, _ = value
+    kind, line, thread, _ = require_tuple(value, "kind", "line", "thread", "repaired source")
     if isinstance(kind, str):
         kind = kind.lower().replace("uninitialized", "uninitialised")
     if kind not in KINDS:
@@ -204,7 +206,8 @@ def _repaired(patient: Patient, code: object) -> None:
     from nogpu import engine
 
     if not isinstance(code, str):
-        raise Refusal(f"the diagnosis is right; the repaired source must be a str, not {a(code)}.")
+        raise Refusal(f"the diagnosis is right; the repaired source must be a str, not"
+                      f" {describe_value(code)}.")
     if code == patient.source:
         raise Refusal("the diagnosis is right, but the repaired source is the broken one. Did"
                       " `replace` find what it should replace?")
@@ -226,12 +229,6 @@ def _repaired(patient: Patient, code: object) -> None:
             raise Refusal(f"the diagnosis is right and the repair has no fault, but {sentence}")
 
 
-def _as(name: str, kind: str, line: int, thread: int, *changes: tuple[str, str]) -> Callable:
-    """An answer: this diagnosis, and these changes of the source."""
-    repaired = _changed(PATIENTS[name].source, *changes)
-    return lambda source: (kind, line, thread, repaired)
-
-
 def _unset(code: str) -> None:
     """Raise a Refusal for a variable that only some lanes set.
 
@@ -247,73 +244,64 @@ def _unset(code: str) -> None:
                       f" add a `{unset.group(1)}` that nobody has set.")
 
 
-overlap_add = _treatment("overlap_add", [
-    Mistake("a barrier, which orders the threads of one block: these are threads of several",
-            _as("overlap_add", "race", 5, 0, ("    y[k", "    __syncthreads();\n    y[k"))),
-    Mistake("an assignment: what the other frames added is lost",
-            _as("overlap_add", "race", 5, 0, ("y[k * hop + j] += value",
-                                              "y[k * hop + j] = value"))),
-    Mistake("an atomicAdd with a plain read of y: adding twice what is there",
-            _as("overlap_add", "race", 5, 0, ("y[k * hop + j] += value",
-                                              "atomicAdd(&y[k * hop + j], value + value)"))),
+overlap_add = _patient("overlap_add", [
+    Mistake.replacing("a barrier, which orders the threads of one block: these are threads of"
+                      " several",
+                      "    y[k", "    __syncthreads();\n    y[k"),
+    Mistake.replacing("an assignment: what the other frames added is lost",
+                      "y[k * hop + j] += value", "y[k * hop + j] = value"),
+    Mistake.replacing("an atomicAdd with a plain read of y: adding twice what is there",
+                      "y[k * hop + j] += value", "atomicAdd(&y[k * hop + j], value + value)"),
 ])
-barrier_in_a_branch = _treatment("barrier_in_a_branch", [
-    Mistake("a repair without any barrier: it was needed, only not there",
-            _as("barrier_in_a_branch", "barrier", 10, 32,
-                ("            __syncthreads();\n", ""))),
-    Mistake("the barrier in both branches: two barriers in the source are two different ones",
-            _as("barrier_in_a_branch", "barrier", 10, 32,
-                ("            __syncthreads();\n        }",
-                 "            __syncthreads();\n        } else __syncthreads();"))),
-    Mistake("a step too few: the last one adds tile[1] to tile[0]",
-            _as("barrier_in_a_branch", "barrier", 10, 32, ("step > 0", "step > 1"),
-                ("            __syncthreads();\n        }",
-                 "        }\n        __syncthreads();"))),
+barrier_in_a_branch = _patient("barrier_in_a_branch", [
+    Mistake.replacing("a repair without any barrier: it was needed, only not there",
+                      "            __syncthreads();\n", ""),
+    Mistake.replacing("the barrier in both branches: two barriers in the source are two different"
+                      " ones",
+                      "            __syncthreads();\n        }",
+                      "            __syncthreads();\n        } else __syncthreads();"),
+    Mistake.replacing("a step too few: the last one adds tile[1] to tile[0]",
+                      "step > 0", "step > 1",
+                      "            __syncthreads();\n        }",
+                      "        }\n        __syncthreads();"),
 ])
-half_a_tile = _treatment("half_a_tile", [
-    Mistake("zeros for what is missing: among negative numbers 0 is the largest",
-            _as("half_a_tile", "uninitialised", 10, 8,
-                ("    if (i < n) {\n        tile[t] = x[i];\n    }",
-                 "    tile[t] = i < n ? x[i] : 0;"))),
-    Mistake("no guard: the last threads read beyond the end of x",
-            _as("half_a_tile", "uninitialised", 10, 8, ("if (i < n) {", "{"))),
-    Mistake("an early return: who leaves is missed at the barrier",
-            _as("half_a_tile", "uninitialised", 10, 8,
-                ("    if (i < n) {\n        tile[t] = x[i];\n    }",
-                 "    if (i >= n) return;\n    tile[t] = x[i];"))),
+half_a_tile = _patient("half_a_tile", [
+    Mistake.replacing("zeros for what is missing: among negative numbers 0 is the largest",
+                      "    if (i < n) {\n        tile[t] = x[i];\n    }",
+                      "    tile[t] = i < n ? x[i] : 0;"),
+    Mistake.replacing("no guard: the last threads read beyond the end of x", "if (i < n) {", "{"),
+    Mistake.replacing("an early return: who leaves is missed at the barrier",
+                      "    if (i < n) {\n        tile[t] = x[i];\n    }",
+                      "    if (i >= n) return;\n    tile[t] = x[i];"),
 ])
-one_barrier_too_few = _treatment("one_barrier_too_few", [
-    Mistake("the barrier moved: both are needed, one before the tile is read and one after",
-            _as("one_barrier_too_few", "race", 7, 0,
-                ("        __syncthreads();\n        sum += tile[63 - t];",
-                 "        sum += tile[63 - t];\n        __syncthreads();"))),
-    Mistake("__syncwarp, which orders 32 threads only: the tile is filled by two warps",
-            _as("one_barrier_too_few", "race", 7, 0,
-                ("sum += tile[63 - t];", "sum += tile[63 - t];\n        __syncwarp();"))),
-    Mistake("no barrier between a round's reads and the next round's writes; behind the loop it is"
-            " too late",
-            _as("one_barrier_too_few", "race", 7, 0,
-                ("    y[t] = sum;", "    __syncthreads();\n    y[t] = sum;"))),
+one_barrier_too_few = _patient("one_barrier_too_few", [
+    Mistake.replacing("the barrier moved: both are needed, one before the tile is read and one"
+                      " after",
+                      "        __syncthreads();\n        sum += tile[63 - t];",
+                      "        sum += tile[63 - t];\n        __syncthreads();"),
+    Mistake.replacing("__syncwarp, which orders 32 threads only: the tile is filled by two warps",
+                      "sum += tile[63 - t];", "sum += tile[63 - t];\n        __syncwarp();"),
+    Mistake.replacing("no barrier between a round's reads and the next round's writes; behind the"
+                      " loop it is too late",
+                      "    y[t] = sum;", "    __syncthreads();\n    y[t] = sum;"),
 ])
-edge_of_the_tile = _treatment("edge_of_the_tile", [
-    Mistake("a longer tile that nobody fills: its last place is read before it is written",
-            _as("edge_of_the_tile", "out of bounds", 8, 63, ("tile[64]", "tile[65]"))),
-    Mistake("0 in place of the next block's element",
-            _as("edge_of_the_tile", "out of bounds", 8, 63,
-                ("tile[t] + tile[t + 1]", "tile[t] + (t < 63 ? tile[t + 1] : 0)"))),
-    Mistake("x[i + 1] without a guard of its own, which leaves x at its end",
-            _as("edge_of_the_tile", "out of bounds", 8, 63,
-                ("tile[t] + tile[t + 1]", "tile[t] + (t < 63 ? tile[t + 1] : x[i + 1])"),
-                ("i < n", "i <= n - 1"))),
+edge_of_the_tile = _patient("edge_of_the_tile", [
+    Mistake.replacing("a longer tile that nobody fills: its last place is read before it is"
+                      " written",
+                      "tile[64]", "tile[65]"),
+    Mistake.replacing("0 in place of the next block's element",
+                      "tile[t] + tile[t + 1]", "tile[t] + (t < 63 ? tile[t + 1] : 0)"),
+    Mistake.replacing("x[i + 1] without a guard of its own, which leaves x at its end",
+                      "tile[t] + tile[t + 1]", "tile[t] + (t < 63 ? tile[t + 1] : x[i + 1])"),
 ])
-absent_lanes = _treatment("absent_lanes", [
-    Mistake("a guard taken away, so that the last lanes read beyond the end of x",
-            _as("absent_lanes", "barrier", 7, 20, ("if (lane < n) {", "{"))),
-    Mistake("a shorter mask with all the steps: lanes take values from lanes that are not there",
-            _as("absent_lanes", "barrier", 7, 20, ("0xffffffffu", "(1u << n) - 1"))),
-    Mistake("a barrier put into the branch: there are threads that never reach it",
-            _as("absent_lanes", "barrier", 7, 20, ("float v = x[lane];",
-                                                   "float v = x[lane];\n        __syncwarp();"))),
+absent_lanes = _patient("absent_lanes", [
+    Mistake.replacing("a guard taken away, so that the last lanes read beyond the end of x",
+                      "if (lane < n) {", "{"),
+    Mistake.replacing("a shorter mask with all the steps: lanes take values from lanes that are"
+                      " not there",
+                      "0xffffffffu", "(1u << n) - 1"),
+    Mistake.replacing("a barrier put into the branch: there are threads that never reach it",
+                      "float v = x[lane];", "float v = x[lane];\n        __syncwarp();"),
 ], also=_unset)
 
 
@@ -347,53 +335,49 @@ def _histogram_cases() -> list[Case]:
             (skewed, (3,), (96,)), (holes[:10], (2,), (32,))]
 
 
-def _run_histogram(kernel: object, x: np.ndarray, grid: tuple, block: tuple) -> np.ndarray:
-    counts = on_device(np.zeros(256, np.int32))
-    launch(kernel, grid, block, (on_device(x), counts, np.int32(x.size)))
-    return counts.get()
+def _histogram_launch(x: np.ndarray, grid: tuple, block: tuple) -> tuple:
+    return grid, block, (to_device(x), to_device(np.zeros(256, np.int32)), np.int32(x.size))
 
 
-def _few_global_atomics(answer: Callable, cases: Sequence[Case],
-                        outcomes: Sequence[Outcome]) -> str | None:
-    x, grid = np.arange(4096, dtype=np.int32) % 256, 3
-    counts = counted(answer.kernel, (grid,), (256,), (on_device(x),
-                                                      on_device(np.zeros(256, np.int32)),
-                                                      np.int32(x.size)))
-    requests = counts["global_atomic_requests"]
-    if requests > 8 * grid:
-        return (f"{grid} blocks make {requests} atomic requests to global memory for {x.size:,}"
-                f" numbers, {8 * grid} would do: count in shared memory first.")
+def _few_global_atomics(counts: object, x: np.ndarray, grid: tuple, block: tuple) -> str | None:
+    requests, enough = counts["global_atomic_requests"], 8 * grid[0]
+    if requests > enough:
+        return (f"{grid[0]} blocks make {requests} atomic requests to global memory for {x.size:,}"
+                f" numbers, {enough} would do: count in shared memory first.")
     return None
 
 
 histogram = KernelTask(
-    "histogram", _histogram, _histogram_cases, run=_run_histogram, given="",
+    "histogram", _histogram, _histogram_cases, launch=_histogram_launch, right=HISTOGRAM, given="",
     parameters="const int* x, int* counts, int n",
     mistakes=[
-        Mistake("a plain addition to the global counters, which several blocks make at once",
-                _changed(HISTOGRAM, ("atomicAdd(&counts[k], mine[k])", "counts[k] += mine[k]"))),
-        Mistake("a plain addition in shared memory, or a barrier that is missing there",
-                _changed(HISTOGRAM, ("atomicAdd(&mine[value], 1)", "mine[value]++"))),
-        Mistake("values outside 0 to 255 counted, outside the array",
-                _changed(HISTOGRAM, ("if (value >= 0 && value < 256) ", ""))),
-        Mistake("values outside 0 to 255 counted, outside the array",
-                _changed(HISTOGRAM, ("if (value >= 0 && value < 256) ", ""),
-                         ("&mine[value]", "mine + value"))),
-        Mistake("the value 256 counted as well: 256 counters end at 255",
-                _changed(HISTOGRAM, ("value < 256", "value <= 256"))),
-        Mistake("counters that nobody has set to zero: shared memory begins with what was there",
-                _changed(HISTOGRAM, ("mine[k] = 0;", ";"))),
-        Mistake("one element a thread: with fewer threads than elements the rest is not counted",
-                _changed(HISTOGRAM, ("i += gridDim.x * blockDim.x", "i += n"))),
-        Mistake("every block counting everything: start at the block's own first element and go on"
-                " by all threads of the grid", _changed(
-                    HISTOGRAM, ("blockIdx.x * blockDim.x + threadIdx.x", "threadIdx.x"),
-                    ("i += gridDim.x * blockDim.x", "i += blockDim.x"))),
-        Mistake("counters cleared as if each block had 256 threads", _changed(
-            HISTOGRAM, ("for (int k = threadIdx.x; k < 256; k += blockDim.x) mine[k] = 0",
-                        "mine[threadIdx.x] = 0"))),
+        Mistake.replacing("a plain addition to the global counters, which several blocks make at"
+                          " once",
+                          "atomicAdd(&counts[k], mine[k])", "counts[k] += mine[k]"),
+        Mistake.replacing("a plain addition in shared memory, or a barrier that is missing there",
+                          "atomicAdd(&mine[value], 1)", "mine[value]++"),
+        Mistake.replacing("values outside 0 to 255 counted, outside the array",
+                          "if (value >= 0 && value < 256) ", ""),
+        Mistake.replacing("values outside 0 to 255 counted, outside the array",
+                          "if (value >= 0 && value < 256) ", "",
+                          "&mine[value]", "mine + value"),
+        Mistake.replacing("the value 256 counted as well: 256 counters end at 255",
+                          "value < 256", "value <= 256"),
+        Mistake.replacing("counters that nobody has set to zero: shared memory begins with what"
+                          " was there",
+                          "mine[k] = 0;", ";"),
+        Mistake.replacing("one element a thread: with fewer threads than elements the rest is not"
+                          " counted",
+                          "i += gridDim.x * blockDim.x", "i += n"),
+        Mistake.replacing("every block counting everything: start at the block's own first"
+                          " element and go on by all threads of the grid",
+                          "blockIdx.x * blockDim.x + threadIdx.x", "threadIdx.x",
+                          "i += gridDim.x * blockDim.x", "i += blockDim.x"),
+        Mistake.replacing("counters cleared as if each block had 256 threads",
+                          "for (int k = threadIdx.x; k < 256; k += blockDim.x) mine[k] = 0",
+                          "mine[threadIdx.x] = 0"),
     ],
-    rules=[_few_global_atomics],
+    rules=[counters(_few_global_atomics, np.arange(4096, dtype=np.int32) % 256, (3,), (256,))],
 )
 
 # 6. Running sums
@@ -434,17 +418,11 @@ def _scan_cases() -> list[Case]:
             ] + [(rng.integers(0, 2**20, 300).astype(np.int32), (64,))]  # beyond a float's digits
 
 
-def _run_scan(kernel: object, x: np.ndarray, block: tuple) -> np.ndarray:
-    y = blank(x.shape, np.int32)
-    launch(kernel, (1,), block, (on_device(x), y, np.int32(x.size)))
-    return y.get()
+def _scan_launch(x: np.ndarray, block: tuple) -> tuple:
+    return (1,), block, (to_device(x), blank(x.shape, np.int32), np.int32(x.size))
 
 
-def _loads_once(answer: Callable, cases: Sequence[Case],
-                outcomes: Sequence[Outcome]) -> str | None:
-    x = np.ones(1024, np.int32)
-    counts = counted(answer.kernel, (1,), (128,), (on_device(x), blank(x.shape, np.int32),
-                                                   np.int32(x.size)))
+def _loads_once(counts: object, x: np.ndarray, block: tuple) -> str | None:
     requests, least = counts["global_load_requests"], x.size // 32
     if requests > least:
         return (f"it takes {requests:,} load requests for {x.size:,} numbers, {least} would do:"
@@ -453,33 +431,36 @@ def _loads_once(answer: Callable, cases: Sequence[Case],
 
 
 scan = KernelTask(
-    "scan", _scan, _scan_cases, run=_run_scan, parameters="const int* x, int* y, int n", given="",
+    "scan", _scan, _scan_cases, launch=_scan_launch, right=SCAN, given="",
+    parameters="const int* x, int* y, int n",
     mistakes=[
-        Mistake("every warp beginning anew: the sums of the warps before are missing",
-                _changed(SCAN, ("if (w < t / 32) v += of_warp[w];", ""))),
-        Mistake("every tile beginning anew: what the tiles before sum to is missing",
-                _changed(SCAN, ("v += carried;", ""))),
-        Mistake("a sum up to the element before, without the element itself", _changed(
-            SCAN, ("y[i] = v;", "y[i] = v - x[i];"))),
-        Mistake("lanes that add what is not before them: without `if (lane >= step)` the first"
-                " lanes add themselves", _changed(SCAN, ("if (lane >= step) ", ""))),
-        Mistake("sums in float, which are whole numbers only up to 16,777,216", _changed(
-            SCAN, ("int carried", "float carried"),
-            ("i = first + t, v =", "i = first + t; float v ="), ("int before", "float before"),
-            ("__shared__ int", "__shared__ float"))),
-        Mistake("steps of 1 up to 8 only: a warp needs 16 as well", _changed(
-            SCAN, ("step < 32", "step < 16"))),
-        Mistake("a missing barrier at the end of a tile: the next one overwrites sums that others"
-                " have not read yet",
-                _changed(SCAN, ("        __syncthreads();\n    }\n}", "    }\n}"))),
-        Mistake("no guard where x is loaded: threads beyond the end scan zeros", _changed(
-            SCAN, ("v = i < n ? x[i] : 0", "v = x[i]"))),
-        Mistake("no guard where y is written", _changed(SCAN, ("if (i < n) y[i]", "y[i]"))),
-        Mistake("the shuffle inside the branch: all lanes of the mask must come to it", _changed(
-            SCAN, ("int before = __shfl_up_sync(0xffffffffu, v, step);", ""),
-            ("v += before", "v += __shfl_up_sync(0xffffffffu, v, step)"))),
+        Mistake.replacing("every warp beginning anew: the sums of the warps before are missing",
+                          "if (w < t / 32) v += of_warp[w];", ""),
+        Mistake.replacing("every tile beginning anew: what the tiles before sum to is missing",
+                          "v += carried;", ""),
+        Mistake.replacing("a sum up to the element before, without the element itself",
+                          "y[i] = v;", "y[i] = v - x[i];"),
+        Mistake.replacing("lanes that add what is not before them: without `if (lane >= step)`"
+                          " the first lanes add themselves",
+                          "if (lane >= step) ", ""),
+        Mistake.replacing("sums in float, which are whole numbers only up to 16,777,216",
+                          "int carried", "float carried",
+                          "i = first + t, v =", "i = first + t; float v =",
+                          "int before", "float before",
+                          "__shared__ int", "__shared__ float"),
+        Mistake.replacing("steps of 1 up to 8 only: a warp needs 16 as well",
+                          "step < 32", "step < 16"),
+        Mistake.replacing("a missing barrier at the end of a tile: the next one overwrites sums"
+                          " that others have not read yet",
+                          "        __syncthreads();\n    }\n}", "    }\n}"),
+        Mistake.replacing("no guard where x is loaded: threads beyond the end scan zeros",
+                          "v = i < n ? x[i] : 0", "v = x[i]"),
+        Mistake.replacing("no guard where y is written", "if (i < n) y[i]", "y[i]"),
+        Mistake.replacing("the shuffle inside the branch: all lanes of the mask must come to it",
+                          "int before = __shfl_up_sync(0xffffffffu, v, step);", "",
+                          "v += before", "v += __shfl_up_sync(0xffffffffu, v, step)"),
     ],
-    rules=[_loads_once],
+    rules=[counters(_loads_once, np.ones(1024, np.int32), (128,))],
 )
 
 # 7. Compaction
@@ -508,49 +489,45 @@ def _compact_cases() -> list[Case]:
     return cases
 
 
-def _run_compact(kernel: object, x: np.ndarray, mask: np.ndarray, grid: tuple,
-                 block: tuple) -> np.ndarray:
+def _compact_launch(x: np.ndarray, mask: np.ndarray, grid: tuple, block: tuple) -> tuple:
     ends = np.cumsum(mask, dtype=np.int32)
-    y = blank(int(ends[-1]), np.float32)
-    launch(kernel, grid, block, (on_device(x), on_device(mask), on_device(ends), y,
-                                 np.int32(x.size)))
-    return y.get()
+    return grid, block, (to_device(x), to_device(mask), to_device(ends),
+                         blank(int(ends[-1]), np.float32), np.int32(x.size))
 
 
-def _many_lanes(answer: Callable, cases: Sequence[Case],
-                outcomes: Sequence[Outcome]) -> str | None:
-    n = 1024
-    x, mask = np.arange(n, dtype=np.float32), np.ones(n, bool)
-    ends = np.cumsum(mask, dtype=np.int32)
-    counts = counted(answer.kernel, (4,), (256,), (
-        *map(on_device, (x, mask, ends)), blank(n, np.float32), np.int32(n)))
-    requests, enough = counts["global_load_requests"], 4 * n // 32
+def _many_lanes(counts: object, x: np.ndarray, mask: np.ndarray, grid: tuple,
+                block: tuple) -> str | None:
+    requests, enough = counts["global_load_requests"], 4 * x.size // 32
     if requests > enough:
-        return (f"it takes {requests:,} load requests for {n:,} elements, {enough} are enough: let"
-                " every lane of every warp take elements.")
+        return (f"it takes {requests:,} load requests for {x.size:,} elements, {enough} are enough:"
+                " let every lane of every warp take elements.")
     return None
 
 
 compact = KernelTask(
-    "compact", _compact, _compact_cases, run=_run_compact, given="",
+    "compact", _compact, _compact_cases, launch=_compact_launch, result=3, right=COMPACT, given="",
     parameters="const float* x, const bool* mask, const int* ends, float* y, int n",
     mistakes=[
-        Mistake("a place too far: `ends` counts the element itself, so the first has 1 and goes to"
-                " place 0", _changed(COMPACT, ("ends[i] - 1", "ends[i]"))),
-        Mistake("elements that are not kept written as well, to the place of the one before",
-                _changed(COMPACT, ("if (mask[i]) y[ends[i] - 1]",
-                                   "if (ends[i] > 0) y[ends[i] - 1]"))),
-        Mistake("elements that stay where they were, with gaps between them", _changed(
-            COMPACT, ("y[ends[i] - 1] = x[i]", "if (i < ends[n - 1]) y[i] = x[i]"))),
-        Mistake("one element a thread: with fewer threads than elements the rest is left out",
-                _changed(COMPACT, ("i += gridDim.x * blockDim.x", "i += n"))),
-        Mistake("the places taken for sources: x[ends[i] - 1] reads where one should write",
-                _changed(COMPACT, ("y[ends[i] - 1] = x[i]",
-                                   "if (i < ends[n - 1]) y[i] = x[ends[i] - 1]"))),
-        Mistake("`i <= n` in place of `i < n`, or no guard: an element too many", _changed(
-            COMPACT, ("i < n", "i <= n"))),
-        Mistake("elements that are not kept written as well: those before the first have no place",
-                _changed(COMPACT, ("if (mask[i]) ", ""))),
+        Mistake.replacing("a place too far: `ends` counts the element itself, so the first has 1"
+                          " and goes to place 0",
+                          "ends[i] - 1", "ends[i]"),
+        Mistake.replacing("elements that are not kept written as well, to the place of the one"
+                          " before",
+                          "if (mask[i]) y[ends[i] - 1]", "if (ends[i] > 0) y[ends[i] - 1]"),
+        Mistake.replacing("elements that stay where they were, with gaps between them",
+                          "y[ends[i] - 1] = x[i]", "if (i < ends[n - 1]) y[i] = x[i]"),
+        Mistake.replacing("one element a thread: with fewer threads than elements the rest is"
+                          " left out",
+                          "i += gridDim.x * blockDim.x", "i += n"),
+        Mistake.replacing("the places taken for sources: x[ends[i] - 1] reads where one should"
+                          " write",
+                          "y[ends[i] - 1] = x[i]", "if (i < ends[n - 1]) y[i] = x[ends[i] - 1]"),
+        Mistake.replacing("`i <= n` in place of `i < n`, or no guard: an element too many",
+                          "i < n", "i <= n"),
+        Mistake.replacing("elements that are not kept written as well: those before the first"
+                          " have no place",
+                          "if (mask[i]) ", ""),
     ],
-    rules=[_many_lanes],
+    rules=[counters(_many_lanes, np.arange(1024, dtype=np.float32), np.ones(1024, bool), (4,),
+                    (256,))],
 )

@@ -7,7 +7,15 @@ import numpy as np
 
 from helpers.timing import peak_bytes
 
-from .machinery.task import Case, Mistake, Refusal, Task, a, no_python_loop
+from .machinery.task import (
+    Case,
+    Mistake,
+    Refusal,
+    Task,
+    describe_value,
+    no_python_loop,
+    require_tuple,
+)
 
 
 def _random(*shape: int, seed: int, scale: float = 1, shift: float = 0,
@@ -408,12 +416,10 @@ MEMORY_STEP = 2**16  # bytes: what a result or a list of times may add does not 
 
 
 def _read_measured(value: object, case: Case) -> tuple:
-    if not isinstance(value, tuple) or len(value) != 4:
-        raise Refusal(f"expected the tuple (latency, throughput, memory, right), got {a(value)}."
-                      + (" Is a `return` missing?" if value is None else ""))
-    for name, number in zip(("latency", "throughput", "memory", "right"), value):
+    names = "latency", "throughput", "memory", "right"
+    for name, number in zip(names, require_tuple(value, *names)):
         if not isinstance(number, (int, float, np.number)) or isinstance(number, bool):
-            raise Refusal(f"{name} must be a number, got {a(number)}.")
+            raise Refusal(f"{name} must be a number, got {describe_value(number)}.")
     latency, throughput, memory, right = value
     return (f"latency {float(latency):.6g} s", f"throughput {float(throughput):.6g} images/s",
             f"memory {round(memory / MEMORY_STEP) * MEMORY_STEP / 2**20:.2f} MiB",

@@ -10,13 +10,15 @@ import numpy as np
 from .machinery.task import (
     Case,
     Mistake,
-    Outcome,
     Refusal,
     Rule,
     Task,
-    a,
+    Trial,
+    describe_value,
+    hint_at_return,
+    is_on_device,
     no_python_loop,
-    on_device,
+    require_tuple,
 )
 
 
@@ -28,10 +30,9 @@ def _cupy():
 
 def _from_device(value: object, what: str = "the result") -> np.ndarray:
     """A result that must be on the device, for the comparison on the host."""
-    if value is None:
-        raise Refusal("it returned None. Is a `return` missing?")
-    if not on_device(value):
-        raise Refusal(f"{what} must stay on the device, as a CuPy array; it is {a(value)}.")
+    if not is_on_device(value):
+        raise Refusal(f"{what} must stay on the device, as a CuPy array; it is"
+                      f" {describe_value(value)}.{hint_at_return(value)}")
     return value.get()
 
 
@@ -39,7 +40,7 @@ def traffic_at_most(case: Callable[[], Case], up: int = 0, down: int = 0,
                     waits: int | None = 0) -> Rule:
     """In `case` at most so many copies to the device and to the host, and so many waits."""
 
-    def rule(answer: Callable, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
+    def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
         from helpers.transfers import traffic
 
         seen = traffic(answer, *case())
@@ -57,7 +58,7 @@ def traffic_at_most(case: Callable[[], Case], up: int = 0, down: int = 0,
 
 def _no_loop(small: Callable[[], Case], large: Callable[[], Case]) -> Rule:
     """`no_python_loop` with cases that are on the device, made when they are needed."""
-    return lambda answer, cases, outcomes: no_python_loop(small(), large())(answer, cases, outcomes)
+    return lambda answer, trials: no_python_loop(small(), large())(answer, trials)
 
 
 def _line(seen) -> str:
@@ -189,7 +190,7 @@ def _contrast_like(spread="image", mean="image", guard=True, ddof=0, axis=1, wei
     """`contrast` for either library, or what it becomes with one thing changed."""
 
     def contrast(images):
-        xp = _cupy() if on_device(images) else np
+        xp = _cupy() if is_on_device(images) else np
         centred = images - images.mean(axis=(1, 2) if mean == "image" else None, keepdims=True)
         over = {"image": (1, 2), "batch": None, "rows": 2}[spread]
         deviation = centred.std(axis=over, keepdims=True, ddof=ddof)
@@ -202,7 +203,7 @@ def _contrast_like(spread="image", mean="image", guard=True, ddof=0, axis=1, wei
         factors = xp.asarray(factors if double else factors.astype(images.dtype))
         factors = factors[:, None] if weights == "rows" else factors
         result = (scaled * factors).sum(axis=axis)
-        return result.get() if host and on_device(result) else result
+        return result.get() if host and is_on_device(result) else result
 
     return contrast
 
@@ -228,16 +229,16 @@ def _contrast_cases() -> list[Case]:
 
 
 def _read_contrast(value: object, case: Case) -> np.ndarray:
-    if on_device(case[0]):
+    if is_on_device(case[0]):
         return _from_device(value)
-    if on_device(value):
+    if is_on_device(value):
         raise Refusal("for a NumPy array it must return a NumPy array; it returned a CuPy array.")
     return value
 
 
 contrast = Task(
     name="contrast",
-    spec=lambda images: _contrast_like()(images.get() if on_device(images) else images),
+    spec=lambda images: _contrast_like()(images.get() if is_on_device(images) else images),
     cases=_contrast_cases,
     read=_read_contrast,
     rtol=1e-5,
@@ -451,7 +452,7 @@ fit = Task(
 
 
 def _assign(images, centres, names):
-    images = images.get() if on_device(images) else images
+    images = images.get() if is_on_device(images) else images
     distances = ((images[:, None] - centres) ** 2).sum(axis=2)
     answers = names[distances.argmin(axis=1)]
     return answers, np.bincount(answers, minlength=10)
@@ -483,10 +484,8 @@ def _assign_case(n: int, k: int, features: int, digits: Sequence[int], seed: int
 
 
 def _read_assigned(value: object, case: Case) -> tuple:
-    if not isinstance(value, tuple) or len(value) != 2:
-        raise Refusal(f"expected the tuple (answers, counts), got {a(value)}."
-                      + (" Is a `return` missing?" if value is None else ""))
-    return tuple(_from_device(part, what) for part, what in zip(value, ("answers", "counts")))
+    names = "answers", "counts"
+    return tuple(map(_from_device, require_tuple(value, *names), names))
 
 
 assign = Task(
@@ -521,7 +520,7 @@ assign = Task(
 
 
 def _row_means(x, low, high):
-    x = x.get() if on_device(x) else x
+    x = x.get() if is_on_device(x) else x
     means = np.zeros(len(x), x.dtype)
     for i, row in enumerate(x):
         kept = np.minimum(row, row.dtype.type(high))[row > low]

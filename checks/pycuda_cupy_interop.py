@@ -14,8 +14,22 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from .machinery.kernel_task import PATIENCE, explained, is_simulator, on_device
-from .machinery.task import Case, Mistake, Refusal, Task, Verdict, a
+from helpers.backend import is_simulated
+from nogpu import engine
+from nogpu.inspect import inspect
+
+from .machinery.kernel_task import TIME_LIMIT, explained, to_device
+from .machinery.task import (
+    Case,
+    Mistake,
+    Refusal,
+    Task,
+    Verdict,
+    describe_value,
+    hint_at_return,
+    replaced,
+    require_tuple,
+)
 
 HELD = 0.15  # seconds for which work is held at least, so that other streams could run ahead
 GIVE_UP = 3.0  # seconds after which an answer that does not return is let go
@@ -62,7 +76,7 @@ class DeviceTask(Task):
     def judge(self, answer: object) -> Verdict:
         """The verdict; what an answer left in cycles goes here, in the thread of the context."""
         verdict = super().judge(answer)
-        if not is_simulator(_both().cp):
+        if not is_simulated(_both().cp):
             gc.collect()
         return verdict
 
@@ -77,16 +91,9 @@ def _no_copies() -> Iterator[list]:
         yield copied
 
 
-def _pair(value: object, first: str, second: str) -> tuple:
-    if not isinstance(value, tuple) or len(value) != 2:
-        raise Refusal(f"expected the tuple ({first}, {second}), got {a(value)}."
-                      + (" Is a `return` missing?" if value is None else ""))
-    return value
-
-
 def _need_type(value: object, kind: type, what: str) -> None:
     if not isinstance(value, kind):
-        raise Refusal(f"{what} must be {a_kind(kind)}; it is {a(value)}.")
+        raise Refusal(f"{what} must be {a_kind(kind)}; it is {describe_value(value)}.")
 
 
 def a_kind(kind: type) -> str:
@@ -109,10 +116,11 @@ def _run_exchange(answer: Callable, g: np.ndarray, x: np.ndarray) -> tuple:
         theirs = both.gpuarray.to_gpu(g.base if g.base is not None else g,
                                       allocator=pycuda_pool.allocate)
         theirs = theirs.T if g.base is not None else theirs
-        ours = on_device(x)
+        ours = to_device(x)
         places = theirs.ptr, ours.data.ptr
         with _no_copies() as copied:
-            in_cupy, in_pycuda = _pair(answer(theirs, ours), "CuPy's view", "PyCUDA's view")
+            in_cupy, in_pycuda = require_tuple(
+                answer(theirs, ours), "CuPy's view", "PyCUDA's view")
         _need_type(in_cupy, cp.ndarray, "the first of the two")
         _need_type(in_pycuda, both.GPUArray, "the second of the two")
         if in_cupy.data.ptr != places[0] and not in_cupy.data.ptr == places[1]:
@@ -124,7 +132,7 @@ def _run_exchange(answer: Callable, g: np.ndarray, x: np.ndarray) -> tuple:
             raise Refusal("the GPUArray is a copy: its address is not the CuPy array's.", "copy x")
         if not hasattr(type(in_pycuda.gpudata), "__index__"):
             raise Refusal("PyCUDA cannot compute with this GPUArray: gpudata= must be the address,"
-                          f" an int; it is {a(in_pycuda.gpudata)}.")
+                          f" an int; it is {describe_value(in_pycuda.gpudata)}.")
         if copied:
             raise Refusal("it copies through the host; a view copies nothing.", "copied")
         del theirs, ours
@@ -279,7 +287,7 @@ def _run_process(answer: Callable, chunks: list[int], slow: str) -> np.ndarray:
         if stream is None:
             raise Refusal(default)
         if not isinstance(stream, drv.Stream):
-            raise Refusal(f"write() takes a PyCUDA stream; it got {a(stream)}.")
+            raise Refusal(f"write() takes a PyCUDA stream; it got {describe_value(stream)}.")
         if slow == "producer":
             held.hold(_lent(stream))
         drv.memset_d32_async(buffer.data.ptr, int(chunk), buffer.size, stream)
@@ -322,11 +330,12 @@ def _run_process(answer: Callable, chunks: list[int], slow: str) -> np.ndarray:
         raise Refusal("the host waits for the device. Let one stream wait for the other, by"
                       " events.", "host")
     if not isinstance(value, list):
-        raise Refusal(f"expected the list of what read() returned, got {a(value)}."
-                      + (" Is a `return` missing?" if value is None else ""))
+        raise Refusal(f"expected the list of what read() returned, got {describe_value(value)}."
+                      f"{hint_at_return(value)}")
     if len(value) != len(chunks) or not all(isinstance(one, cp.ndarray) for one in value):
+        first = f", the first {describe_value(value[0])}" if value else ""
         raise Refusal(f"expected a list of {len(chunks)} CuPy arrays, one for each chunk; it has"
-                      f" {len(value)} entries{'' if not value else f', the first {a(value[0])}'}.")
+                      f" {len(value)} entries{first}.")
     return np.stack([one.get() for one in value])
 
 
@@ -513,10 +522,10 @@ class _Watched:
         for k in (1, 2, 4, 5, 7, 8):
             if not isinstance(args[k], np.int32):
                 raise Refusal(f"argument {k} of the kernel is an int in C, np.int32 for PyCUDA; you"
-                              f" pass {a(args[k])}.")
+                              f" pass {describe_value(args[k])}.")
         if not isinstance(args[6], np.float32):
             raise Refusal("the factor is a float in C, np.float32 for PyCUDA; you pass"
-                          f" {a(args[6])}.")
+                          f" {describe_value(args[6])}.")
         rows, columns = (_room(launch, axis) for axis in (1, 0))
         if rows > 4096 or columns > 4096:
             raise Refusal(f"the launch has {rows:,} x {columns:,} threads for {args[7]} x {args[8]}"
@@ -548,8 +557,8 @@ def _run_add_scaled(answer: Callable, y: np.ndarray, x: np.ndarray, factor: floa
     value = answer(kernel, ours, theirs, factor)
     both.context.synchronize()
     if value is not ours:
-        raise Refusal(f"it must return y; it returned {a(value)}."
-                      + (" Is a `return` missing?" if value is None else ""))
+        raise Refusal(f"it must return y; it returned {describe_value(value)}."
+                      f"{hint_at_return(value)}")
     if kernel.launches != 1:
         raise Refusal(f"the number of launches is {kernel.launches}; one does it.")
     if (x_room.get() != before).any():
@@ -625,8 +634,6 @@ def _rehearsed(copied: list) -> Iterator[dict]:
 
     What the rehearsal itself copies is taken out of `copied` again.
     """
-    from helpers import inspect
-    from nogpu import engine
     from nogpu.inspect.sources import find_source, record_sources
 
     drv = _both().drv
@@ -643,7 +650,7 @@ def _rehearsed(copied: list) -> Iterator[dict]:
             before = len(copied)
             try:
                 report = inspect(function, launch.get("grid", (1, 1)), launch.get("block"), args,
-                                 time_limit=PATIENCE)
+                                 time_limit=TIME_LIMIT)
             except (engine.RuntimeUnavailable, engine.CompileError, TypeError, ValueError):
                 report = None  # the launch itself says so in PyCUDA's words
             del copied[before:]
@@ -660,12 +667,12 @@ def _rehearsed(copied: list) -> Iterator[dict]:
 
 def _run_generated_softmax(answer: Callable, columns: int, scores: np.ndarray) -> np.ndarray:
     both = _both()
-    ours = on_device(scores)
+    ours = to_device(scores)
     with _no_copies() as copied, _rehearsed(copied) as seen:
         function = answer(columns)
         if not callable(function):
-            raise Refusal(f"expected a function of the scores, got {a(function)}."
-                          + (" Is a `return` missing?" if function is None else ""))
+            raise Refusal(f"expected a function of the scores, got {describe_value(function)}."
+                      f"{hint_at_return(function)}")
         value = function(ours)
     both.context.synchronize()
     _need_type(value, both.cp.ndarray, "what your function returns")
@@ -695,15 +702,12 @@ __global__ void softmax(const float* x, float* y, int rows) {
 """
 
 
-def _softmax_like(*changes: tuple[str, str], contiguous: bool = True,
-                  round_up: bool = True) -> Callable:
+def _softmax_like(code: str = SOFTMAX, contiguous: bool = True, round_up: bool = True) -> Callable:
+    """The right answer, or one with another source, without the copy or with a smaller grid."""
+
     def generated_softmax(columns):
         from pycuda.compiler import SourceModule
 
-        code = SOFTMAX
-        for old, new in changes:
-            assert old in code, old
-            code = code.replace(old, new)
         kernel = SourceModule(code.replace("COLUMNS", str(columns))).get_function("softmax")
 
         def softmax(scores):
@@ -736,12 +740,14 @@ generated_softmax = DeviceTask(
     rtol=1e-5,
     mistakes=[
         Mistake("powers without the row's largest score taken off first: they overflow, or vanish",
-                _softmax_like(("expf(v[j] - top)", "expf(v[j])"))),
+                _softmax_like(replaced(SOFTMAX, "expf(v[j] - top)", "expf(v[j])"))),
         Mistake("a largest score that begins at 0: all of a row's may be below, and their powers"
-                " vanish", _softmax_like(("top = -3.4e38f", "top = 0"))),
+                " vanish",
+                _softmax_like(replaced(SOFTMAX, "top = -3.4e38f", "top = 0"))),
         Mistake("a view's strides ignored: the kernel needs its rows one after another",
                 _softmax_like(contiguous=False)),
-        Mistake("powers that are not divided by their sum", _softmax_like((" / sum", ""))),
+        Mistake("powers that are not divided by their sum",
+                _softmax_like(replaced(SOFTMAX, " / sum", ""))),
         Mistake("a grid rounded down: the last rows have no thread",
                 _softmax_like(round_up=False)),
     ],

@@ -12,11 +12,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from helpers.backend import is_simulated as is_simulator
+from helpers.backend import is_simulated
 from helpers.generate import C_TYPES, c_type, explain, literal, literals
 
 from .machinery.kernel_task import COMMENT, counted, explained, rehearse, wrong_declaration
-from .machinery.task import Case, Mistake, Outcome, Refusal, Task, a, is_stub
+from .machinery.task import (
+    Case,
+    Mistake,
+    Outcome,
+    Refusal,
+    Task,
+    Trial,
+    describe_value,
+    hint_at_return,
+    is_stub,
+    replaced,
+)
 
 LOOP = re.compile(r"\b(?:for|while|do|goto)\b")
 MEMORY = 200  # sources whose results are remembered
@@ -30,10 +41,9 @@ def build(source: object, name: str, parameters: str) -> object:
     import pycuda.driver as drv
     from pycuda.compiler import SourceModule
 
-    if source is None:
-        raise Refusal("it returned None. Is a `return` missing?")
     if not isinstance(source, str):
-        raise Refusal(f"it must return the CUDA source, a str; it returned {a(source)}.")
+        raise Refusal(f"it must return the CUDA source, a str; it returned"
+                      f" {describe_value(source)}.{hint_at_return(source)}")
     if is_stub(source):
         raise NotImplementedError
     if sentence := wrong_declaration(source, name, parameters, extern_c=False):
@@ -46,7 +56,8 @@ def build(source: object, name: str, parameters: str) -> object:
         first, *lines = explain(error, source).split("\n")
         line = next((text[1:].strip() for text in lines if text.startswith(">")), "")
         line = line.partition("|")[2].strip() or line
-        raise Refusal(f"the source does not compile: {first}, `{line}`.", kind="compile") from None
+        kind = "compile: " + first.partition(": ")[2]
+        raise Refusal(f"the source does not compile: {first}, `{line}`.", kind=kind) from None
     except drv.LogicError as error:
         raise Refusal(f"PyCUDA does not find the kernel {name} in the source ({error}).") from None
 
@@ -61,7 +72,7 @@ def run(kernel: object, name: str, source: str, grid: tuple, block: tuple, args:
     import pycuda.driver as drv
 
     try:
-        if not is_simulator(cupy) or LOOP.search(source):
+        if not is_simulated(cupy) or LOOP.search(source):
             rehearse(kernel, grid, block, args)
         grid, block = ((*size, *(1,) * (3 - len(size))) for size in (grid, block))
         kernel(*args, block=block, grid=grid)
@@ -90,17 +101,17 @@ def remembered(run_source: Callable) -> Callable:
     return read
 
 
-def on_device(x: np.ndarray) -> object:
+def to_gpu_array(x: np.ndarray) -> object:
     """A GPUArray."""
     from pycuda import gpuarray
 
     return gpuarray.to_gpu(np.ascontiguousarray(x))
 
 
-def blank(shape: tuple[int, ...], dtype: object) -> object:
+def blank_gpu_array(shape: tuple[int, ...], dtype: object) -> object:
     """A GPUArray full of a value that no kernel computes by chance."""
     dtype = np.dtype(dtype)
-    return on_device(np.full(shape, np.nan if dtype.kind == "f" else np.iinfo(dtype).min, dtype))
+    return to_gpu_array(np.full(shape, np.nan if dtype.kind == "f" else np.iinfo(dtype).min, dtype))
 
 
 def no_double(source: object) -> None:
@@ -129,14 +140,14 @@ def _run_polynomial(source: object, case: Case) -> np.ndarray:
     no_double(source)
     kernel = build(source, "polynomial", "const float* x, float* y, int n")
     n = POINTS.size
-    x, y = on_device(POINTS), blank((n,), np.float32)
+    x, y = to_gpu_array(POINTS), blank_gpu_array((n,), np.float32)
     run(kernel, "polynomial", source, (-(-n // 128),), (128,), (x, y, np.int32(n)))
     return y.get()
 
 
-def _one_load(answer: Callable, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
-    kernel = build(answer(*cases[0]), "polynomial", "const float* x, float* y, int n")
-    args = on_device(POINTS[:512]), blank((512,), np.float32), np.int32(512)
+def _one_load(answer: Callable, trials: Sequence[Trial]) -> str | None:
+    kernel = build(answer(*trials[0].case), "polynomial", "const float* x, float* y, int n")
+    args = to_gpu_array(POINTS[:512]), blank_gpu_array((512,), np.float32), np.int32(512)
     counts = counted(kernel, (4,), (128,), args)
     if counts["bytes_loaded"] > 4 * 512:
         return (f"a thread loads {counts['bytes_loaded'] / 512:.0f} bytes from memory. Only x[i],"
@@ -161,8 +172,8 @@ def _terms(texts: list[str]) -> str:
 
 
 def _unguarded(coefficients: list[float]) -> str:
-    return _horner(lambda c: _terms(literals(c)))(coefficients).replace(
-        "    if (i >= n) return;\n", "")
+    return replaced(_horner(lambda c: _terms(literals(c)))(coefficients),
+                    "    if (i >= n) return;\n", "")
 
 
 def _as_it_comes(coefficients: list[float]) -> str:
@@ -225,7 +236,7 @@ def _run_axpy(source: object, case: Case) -> np.ndarray:
     kernel = build(source, "axpy", f"const {name}* x, {name}* y, int n")
     if dtype == np.float32:
         no_double(source)
-    x, y = map(on_device, _axpy_arrays(dtype))
+    x, y = map(to_gpu_array, _axpy_arrays(dtype))
     run(kernel, "axpy", source, (3,), (128,), (x, y, np.int32(x.size)))
     return y.get()
 
@@ -303,7 +314,8 @@ STENCIL = "const float* x, float* y, int rows, int columns"
 
 def _stencil_arguments(image: np.ndarray) -> tuple:
     rows, columns = image.shape
-    args = on_device(image), blank(image.shape, np.float32), np.int32(rows), np.int32(columns)
+    args = (to_gpu_array(image), blank_gpu_array(image.shape, np.float32), np.int32(rows),
+            np.int32(columns))
     return (-(-columns // 32), -(-rows // 8)), (32, 8), args
 
 
@@ -316,9 +328,8 @@ def _run_stencil(source: object, case: Case) -> np.ndarray:
     return args[1].get()
 
 
-def _no_load_for_zeros(answer: Callable, cases: Sequence[Case],
-                       outcomes: Sequence[Outcome]) -> str | None:
-    weights = cases[0][0]
+def _no_load_for_zeros(answer: Callable, trials: Sequence[Trial]) -> str | None:
+    (weights,) = trials[0].case
     kernel = build(answer(weights), "stencil", STENCIL)
     counts = counted(kernel, *_stencil_arguments(_image(16, 64)))
     loads, most = counts["global_load_requests"], np.count_nonzero(weights) * 32
@@ -479,7 +490,8 @@ def _autotune_cases() -> list[Case]:
 
 def _read_tuning(value: object, case: Case) -> tuple:
     if not isinstance(value, tuple) or len(value) != 2 or not isinstance(value[1], dict):
-        raise Refusal(f"it must return (best, report), report a dict; it returned {a(value)}.")
+        raise Refusal("it must return (best, report), report a dict; it returned"
+                      f" {describe_value(value)}.{hint_at_return(value)}")
     best, report = value
     if missing := [variant for variant in case[0] if variant not in report]:
         raise Refusal(f"the report has no entry for {missing[0]!r}: it says of each variant what"
@@ -569,8 +581,8 @@ DENSE = "const float* x, float* y, int n"
 
 
 def _dense_arguments(weight: np.ndarray, n: int = 150) -> tuple:
-    args = (on_device(_features(len(weight), n)), blank((weight.shape[1], n), np.float32),
-            np.int32(n))
+    args = (to_gpu_array(_features(len(weight), n)),
+            blank_gpu_array((weight.shape[1], n), np.float32), np.int32(n))
     return (-(-n // 64),), (64,), args
 
 
@@ -583,9 +595,8 @@ def _run_dense(source: object, case: Case) -> np.ndarray:
     return args[1].get()
 
 
-def _no_weight_loads(answer: Callable, cases: Sequence[Case],
-                     outcomes: Sequence[Outcome]) -> str | None:
-    weight, bias = cases[0]
+def _no_weight_loads(answer: Callable, trials: Sequence[Trial]) -> str | None:
+    weight, bias = trials[0].case
     counts = counted(build(answer(weight, bias), "dense", DENSE), *_dense_arguments(weight, 128))
     used = int(np.any(weight != 0, axis=1).sum())
     loaded = counts["bytes_loaded"] / 128

@@ -19,7 +19,15 @@ from .machinery.stream_task import (
     streams,
     watched,
 )
-from .machinery.task import Case, Mistake, Refusal, Task, a, on_device
+from .machinery.task import (
+    Case,
+    Mistake,
+    Refusal,
+    Task,
+    describe_value,
+    hint_at_return,
+    is_on_device,
+)
 
 SIZE = 500  # numbers in a chunk
 
@@ -54,9 +62,9 @@ def _run_pipeline(answer: Callable, chunks: int, count: int, held: int | None) -
 
     def work(x: Any, y: Any) -> None:
         for name, array in (("x", x), ("y", y)):
-            if not on_device(array) or array.shape != (SIZE,) or array.dtype != np.float32:
-                raise Refusal(f"work(x, y) got {a(array)} as {name}; it takes two float32 arrays"
-                              f" of shape ({SIZE},) on the device.")
+            if not is_on_device(array) or array.shape != (SIZE,) or array.dtype != np.float32:
+                raise Refusal(f"work(x, y) got {describe_value(array)} as {name}; it takes two"
+                              f" float32 arrays of shape ({SIZE},) on the device.")
         stream = cp.cuda.get_current_stream()
         places = [array.data.ptr for array in (x, y)]
         for owner, pair in zip(own, pairs):
@@ -387,8 +395,8 @@ def _run_lend(answer: Callable, held: str | None) -> np.ndarray:
 
     def read(x: Any) -> None:
         _on(cp, reader, "read(x)", "reader")
-        if not on_device(x) or x.shape != (SIZE,):
-            raise Refusal(f"read(x) takes what make() returned; it got {a(x)}.")
+        if not is_on_device(x) or x.shape != (SIZE,):
+            raise Refusal(f"read(x) takes what make() returned; it got {describe_value(x)}.")
         if x.data.ptr != places[-1]:
             raise Refusal("read(x) got a copy; lend the array itself.", kind="copy")
         if held == "read":
@@ -475,8 +483,8 @@ def _run_branches(answer: Callable, held: str | None) -> np.ndarray:
     try:
         graph = answer(piece("left"), piece("right"), main, side)
         if not isinstance(graph, cp.cuda.Graph):
-            hint = " Is a `return` missing?" if graph is None else ""
-            raise Refusal(f"it must return the graph; it returned {a(graph)}.{hint}")
+            raise Refusal(f"it must return the graph; it returned {describe_value(graph)}."
+                          f"{hint_at_return(graph)}")
     finally:
         for stream in (main, side):
             _stop_capture(stream)

@@ -6,7 +6,18 @@ from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 from helpers.draw.layout import address, owner_of
 
-from .machinery.task import Case, Mistake, Refusal, Task, a, is_view, no_python_loop, peak_memory
+from .machinery.task import (
+    Case,
+    Mistake,
+    Refusal,
+    Task,
+    describe_value,
+    hint_at_return,
+    is_view,
+    no_python_loop,
+    peak_memory,
+    require_tuple,
+)
 
 # recipe: offset, shape and strides of a view on a 1-D buffer
 
@@ -46,12 +57,9 @@ def rebuild(recipe: object, buffer: np.ndarray) -> np.ndarray:
     Refusal
         When the recipe is not of that form, or reaches outside the buffer.
     """
-    if not isinstance(recipe, tuple) or len(recipe) != 3:
-        raise Refusal(f"expected the tuple (offset, shape, strides), got {a(recipe)}."
-                      + (" Is a `return` missing?" if recipe is None else ""))
-    offset, shape, strides = recipe
+    offset, shape, strides = require_tuple(recipe, "offset", "shape", "strides")
     if not isinstance(offset, (int, np.integer)):
-        raise Refusal(f"the offset must be a whole number of bytes, got {a(offset)}.")
+        raise Refusal(f"the offset must be a whole number of bytes, got {describe_value(offset)}.")
     for what, numbers in (("shape", shape), ("strides", strides)):
         if not isinstance(numbers, tuple) or not all(
                 isinstance(n, (int, np.integer)) for n in numbers):
@@ -151,10 +159,9 @@ def _reach(x: np.ndarray, shape: tuple, strides: tuple) -> tuple[int, int]:
 
 def _metadata(value: object, x: np.ndarray) -> tuple:
     """What a view *is*, without reading an element: a wrong one may point anywhere."""
-    if value is None:
-        raise Refusal("it returned None. Is a `return` missing?")
     if not isinstance(value, np.ndarray):
-        raise Refusal(f"expected a view (a NumPy array), got {a(value)}.")
+        raise Refusal(f"expected a view (a NumPy array), got {describe_value(value)}."
+                      f"{hint_at_return(value)}")
     if value.size and not _starts_in(value, x):
         raise Refusal("the result is a copy; it must be a view of x.")
     return (f"shape {value.shape}", f"strides {value.strides}",
@@ -474,10 +481,8 @@ def _recover_wrong(offset=lambda k, size: k * size, stride=lambda step, size: st
 
 def _read_recovered(value: object, case: Case) -> np.ndarray:
     values, buffer = case
-    if not isinstance(value, tuple) or len(value) != 2:
-        raise Refusal(f"expected the tuple (offset, strides), got {a(value)}."
-                      + (" Is a `return` missing?" if value is None else ""))
-    return rebuild((value[0], values.shape, value[1]), buffer)
+    offset, strides = require_tuple(value, "offset", "strides")
+    return rebuild((offset, values.shape, strides), buffer)
 
 
 recover = Task(

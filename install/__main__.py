@@ -2,7 +2,7 @@
 
 Every Python must be able to read this file, 2.7 included, so that an old one can say what is
 missing. So there are no f-strings and no annotations here, and nothing newer than `%`. The work is
-done in `environment.py`, which only a Python that is new enough reads.
+done in `commands.py`, which only a Python that is new enough reads.
 """
 
 import os
@@ -12,7 +12,7 @@ NEEDED = (3, 10)
 
 
 def main():
-    """Say what is missing where the course cannot run; otherwise run environment.py."""
+    """Say what is missing where the course cannot run; otherwise run commands.py."""
     if sys.version_info[:2] < NEEDED:
         sys.stderr.write(
             "This course needs Python %d.%d or newer, and %s is %d.%d: "  # noqa: UP031, see top
@@ -29,8 +29,8 @@ def main():
     here = os.path.dirname(os.path.abspath(__file__))
     import runpy
 
-    work = runpy.run_path(os.path.join(here, "environment.py"))
-    return work["main"](sys.argv[1:])
+    commands = runpy.run_path(os.path.join(here, "commands.py"))
+    return commands["main"](sys.argv[1:])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,4 @@
-"""Create `.venv`, keep it up to date, and start JupyterLab, the tests or another program in it.
-
-`python install` runs this with the machine's own Python before anything is installed, so it
-imports the standard library only and nothing of the course.
+"""Create `.venv`, keep it up to date, and start programs in it.
 
 A virtual environment cannot be moved, so `.venv` is not created elsewhere and renamed. Two files
 in it show its state. `.venv/course.json`, the stamp, is written last and lists what is installed.
@@ -11,8 +8,6 @@ in it show its state. `.venv/course.json`, the stamp, is written last and lists 
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import hashlib
 import importlib.util
 import json
@@ -27,89 +22,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-VENV = ROOT / ".venv"
+from basics import ROOT, WORK, Problem, disk_is_full, is_writable, not_writable, one_at_a_time, say
+
+# A course that is not writable, and that nobody has installed, is installed in the learner's
+# folder.
+VENV = (ROOT if (ROOT / ".venv").exists() or is_writable(ROOT) else WORK) / ".venv"
 PYPROJECT = ROOT / "pyproject.toml"
 SIMULATOR = ROOT / "simulator"
 
 # CUDA's installer puts a toolkit here, and WSL the driver's programs; neither is always on PATH.
 USUAL_TOOLKIT = "/usr/local/cuda"
 WSL_PROGRAMS = "/usr/lib/wsl/lib"
-
-# These settings open the README rendered and switch off notices about news and updates. They are
-# stored in .venv, so another Jupyter of the learner's does not change.
-LAB_SETTINGS = {
-    "@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}},
-    "@jupyterlab/apputils-extension:notification": {
-        "fetchNews": "false",
-        "checkForUpdates": False,
-    },
-}
-
-
-class Problem(Exception):
-    """An error whose text is one line for the learner: the cause and what to do."""
-
-
-def main(arguments: list[str]) -> int:
-    """Run `lab`, `test` or `run`, each with options; return the exit status.
-
-    It returns only after an error: otherwise the process becomes the program that was asked for.
-    """
-    if not arguments or arguments[0] not in ("lab", "test", "run"):
-        print("usage: python install lab|test|run [options passed on]", file=sys.stderr)
-        return 2
-    command, options = arguments[0], arguments[1:]
-    try:
-        if command == "lab":
-            open_lab(options)
-        elif command == "test":
-            run_tests(options)
-        else:
-            ensure({"dev"})
-            become_python(options)
-    except Problem as problem:
-        print(problem, file=sys.stderr)
-    except OSError as error:
-        print(explain(error), file=sys.stderr)
-    except KeyboardInterrupt:
-        print("\nStopped. Nothing unfinished is left: run it again at any time.", file=sys.stderr)
-        return 130
-    return 1
-
-
-def open_lab(options: list[str]) -> None:
-    """Open JupyterLab on the README; `options` come last, so they override the course's own."""
-    ensure(set())
-    if hasattr(os, "geteuid") and os.geteuid() == 0 and "--allow-root" not in options:
-        # In most containers the user is root. Jupyter refuses to start as root without this
-        # option, although it listens on this machine only.
-        say("You are root: JupyterLab runs with --allow-root.")
-        options = ["--allow-root", *options]
-    share = VENV / "share" / "jupyter" / "lab"
-    settings = share / "settings" / "overrides.json"
-    settings.parent.mkdir(parents=True, exist_ok=True)
-    settings.write_text(json.dumps(LAB_SETTINGS, indent=2) + "\n", encoding="utf-8")
-    say("Opening JupyterLab; Ctrl-C twice in this terminal stops it.")
-    become_python(
-        [
-            "-m",
-            "jupyterlab",
-            f"--ServerApp.root_dir={ROOT}",
-            "--LabApp.default_url=/lab/tree/README.md",
-            # JupyterLab stores here which notebooks are open, apart from the learner's other work.
-            f"--LabApp.workspaces_dir={share / 'workspaces'}",
-            *options,
-        ]
-    )
-
-
-def run_tests(options: list[str]) -> None:
-    """Run pytest with `options` in up to four processes; one process runs all tests of a file."""
-    ensure({"dev"})
-    build_font_cache()
-    become_python(["-m", "pytest", "-n", "auto", "--maxprocesses=4", "--dist=loadfile", *options])
-
 
 def become_python(arguments: list[str]) -> None:
     """Replace this process by `.venv`'s Python, which then receives Ctrl-C and exits for it."""
@@ -122,7 +45,10 @@ def become_python(arguments: list[str]) -> None:
 def inner_environment() -> dict[str, str]:
     """Environment variables for programs in `.venv`, so that they find its `pip` and the `nvcc`."""
     variables = dict(os.environ, VIRTUAL_ENV=str(VENV))
-    variables.pop("PYTHONHOME", None)
+    # No package and no kernel of another course, or of the machine's, is found before .venv's.
+    for name in ("PYTHONHOME", "PYTHONPATH", "JUPYTER_PATH"):
+        variables.pop(name, None)
+    variables["JUPYTER_PREFER_ENV_PATH"] = "1"
     folders = [str(VENV / "bin")]
     nvcc = find_nvcc()
     if nvcc and not shutil.which("nvcc"):
@@ -142,12 +68,12 @@ def ensure(extras: set[str]) -> None:
     extras : set of str
         Names under [project.optional-dependencies] in pyproject.toml.
     """
-    with one_at_a_time():
+    with one_at_a_time(ROOT):
         state = usable_state()
         if state is None:
             state = create_venv()
         install_course(state, extras)
-        gpu = find_gpu()
+        gpu = find_gpu() if is_writable(VENV) else None
         if gpu:
             install_cupy(state, gpu)
             install_pycuda(state)
@@ -221,15 +147,36 @@ def install_course(state: dict, extras: set[str]) -> None:
     else:
         say("Bringing .venv up to date: some seconds.")
     with removing_what_is_unfinished():
+        source = source_folder()
         try:
-            course = f".[{','.join(wanted)}]" if wanted else "."
-            pip("--editable", "./simulator", "--editable", course)
+            course = f"{source}[{','.join(wanted)}]" if wanted else source
+            pip("--editable", f"{source}/simulator", "--editable", course)
         finally:
             # The build leaves folders that nothing reads later. Learners would see them.
             for left in (*ROOT.glob("*.egg-info"), *ROOT.glob("simulator/src/*.egg-info")):
                 shutil.rmtree(left)
         build_font_cache()
         finish(state, pyproject=pyproject, extras=wanted, cupy=None)
+
+
+def source_folder() -> str:
+    """The folder that pip installs the course from, relative to the course's folder.
+
+    pip creates files beside pyproject.toml. So for a course that is not writable it is a folder
+    in the learner's folder, with copies of the course's files and links to its folders.
+    """
+    if is_writable(ROOT):
+        return "."
+    source = VENV.parent / ".course" / "source"
+    shutil.rmtree(source, ignore_errors=True)
+    for folder, inner in ((".", "simulator"), ("simulator", "src"), ("simulator/src", "")):
+        (source / folder).mkdir(parents=True)
+        for entry in (ROOT / folder).iterdir():
+            if entry.is_file():
+                shutil.copyfile(entry, source / folder / entry.name)
+            elif entry.name != inner and not entry.name.startswith("."):
+                (source / folder / entry.name).symlink_to(entry)
+    return str(source)
 
 
 def digest_of_requirements() -> str:
@@ -351,20 +298,6 @@ def remove_venv() -> None:
         signal.signal(signal.SIGINT, former)
 
 
-@contextmanager
-def one_at_a_time() -> Iterator[None]:
-    """Wait while another `make` installs in this folder."""
-    with open(PYPROJECT, "rb") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say("Another make is installing here: waiting until it has finished.")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        except OSError:
-            pass  # Some network disks have no locks. Then the learner has to run one at a time.
-        yield
-
-
 # Running pip and others
 
 
@@ -484,39 +417,6 @@ def save_log(lines: list[str]) -> str:
         return "could not be written"
 
 
-def explain(error: OSError) -> str:
-    """One line with the cause and what to do, for an error with a file of the course."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return disk_is_full()
-    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-        return not_writable()
-    return f"{error.strerror}: {error.filename}. Correct this and run it again."
-
-
-def disk_is_full() -> str:
-    """The line that explains a full disk."""
-    import tempfile
-
-    temporary = tempfile.gettempdir()
-    return (
-        f"The disk is full: {ROOT} has {free(ROOT)} left and {temporary} {free(temporary)}; "
-        "the course needs 700 MB (with a GPU 6 GB). Free some space and run this again."
-    )
-
-
-def free(folder: str | Path) -> str:
-    """The space left in `folder`, in words."""
-    return f"{shutil.disk_usage(folder).free / 1e6:.0f} MB"
-
-
-def not_writable() -> str:
-    """The line that explains a folder in which nothing can be written."""
-    return (
-        f"{ROOT} is not writable: copy the course into a folder of your own "
-        "and run this there."
-    )
-
-
 def answers(command: list[str]) -> bool:
     """Whether `command` runs and ends without an error."""
     try:
@@ -577,8 +477,3 @@ def find_nvcc() -> str | None:
     """The path of nvcc, also of one that is installed but not on PATH."""
     places = os.pathsep.join(str(folder / "bin") for folder in cuda_folders())
     return shutil.which("nvcc") or shutil.which("nvcc", path=places)
-
-
-def say(line: str) -> None:
-    """Print one line at once."""
-    print(line, flush=True)

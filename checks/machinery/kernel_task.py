@@ -1,7 +1,7 @@
 """Tasks whose answer is a kernel: CUDA source in a string, or one of CuPy's kernel objects.
 
-The kernel runs in every case, on arrays and in launch shapes that the case names. What a compiler
-or the simulator says against it becomes the verdict's sentence.
+The kernel runs in every case, with the arrays and the launch shape of that case. An error that the
+compiler or the simulator reports becomes the sentence of the verdict.
 """
 
 from __future__ import annotations
@@ -16,21 +16,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from helpers.backend import is_simulated as is_simulator
+from helpers.backend import is_simulated
 from helpers.draw.layout import owner_of
 from helpers.errors import find_compiler_error, message
-from nogpu.inspect import fault_sentence
+from nogpu import engine
+from nogpu.inspect import fault_sentence, inspect
 
 from .task import (
     COMMENT,
     Case,
     Mistake,
-    Outcome,
     Refusal,
+    Rule,
     Task,
+    Trial,
     Verdict,
-    a,
+    describe_value,
     is_stub,
+    replaced,
     sources,
 )
 
@@ -40,7 +43,7 @@ KINDS = {
     "reduction": "a ReductionKernel",
 }
 OUTSIDE = ("GlobalOutOfBounds", "SharedOutOfBounds", "NotDeviceMemory", "UseAfterFree")
-PATIENCE = 2.0  # seconds for a kernel in the simulator
+TIME_LIMIT = 2.0  # seconds for a kernel in the simulator
 _rehearsed: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # kernel: endless or not
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 # What compilers say of the commonest errors, host compilers and NVRTC, and what a learner needs.
@@ -71,17 +74,26 @@ class Recipe(NamedTuple):
     their mistakes) needs no CuPy: `Recipe("ElementwiseKernel", "T x", "T y", "y = x")`."""
 
     kind: str
-    arguments: tuple
-    keywords: dict
+    arguments: tuple[str, ...]
+    keywords: dict[str, str]
 
     @classmethod
-    def of(cls, kind: str, *arguments: object, **keywords: object) -> Recipe:
+    def of(cls, kind: str, *arguments: str, **keywords: str) -> Recipe:
+        """The recipe of `cupy.<kind>(*arguments, **keywords)`."""
         return cls(kind, arguments, keywords)
 
     def make(self) -> object:
+        """The kernel object itself."""
         import cupy
 
         return getattr(cupy, self.kind)(*self.arguments, **self.keywords)
+
+    def replaced(self, *texts: str, times: int = 1) -> Recipe:
+        """This recipe with texts replaced in its arguments; see `task.replaced`."""
+        whole = "\0".join([*self.arguments, *self.keywords.values()])
+        parts = replaced(whole, *texts, times=times).split("\0")
+        arguments = tuple(parts[:len(self.arguments)])
+        return Recipe(self.kind, arguments, dict(zip(self.keywords, parts[len(arguments):])))
 
 
 @dataclass(frozen=True)
@@ -90,19 +102,27 @@ class KernelTask(Task):
 
     Attributes
     ----------
-    run : callable
-        `run(kernel, *case)` puts the case's arrays on the device (`on_device`), launches the kernel
-        (`launch`) and returns the result as a NumPy array.
+    launch : callable
+        Of a raw kernel: `launch(*case)` puts the case's arrays on the device (`to_device`) and
+        returns grid, block and arguments.
+    result : int
+        Which of these arguments is the result.
+    run : callable, optional
+        `run(kernel, *case)`, for a kernel that is neither raw nor elementwise: returns the result
+        as a NumPy array.
     kind : {"raw", "elementwise", "reduction"}
         What the learner hands in. Source in a string becomes a RawKernel called `name`.
     parameters : str
-        Of a raw kernel, as C declares them: nobody else compares them with what is passed.
+        Of a raw kernel, as C declares them. The check compares them with the answer's own, because
+        a launch does not.
     given : str, optional
         What the exercise's source holds apart from its comment YOUR CODE HERE, "" for an empty
         body: a source with more in it is judged even where the comment was left in.
     """
 
-    run: Callable[..., np.ndarray] = None  # given always; a default because Task's fields have one
+    launch: Callable[..., tuple] | None = None
+    result: int = 1
+    run: Callable[..., np.ndarray] | None = None
     kind: str = "raw"
     parameters: str = ""
     given: str | None = None
@@ -124,36 +144,49 @@ class KernelTask(Task):
 
         @functools.wraps(self.spec)
         def function(*case: object) -> object:
-            if hopeless:
-                raise hopeless[0]
+            if uncompilable:
+                raise uncompilable[0]
             try:
-                return self.run(kernel, *case)
+                return self._run(kernel, case)
             except Refusal:
                 raise
             except Exception as error:
                 found = explained(error, self.name)
-                if getattr(found, "kind", "") == "compile":  # so it would be in every case
-                    hopeless.append(found)
+                if getattr(found, "kind", "").startswith("compile"):
+                    uncompilable.append(found)  # every other case would say the same
                 raise found from error
 
-        hopeless: list[Exception] = []
-
-        function.kernel = kernel  # for rules that count what it asks of memory
+        uncompilable: list[Exception] = []
+        if self.launch:  # for rules about counters
+            function.counts = lambda *case: counted(kernel, *self.launch(*case))
         return function
 
-    def _recognise(self, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> Mistake | None:
-        known = super()._recognise(cases, outcomes)
-        if known is None and all(_is_blank(outcome.value) for outcome in outcomes):
-            return Mistake("a result that the kernel never writes", None)
+    def _run(self, kernel: object, case: Case) -> np.ndarray:
+        """The result of the kernel in one case."""
+        if self.run:
+            return self.run(kernel, *case)
+        if self.kind == "elementwise":
+            arrays = [to_device(x) for x in case]
+            rehearse(kernel, None, None, arrays)
+            return kernel(*arrays).get()
+        grid, block, arguments = self.launch(*case)
+        launch(kernel, grid, block, arguments)
+        return arguments[self.result].get()
+
+    def _recognise(self, trials: Sequence[Trial]) -> Mistake | None:
+        known = super()._recognise(trials)
+        if known is None and all(_is_blank(trial.got.value) for trial in trials):
+            return Mistake("a result that the kernel never writes")
         return known
 
     def _unsuitable(self, answer: object) -> str | None:
+        """A sentence when `answer` is no kernel of the kind and the parameters that are wanted."""
         import cupy
 
         types = {"raw": (str, cupy.RawKernel), "elementwise": cupy.ElementwiseKernel,
                  "reduction": cupy.ReductionKernel}
         if not isinstance(answer, types[self.kind]):
-            return f"expected {KINDS[self.kind]}, got {a(answer)}."
+            return f"expected {KINDS[self.kind]}, got {describe_value(answer)}."
         for text in sources(answer):
             if sentence := unbalanced(text):
                 return f"it does not compile: {sentence}"
@@ -161,6 +194,20 @@ class KernelTask(Task):
             return None
         code, name = (answer, self.name) if isinstance(answer, str) else (answer.code, answer.name)
         return wrong_declaration(code, name, self.parameters)
+
+
+def counters(judge: Callable, *case: object) -> Rule:
+    """The rule that `judge(counts, *case)` makes: a sentence on what one launch costs, else None.
+
+    `counts` are the simulator's counters of the answer's launch in `case`, or in the task's first
+    case where none is given.
+    """
+
+    def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
+        own = case or trials[0].case
+        return judge(answer.counts(*own), *own)
+
+    return rule
 
 
 def wrong_declaration(code: str, name: str, parameters: str,
@@ -210,16 +257,21 @@ def _types(parameters: str) -> list[str]:
 def explained(error: Exception, name: str) -> Refusal | Exception:
     """What a compiler, a launch or the simulator said against a kernel, as a sentence."""
     types = [base.__name__ for base in type(error).__mro__]
-    if "KernelTimeout" in types:
+    if isinstance(error, engine.KernelTimeout):
         return Refusal(f"the kernel {name} does not come to an end: it was stopped after"
-                       f" {PATIENCE:.0f} seconds. Does each loop count on?", kind="time")
-    if "KernelFault" in types:
-        article = "an" if error.called[0] in "aeio" else "a"  # a use
-        text = fault_sentence(error)
+                       f" {TIME_LIMIT:.0f} seconds. Does each loop count on?", kind="time")
+    if isinstance(error, engine.KernelFault):
+        called, text = error.called, fault_sentence(error)
         text = text[:1].lower() + text[1:]
         text = text.replace("an address, which is no device memory (a host pointer?)",
                             "an address where no array is: an index far outside, or a pointer of"
                             " the host")
+        # Whether memory beside the kernel's arrays was freed depends on what ran before.
+        text, beside = re.subn(r"at (element \S+ of the array of .*|\S+), which was freed",
+                               "outside every array, where memory was freed", text)
+        if beside:
+            called = engine.GlobalOutOfBounds.called
+        article = "an" if called[0] in "aeio" else "a"  # a use
         line = getattr(error, "line", None)
         where = f"line {line} of " if line else ""
         # What lies outside an array may be another array or freed memory: the same mistake. A
@@ -230,11 +282,13 @@ def explained(error: Exception, name: str) -> Refusal | Exception:
             side = "before" if "before its start" in text else "behind"
             kind = f"outside, {side}, {access.group(1) if access else 'shared'}"
         return Refusal(f"{where}the kernel {getattr(error, 'kernel', '') or name} makes {article}"
-                       f" {error.called}: {text}.", kind=kind)
+                       f" {called}: {text}.", kind=kind)
     if "CompileException" in types or "CompileError" in types:
         log = getattr(error, "log", "") or message(error)
-        return Refusal(f"it does not compile: {_compiler_says(log)}.", kind="compile")
-    if "InvalidLaunch" in types:
+        says = _compiler_says(log)
+        kind = "compile: " + re.sub(r"^line \d+: ", "", says)
+        return Refusal(f"it does not compile: {says}.", kind=kind)
+    if isinstance(error, engine.InvalidLaunch):
         return Refusal(f"it cannot be launched: {error}.", kind="launch")
     if "IllegalAddress" in str(error):
         return Refusal("the GPU reports an illegal address, and from now on refuses all work:"
@@ -256,7 +310,7 @@ def _compiler_says(log: str) -> str:
     return text if generated else f"line {line}: {text}"
 
 
-def on_device(x: np.ndarray) -> Any:
+def to_device(x: np.ndarray) -> Any:
     """`x` on the device with the strides that it has here; `cupy.asarray` would drop them.
 
     Of a view, all of its owner's memory is there too, as on a real device.
@@ -280,12 +334,6 @@ def launch(kernel: Any, grid: tuple, block: tuple, args: tuple) -> None:
     cupy.cuda.get_current_stream().synchronize()
 
 
-def apply(kernel: Any, *arrays: Any) -> np.ndarray:
-    """What an ElementwiseKernel makes of these arrays, after a rehearsal."""
-    rehearse(kernel, None, None, arrays)
-    return kernel(*arrays).get()
-
-
 def rehearse(kernel: Any, grid: tuple | None, block: tuple | None, args: tuple) -> None:
     """Run a kernel in the simulator on copies of its arguments, and raise what is wrong with it.
 
@@ -294,22 +342,19 @@ def rehearse(kernel: Any, grid: tuple | None, block: tuple | None, args: tuple) 
     """
     import cupy
 
-    from helpers import inspect
-    from nogpu import engine
-
-    if is_simulator(cupy) and kernel in _rehearsed:
+    if is_simulated(cupy) and kernel in _rehearsed:
         if _rehearsed[kernel] is not None:
             raise _rehearsed[kernel]
         return
     try:
         engine.find_compiler()
-    except engine.CompilerNotFound:
+    except engine.RuntimeUnavailable:
         return
     try:
-        fault = inspect(kernel, grid, block, args, time_limit=PATIENCE, counters=False).fault
+        fault = inspect(kernel, grid, block, args, time_limit=TIME_LIMIT, counters=False).fault
     except (engine.CompileError, TypeError, ValueError):
         return  # the launch itself says so in CuPy's words
-    if is_simulator(cupy):  # any other fault the launch finds as well, and knows its line
+    if is_simulated(cupy):  # any other fault the launch finds as well, and knows its line
         fault = fault if isinstance(fault, engine.KernelTimeout) else None
         _rehearsed[kernel] = fault
     elif fault is not None and grid is None:
@@ -320,8 +365,6 @@ def rehearse(kernel: Any, grid: tuple | None, block: tuple | None, args: tuple) 
 
 def counted(kernel: Any, grid: tuple, block: tuple, args: tuple) -> Any:
     """The counters of one launch, in the simulator on every machine; a fault is a Refusal."""
-    from helpers import inspect
-
     report = inspect(kernel, grid, block, args)
     if report.fault is not None:
         raise explained(report.fault, report.source.kernel)

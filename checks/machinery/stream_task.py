@@ -20,16 +20,20 @@ from typing import Any
 
 import numpy as np
 
+import checks
+import helpers
+import nogpu
 from helpers.backend import is_simulated
 from helpers.transfers import stands_still
 
-from .task import Refusal, Task, Verdict, a, difference
+from .task import Refusal, Task, Verdict, describe_value, difference, hint_at_return
 
 LONGEST = 30_000_000_000  # clock cycles after which a held stream goes on whatever happens
 SOON = 1.0  # seconds within which free work is done, on any machine
 A_WHILE = 0.05  # seconds in which work that nothing holds back would have begun
 TURNS = 1000  # so often a line runs without progress only where Python asks again and again
-HELPERS = str(Path(__file__).parents[1])  # where the lines of the course itself are
+# Where the course's own lines are, and those of its simulator.
+OWN = tuple(str(Path(package.__file__).parent) for package in (checks, helpers, nogpu))
 
 SOURCE = r"""
 extern "C" __global__ void hold(const volatile int* open, long long cycles) {
@@ -111,8 +115,8 @@ class _Turns:
         self._at, self._turns = progress(), Counter()
 
     def __call__(self, frame: FrameType, what: str, argument: object) -> _Turns | None:
-        if frame.f_code.co_filename.startswith(HELPERS):
-            return None  # the course's own lines, and those of its simulator, are no turns
+        if frame.f_code.co_filename.startswith(OWN):
+            return None
         if what == "line":
             if (at := self._progress()) != self._at:
                 self._at = at
@@ -204,8 +208,8 @@ def an_event(value: object) -> Any:
     import cupy
 
     if not isinstance(value, cupy.cuda.Event):
-        hint = " Is a `return` missing?" if value is None else ""
-        raise Refusal(f"it must return an event (cupy.cuda.Event); it returned {a(value)}.{hint}")
+        raise Refusal("it must return an event (cupy.cuda.Event); it returned"
+                      f" {describe_value(value)}.{hint_at_return(value)}")
     return value
 
 

@@ -1,6 +1,6 @@
 """How a task judges an answer: against a specification, with the mistakes that it knows.
 
-A check never lets a traceback of its own out. Whatever it is given, it prints one line:
+A check lets no traceback of its own out. Whatever it is given, it prints one verdict:
 `[ok]`, `[todo]` (not attempted yet) or `[no]` with what is wrong and which mistake it looks like.
 """
 
@@ -16,8 +16,9 @@ import textwrap
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from time import monotonic
+from typing import NamedTuple
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
@@ -30,20 +31,70 @@ Case = tuple  # the positional arguments of one call
 WIDTH = 92  # characters that a notebook shows without breaking a line inside a word
 STUB_MARK = "YOUR CODE HERE"
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+ADDRESS = re.compile(r"0x[0-9a-f]+")
 # Where CuPy's kernel objects keep the CUDA that the learner wrote.
 SOURCES = ("code", "operation", "preamble", "map_expr", "reduce_expr", "post_map_expr")
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """A plausible wrong answer: `function` reproduces it, `looks_like` names it for the learner.
+    """A plausible wrong answer, and the sentence that names it for the learner.
 
-    The sentence completes "This looks like ...". The tests hand every mistake to its task and
-    demand that it is refused with its own sentence.
+    Attributes
+    ----------
+    looks_like : str
+        Completes the sentence "This looks like ...".
+    answer : object
+        What a learner who makes this mistake hands in: a function, for kernels their source. The
+        tests hand it to the task and require that it is refused with this sentence.
     """
 
     looks_like: str
-    function: Callable
+    answer: object = None
+    texts: tuple[str, ...] = ()  # see `replacing`
+    times: int = 1
+
+    @classmethod
+    def replacing(cls, looks_like: str, *texts: str, times: int = 1) -> Mistake:
+        """The mistake that the task's own right source becomes by replacing texts in it.
+
+        `texts` are pairs, a text and what replaces it. Each text must occur exactly `times` times
+        (see `replaced`); where it does not, the task cannot be made.
+        """
+        return cls(looks_like, None, texts, times)
+
+    def made_from(self, right: object) -> Mistake:
+        """This mistake with its answer, made from a right one where it replaces texts."""
+        if not self.texts:
+            return self
+        return replace(self, answer=replaced(right, *self.texts, times=self.times))
+
+
+def replaced(source: object, *texts: str, times: int = 1) -> object:
+    """`source` with texts replaced, for a wrong answer that differs from a right one in little.
+
+    Parameters
+    ----------
+    source : str, or an object with a method `replaced` of its own
+    *texts : str
+        Pairs: a text and what replaces it. They are replaced one pair after the other.
+    times : int
+        How often each text must occur.
+
+    Raises
+    ------
+    ValueError
+        When a text occurs more often or less often than that, or has no partner.
+    """
+    if not isinstance(source, str):
+        return source.replaced(*texts, times=times)
+    if len(texts) % 2:
+        raise ValueError(f"{texts[-1]!r} has no text that replaces it")
+    for old, new in zip(texts[::2], texts[1::2]):
+        if (found := source.count(old)) != times:
+            raise ValueError(f"{old!r} occurs {found} times in the source, not {times} times")
+        source = source.replace(old, new)
+    return source
 
 
 @dataclass(frozen=True)
@@ -63,6 +114,7 @@ class Outcome:
 
     @classmethod
     def of(cls, function: Callable, case: Case) -> Outcome:
+        """The outcome of `function(*case)`."""
         try:
             return cls(value=function(*case))
         except SystemExit:
@@ -71,11 +123,19 @@ class Outcome:
             return cls(error=error)
 
 
-class Refusal(Exception):
-    """Raised by `read` and by rules: what is wrong with an answer, as a sentence.
+class Trial(NamedTuple):
+    """One case, what the specification gives for it, and what the answer gave."""
 
-    Two refusals are of one `kind` when the same mistake explains both; by default when their
-    sentences are equal.
+    case: Case
+    expected: Outcome
+    got: Outcome
+
+
+class Refusal(Exception):
+    """What is wrong with an answer, as a sentence; raised by `read`, by `run` and by rules.
+
+    Two refusals have the same `kind` where the same mistake explains both. Without a kind of
+    their own they have it where their sentences are equal.
     """
 
     def __init__(self, sentence: str, kind: str = "") -> None:
@@ -83,7 +143,7 @@ class Refusal(Exception):
         self.kind = kind or sentence
 
 
-Rule = Callable[[Callable, "Sequence[Case]", "Sequence[Outcome]"], "str | None"]
+Rule = Callable[[Callable, "Sequence[Trial]"], "str | None"]
 
 
 @dataclass(frozen=True)
@@ -97,22 +157,26 @@ class Task:
     spec : callable
         The NumPy specification; where it raises, the answer must raise an error of the same type.
     cases : callable
-        Returns the argument tuples; seeded, so that every run asks the same questions.
+        Returns the argument tuples. Its random numbers are seeded, so every run has the same cases.
     read : callable, optional
         `read(value, case)` turns what the answer returned into the value that is compared, or
         raises `Refusal`. For answers that are a description (strides, say) and not the result.
     mistakes : sequence of Mistake
     rules : sequence of callables
-        `rule(answer, cases, outcomes)` returns a sentence when the way to the answer is wrong (a
-        copy, a loop, too much memory), else None. Asked after all cases are right.
+        `rule(answer, trials)` returns a sentence when the way to the answer is wrong (a copy, a
+        loop, too much memory), else None. Rules are called once the values of all cases are right.
     rtol : float
         Relative tolerance of floating-point results, of the largest magnitude expected.
     part : callable, optional
         `part(case)` names the part of the task that a case belongs to, for answers with several
         independent parts: a mistake is then recognised by the cases of the failing part alone,
         whatever the state of the others.
-    patience : float, optional
-        Seconds that a call may take, so that an endless answer gets a verdict; see `within`.
+    time_limit : float, optional
+        Seconds that a call may take, so that an endless answer gets a verdict; see
+        `with_time_limit`.
+    right : object, optional
+        A right answer, from which `Mistake.replacing` makes wrong ones: source, or an object with
+        a method `replaced`.
     """
 
     name: str
@@ -123,9 +187,15 @@ class Task:
     rules: Sequence[Rule] = ()
     rtol: float = 1e-6
     part: Callable[[Case], object] = lambda case: None
-    patience: float | None = None
+    time_limit: float | None = None
+    right: object = None
+    _known: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    repeatable = False  # a class's: whether equal cases may get a remembered outcome of a mistake
+    repeatable = False  # whether a mistake has the same outcome in equal cases, which is then kept
+
+    def __post_init__(self) -> None:
+        made = tuple(mistake.made_from(self.right) for mistake in self.mistakes)
+        object.__setattr__(self, "mistakes", made)
 
     def __call__(self, answer: object) -> None:
         """Check `answer` and print the verdict in a sentence or two.
@@ -147,37 +217,44 @@ class Task:
         function = self._function(answer)
         if isinstance(function, Verdict):
             return function
-        if self.patience:
-            function = within(self.patience, function)
+        if self.time_limit:
+            function = with_time_limit(self.time_limit, function)
         cases = list(self.cases())
-        outcomes: list[Outcome] = []
+        trials: list[Trial] = []
         for case in cases:
             before = _snapshot(case)
             outcome = Outcome.of(function, case)
-            if isinstance(outcome.error, NotImplementedError) and not outcomes:
+            if isinstance(outcome.error, NotImplementedError) and not trials:
                 return Verdict("todo", "not attempted yet")
-            outcomes.append(self._read(outcome, case))
-            if getattr(outcomes[-1].error, "kind", "") == "time":
-                break  # each of the others would take as long
-            if _snapshot(case) != before:
-                return Verdict("no", f"for {describe(case, self.spec)}: your function changed its"
-                                     " argument in place. Leave the caller's arrays as they are.")
-        for case, outcome in zip(cases, outcomes):
-            expected = self._expected(case)
-            if sentence := self._difference(expected, outcome, answer):
-                sentence = f"for {describe(case, self.spec)}: {sentence}"
-                same = [pair for pair in zip(cases, outcomes)
-                        if self.part(pair[0]) == self.part(case)]
-                if known := self._recognise(*zip(*same)):
-                    sentence += f" This looks like {known.looks_like}."
-                return Verdict("no", sentence + self._progress(cases, outcomes, answer))
+            outcome = self._read(outcome, case)
+            endless = getattr(outcome.error, "kind", "") == "time"
+            if not endless and _snapshot(case) != before:
+                return Verdict("no", f"for {describe_case(case, self.spec)}: your function changed"
+                                     " its argument in place. Leave the caller's arrays as they"
+                                     " are.")
+            trials.append(Trial(case, self._expected(case), outcome))
+            if endless:
+                break  # each of the other cases would take as long
+        sentences = [self._difference(trial, answer) for trial in trials]
+        wrong = [k for k, sentence in enumerate(sentences) if sentence]
+        if wrong:
+            case = trials[wrong[0]].case
+            text = f"for {describe_case(case, self.spec)}: {sentences[wrong[0]]}"
+            same = [trial for trial in trials if self.part(trial.case) == self.part(case)]
+            if known := self._recognise(same):
+                text += f" This looks like {known.looks_like}."
+            parts = {self.part(case) for case in cases}
+            if len(parts) > 1:
+                right = len(parts) - len({self.part(trials[k].case) for k in wrong})
+                text += f" {right} of {len(parts)} are right."
+            return Verdict("no", text)
         for rule in self.rules:
             try:
-                sentence = rule(function, cases, outcomes)
+                sentence = rule(function, trials)
             except Refusal as refusal:
                 sentence = str(refusal)
-            except Exception as error:  # a rule asks with arguments of its own
-                sentence = f"with other arguments it raised {where(error, answer)}"
+            except Exception as error:  # a rule calls the answer with arguments of its own
+                sentence = f"with other arguments it raised {describe_error(error, answer)}"
             if sentence:
                 return Verdict("no", f"the values are right, but {sentence}")
         return Verdict("ok", f"right in all {len(cases)} cases")
@@ -187,8 +264,9 @@ class Task:
         if is_stub(answer):
             return Verdict("todo", "not attempted yet")
         if not callable(answer):
-            return Verdict("no", f"expected the function {self.name}, got {a(answer)}. Pass the"
-                                 " function itself, without calling it.")
+            return Verdict("no", f"expected the function {self.name}, got"
+                                 f" {describe_value(answer)}. Pass the function itself, without"
+                                 " calling it.")
         if sentence := wrong_signature(answer, self._asked(), self.name):
             return Verdict("no", sentence)
         return answer
@@ -197,22 +275,12 @@ class Task:
         """A function with the parameters that an answer must have."""
         return self.spec
 
-    def _progress(self, cases: Sequence[Case], outcomes: Sequence[Outcome],
-                  answer: Callable) -> str:
-        """How many of several parts are right, as a sentence; nothing for a task in one piece."""
-        parts = {self.part(case) for case in cases}
-        wrong = {self.part(case) for case, outcome in zip(cases, outcomes)
-                 if self._difference(self._expected(case), outcome, answer)}
-        if len(parts) == 1:
-            return ""
-        return f" {len(parts) - len(wrong)} of {len(parts)} are right."
-
     def _read(self, outcome: Outcome, case: Case) -> Outcome:
         if outcome.error is not None:
             return outcome
         try:
             if self.read is None:
-                stay_in_memory(outcome.value)
+                refuse_outside_memory(outcome.value)
                 return outcome
             return Outcome(value=self.read(outcome.value, case))
         except Refusal as refusal:
@@ -221,66 +289,74 @@ class Task:
     def _expected(self, case: Case) -> Outcome:
         return Outcome.of(self.spec, case)
 
-    def _difference(self, expected: Outcome, got: Outcome, answer: Callable) -> str | None:
-        if isinstance(got.error, Refusal):
-            if expected.error is not None:
-                return f"it should raise {type(expected.error).__name__} ({expected.error})."
-            return str(got.error)
+    def _difference(self, trial: Trial, answer: object) -> str | None:
+        """What is wrong with what the answer gave in one case, as a sentence."""
+        expected, got = trial.expected, trial.got
         if expected.error is not None:
             wanted = type(expected.error)
+            if isinstance(got.error, Refusal):
+                return f"it should raise {wanted.__name__} ({expected.error})."
             if isinstance(got.error, wanted):
                 return None
             if got.error is None:
                 return f"it should raise {wanted.__name__} ({expected.error}), but it returned."
-            return f"it should raise {wanted.__name__}, but it raised {where(got.error, answer)}"
+            return (f"it should raise {wanted.__name__}, but it raised"
+                    f" {describe_error(got.error, answer)}")
+        if isinstance(got.error, Refusal):
+            return str(got.error)
         if got.error is not None:
-            return f"it raised {where(got.error, answer)}"
+            return f"it raised {describe_error(got.error, answer)}"
         return difference(expected.value, got.value, self.rtol)
 
-    def _mistaken(self, mistake: Mistake) -> Callable[[Case], Outcome]:
-        """What a known mistake gives, as a function of the case."""
-        def outcome(case: Case) -> Outcome:
-            function = remembered.setdefault(None, self._function(mistake.function))
-            return self._read(Outcome.of(function, case), case)
-
-        def once(case: Case) -> Outcome:
-            plain = [x for x in case if not isinstance(x, np.ndarray) and not on_device(x)]
-            key = repr(plain), *_snapshot(case)
-            if key not in remembered:
-                remembered[key] = outcome(case)
-            return remembered[key]
-
-        remembered = _remembered.setdefault((id(self), id(mistake)), {}) if self.repeatable else {}
-        return once if self.repeatable else outcome
-
-    def _recognise(self, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> Mistake | None:
+    def _recognise(self, trials: Sequence[Trial]) -> Mistake | None:
         """The known mistake that gives what the answer gave, in every case."""
         for mistake in self.mistakes:
-            mistaken = self._mistaken(mistake)
-            for case, got in zip(cases, outcomes):
-                theirs = mistaken(case)
-                if (theirs.error is None) != (got.error is None):
-                    break
-                if theirs.error is not None:
-                    if type(theirs.error) is not type(got.error):
-                        break
-                    if isinstance(got.error, Refusal) and theirs.error.kind != got.error.kind:
-                        break
-                elif difference(theirs.value, got.value, self.rtol):
-                    break
-            else:
+            outcome_in = self._outcomes_of(mistake)
+            if all(self._same(trial, outcome_in(trial.case)) for trial in trials):
                 return mistake
         return None
 
+    def _same(self, trial: Trial, outcome: Outcome) -> bool:
+        """Whether a mistake's outcome is what the answer gave: the same value, or the same error.
 
-_remembered: dict[tuple, dict] = {}
+        Errors are the same where their types and their messages are. Where the specification
+        raises too, the type is enough, since the message of such an error is free.
+        """
+        got, known = trial.got.error, outcome.error
+        if got is None or known is None:
+            return got is known and not difference(outcome.value, trial.got.value, self.rtol)
+        if type(got) is not type(known):
+            return False
+        if isinstance(got, Refusal):
+            return got.kind == known.kind
+        wanted = trial.expected.error
+        return (wanted is not None and isinstance(got, type(wanted))
+                or ADDRESS.sub("", message(got)) == ADDRESS.sub("", message(known)))
+
+    def _outcomes_of(self, mistake: Mistake) -> Callable[[Case], Outcome]:
+        """What a mistake gives in a case, as a function of the case."""
+        if not self.repeatable:
+            function = self._function(mistake.answer)
+            return lambda case: self._read(Outcome.of(function, case), case)
+        known = self._known.setdefault(id(mistake), {})
+
+        def outcome_in(case: Case) -> Outcome:
+            plain = [x for x in case if not isinstance(x, np.ndarray) and not is_on_device(x)]
+            key = repr(plain), *_snapshot(case)
+            if key not in known:
+                if None not in known:
+                    known[None] = self._function(mistake.answer)
+                known[key] = self._read(Outcome.of(known[None], case), case)
+            return known[key]
+
+        return outcome_in
 
 
-def within(seconds: float, function: Callable) -> Callable:
+def with_time_limit(seconds: float, function: Callable) -> Callable:
     """`function`, which raises a `Refusal` once a call has run for `seconds`.
 
-    The clock is read at each line of Python, so a single long call of NumPy is let finish. Where
-    somebody traces already, a debugger or `instructions`, there is no limit.
+    The clock is read at each line of Python, so a single long call of NumPy comes to its end.
+    Where a trace function is set already, by a debugger or by `instructions`, there is no limit.
     """
 
     @functools.wraps(function)
@@ -327,20 +403,35 @@ def sources(answer: object) -> list[str]:
     return [text for text in found if isinstance(text, str)]
 
 
-def a(value: object) -> str:
+def describe_value(value: object) -> str:
     """`value`'s type with its article and, for an array, its dtype and shape."""
     if value is None:
         return "None"
-    if isinstance(value, np.ndarray) or on_device(value):
+    if isinstance(value, np.ndarray) or is_on_device(value):
         kind = "GPUArray" if type(value).__name__ == "GPUArray" else "CuPy array"
         article = "an" if value.dtype.kind == "i" else "a"
-        return (f"{article} {value.dtype} {kind if on_device(value) else 'array'} of shape"
+        return (f"{article} {value.dtype} {kind if is_on_device(value) else 'array'} of shape"
                 f" {value.shape}")
+    if isinstance(value, tuple):
+        return f"a tuple of {len(value)} value{'s' * (len(value) != 1)}"
     name = type(value).__name__
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
-def describe(case: Case, function: Callable) -> str:
+def hint_at_return(value: object) -> str:
+    """A question for the end of a sentence about a function that returned None, else nothing."""
+    return " Is a `return` missing?" if value is None else ""
+
+
+def require_tuple(value: object, *names: str) -> tuple:
+    """`value`, which must be a tuple with an entry for each of `names`; else a Refusal."""
+    if not isinstance(value, tuple) or len(value) != len(names):
+        raise Refusal(f"expected the tuple ({', '.join(names)}), got {describe_value(value)}."
+                      f"{hint_at_return(value)}")
+    return value
+
+
+def describe_case(case: Case, function: Callable) -> str:
     """The arguments of a case by the specification's names: `x: float32 (5, 7), k=3`."""
     names = []
     for name, parameter in inspect.signature(function).parameters.items():
@@ -350,8 +441,8 @@ def describe(case: Case, function: Callable) -> str:
             names.append(name)
     parts = []
     for name, value in zip(names, case):
-        if isinstance(value, np.ndarray) or on_device(value):
-            library = "CuPy's " if on_device(value) else ""
+        if isinstance(value, np.ndarray) or is_on_device(value):
+            library = "CuPy's " if is_on_device(value) else ""
             part = f"{name}: {library}{value.dtype} {value.shape}"
             if not value.flags.c_contiguous:
                 part += f" with strides {value.strides}"
@@ -377,7 +468,7 @@ def wrong_signature(answer: Callable, spec: Callable, name: str) -> str | None:
     return None
 
 
-def where(error: Exception, answer: Callable) -> str:
+def describe_error(error: Exception, answer: object) -> str:
     """An error as `Type: text`, with the line of the learner's own function that led to it."""
     text = message(error)
     code = getattr(answer, "__code__", None)
@@ -389,7 +480,7 @@ def where(error: Exception, answer: Callable) -> str:
     return text if text.endswith(".") else f"{text}."
 
 
-def stay_in_memory(value: object) -> None:
+def refuse_outside_memory(value: object) -> None:
     """Refuse an array that reaches outside the memory of its owner, before anyone reads it."""
     if not isinstance(value, np.ndarray) or value.size == 0:
         return
@@ -407,16 +498,16 @@ def difference(expected: object, got: object, rtol: float) -> str | None:
     """
     if isinstance(expected, tuple):
         if not isinstance(got, tuple) or len(got) != len(expected):
-            return f"expected a tuple of {len(expected)} values, got {a(got)}."
+            return f"expected a tuple of {len(expected)} values, got {describe_value(got)}."
         for k, (one, other) in enumerate(zip(expected, got)):
             if sentence := difference(one, other, rtol):
                 return f"value {k} of the tuple: {sentence}"
         return None
     if got is None:
-        return "it returned None. Is a `return` missing?"
+        return f"it returned None.{hint_at_return(got)}"
     if isinstance(expected, np.ndarray):
         if not isinstance(got, np.ndarray):
-            return f"expected {a(expected)}, got {a(got)}."
+            return f"expected {describe_value(expected)}, got {describe_value(got)}."
         if got.shape != expected.shape:
             return f"expected shape {expected.shape}, got {got.shape}."
         if got.dtype != expected.dtype:
@@ -426,7 +517,7 @@ def difference(expected: object, got: object, rtol: float) -> str | None:
             return f"expected {expected!r}, got {got!r}."
         return None
     elif not isinstance(got, (int, float, np.number)) or isinstance(got, bool):
-        return f"expected a number, got {a(got)}."
+        return f"expected a number, got {describe_value(got)}."
     wanted, given = np.asarray(expected), np.asarray(got)
     if wanted.dtype.kind in "fc":
         close = np.isclose(given, wanted, rtol=0, equal_nan=True,
@@ -455,11 +546,11 @@ def digits(value: object) -> str:
 def is_view(of: int = 0) -> Rule:
     """The result must share memory with argument number `of`."""
 
-    def rule(answer: Callable, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
-        for case, outcome in zip(cases, outcomes):
-            if outcome.error is not None or not np.size(outcome.value):
-                continue
-            if not np.may_share_memory(outcome.value, case[of]):
+    def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
+        for trial in trials:
+            view = trial.got.value
+            if trial.got.error is None and np.size(view) and not np.may_share_memory(
+                    view, trial.case[of]):
                 return "the result is a copy; it must be a view of the input."
         return None
 
@@ -474,9 +565,9 @@ def no_python_loop(*sizes: Case) -> Rule:
     """
     small, large = sizes
 
-    def rule(answer: Callable, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
+    def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
         few, many = (instructions(answer, size) for size in (small, large))
-        library = "CuPy" if any(map(on_device, large)) else "NumPy"
+        library = "CuPy" if any(map(is_on_device, large)) else "NumPy"
         if many > 1.5 * few + 50:
             return ("it loops in Python: the interpreter's work grows with the size of the input."
                     f" Let {library} do the loop.")
@@ -516,7 +607,7 @@ def instructions(function: Callable, case: Case) -> int:
 def peak_memory(case: Case, limit: float, advice: str) -> Rule:
     """In `case` the call may hold at most `limit` bytes of new memory at once."""
 
-    def rule(answer: Callable, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
+    def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
         peak = peak_bytes(answer, *copy.deepcopy(case))
         if peak > limit:
             return (f"it needs {peak:,} bytes of new memory at once, where {limit:,.0f} suffice:"
@@ -529,8 +620,8 @@ def peak_memory(case: Case, limit: float, advice: str) -> Rule:
 def no_warnings() -> Rule:
     """No case may raise a warning, such as NumPy's for 0 / 0 or an overflow."""
 
-    def rule(answer: Callable, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> str | None:
-        for case in cases:
+    def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
+        for case, _, _ in trials:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 Outcome.of(answer, copy.deepcopy(case))
@@ -541,11 +632,11 @@ def no_warnings() -> Rule:
     return rule
 
 
-def on_device(value: object) -> bool:
+def is_on_device(value: object) -> bool:
     """Whether `value` is CuPy's array, which lives on the device."""
     return hasattr(value, "__cuda_array_interface__") and hasattr(value, "get")
 
 
 def _snapshot(case: Case) -> list[tuple]:
     return [(x.shape, x.strides, x.dtype, getattr(x.flags, "writeable", True), x.tobytes())
-            for x in case if isinstance(x, np.ndarray) or on_device(x)]
+            for x in case if isinstance(x, np.ndarray) or is_on_device(x)]

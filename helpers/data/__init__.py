@@ -241,8 +241,8 @@ def load_claims() -> list[dict]:
     -------
     list of dict
         `id` (the heading and the cell of lesson 19 that shows it), `group`, `topics` (of the
-        articles that say it), `claim`, `verdict`, `versions`, `date`, and `taught`: the lesson
-        and the cell that teach it, or None.
+        articles that say it), `claim`, `verdict`, `versions`, `date`, and `taught`: the subject
+        of the lesson and the cell that teach it, or None.
     """
     return json.loads((FOLDER / "claims.json").read_text(encoding="utf-8"))
 

@@ -88,7 +88,7 @@ def test_its_check_and_its_answers_agree(course):
     for wrong, words in answers.WRONG["doubled"]:
         assert words in task.judge(wrong).text
     for mistake in task.mistakes:
-        assert mistake.looks_like in task.judge(mistake.function).text
+        assert mistake.looks_like in task.judge(mistake.answer).text
 
 
 @pytest.mark.parametrize("stem, words", [

@@ -7,14 +7,27 @@ import numpy as np
 import pytest
 
 import checks
+from authoring.notebook_form import ROOT
 from checks.machinery.task import Task
 
 
-def test_every_lesson_has_its_file():
+def test_every_lesson_has_its_answers_and_its_solutions():
+    here = Path(__file__).parent
     lessons = {module.name for module in pkgutil.iter_modules(checks.__path__)
-               if module.name.startswith("lesson")}
-    files = Path(__file__).parent.joinpath("checks").glob("test_lesson*.py")
-    assert lessons == {file.stem.removeprefix("test_") for file in files}
+               if not module.ispkg}
+    assert lessons == {file.stem for file in here.joinpath("answers").glob("*.py")}
+    solutions = {file.stem[3:] for file in ROOT.joinpath("solutions").glob("[0-9][0-9]_*.ipynb")}
+    assert lessons == solutions
+
+
+def test_answers_of_a_lesson_share_a_process(pytestconfig):
+    find_group = pytestconfig.pluginmanager.get_plugin(str(ROOT / "conftest.py")).find_group
+    answers = "tests/checks/test_answers.py"
+    assert find_group(f"{answers}::test_solution_passes[einsum-my_einsum]") == f"{answers}::einsum"
+    assert find_group(f"{answers}::test_mistake_is_recognised[einsum-fixed-3]") == (
+        f"{answers}::einsum")
+    assert find_group("solutions/03_einsum.ipynb::Cell 3") == "solutions/03_einsum.ipynb"
+    assert ROOT.joinpath(answers).is_file()
 
 
 def test_cuda_stub_is_not_attempted_yet():
@@ -74,5 +87,5 @@ def test_python_loops_are_seen(loop):
     from checks.machinery.task import no_python_loop
 
     rule = no_python_loop((np.arange(10),), (np.arange(1000),))
-    assert "loops in Python" in rule(loop, [], [])
-    assert rule(lambda x: x + 1, [], []) is None
+    assert "loops in Python" in rule(loop, [])
+    assert rule(lambda x: x + 1, []) is None

@@ -11,7 +11,15 @@ helpers.start()
 
 from checks import first_kernels  # noqa: E402
 from checks.machinery import kernel_task as kernels  # noqa: E402
-from checks.machinery.kernel_task import KernelTask, blank, launch, on_device, wrong_declaration  # noqa: E402
+from checks.machinery.kernel_task import (  # noqa: E402
+    KernelTask,
+    Recipe,
+    blank,
+    launch,
+    to_device,
+    wrong_declaration,
+)
+from checks.machinery.task import Mistake  # noqa: E402
 
 DOUBLE = r"""
 extern "C" __global__ void twice(const float* x, float* y, int n) {
@@ -21,14 +29,12 @@ extern "C" __global__ void twice(const float* x, float* y, int n) {
 """
 
 
-def run_twice(kernel, x):
-    y = blank(x.shape, x.dtype)
-    launch(kernel, (2,), (32,), (on_device(x), y, np.int32(x.size)))
-    return y.get()
+def launch_twice(x):
+    return (2,), (32,), (to_device(x), blank(x.shape, x.dtype), np.int32(x.size))
 
 
 TWICE = KernelTask("twice", lambda x: 2 * x, lambda: [(np.arange(40, dtype=np.float32),)],
-                   run=run_twice, parameters="const float* x, float* y, int n")
+                   launch=launch_twice, parameters="const float* x, float* y, int n")
 
 
 def test_source_and_kernel_are_the_same_answer():
@@ -42,7 +48,7 @@ def test_source_and_kernel_are_the_same_answer():
 def test_a_fault_names_line_kernel_and_kind(simulator, monkeypatch):
     if simulator and helpers.backend._started.name == "cuda":
         pytest.skip("this machine has a GPU: faults are found by a rehearsal")
-    monkeypatch.setattr(kernels, "is_simulator", lambda cupy: simulator)
+    monkeypatch.setattr(kernels, "is_simulated", lambda cupy: simulator)
     verdict = TWICE.judge(DOUBLE.replace("i < n", "i < n + 1"))
     assert verdict.state == "no"
     assert "line 4 of the kernel twice makes an access outside an array" in verdict.text
@@ -119,7 +125,7 @@ def test_declarations_are_compared_by_type(code, words):
 ])
 def test_views_keep_their_strides_on_the_device(view):
     x = view(np.arange(63, dtype=np.float32).reshape(7, 9))
-    there = on_device(x)
+    there = to_device(x)
     assert there.strides == x.strides or not x.size
     assert np.array_equal(there.get(), x)
 
@@ -151,7 +157,7 @@ def test_the_lessons_bias_gelu_is_the_networks(rows, columns):
     bias = rng.standard_normal(columns, np.float32)
     y = blank(x.shape, np.float32)
     launch(cupy.RawKernel(source("bias_gelu"), "bias_gelu"), (-(-x.size // 512),), (128,),
-           (on_device(x), on_device(bias), y, np.uint32(columns), np.uint32(x.size // 4)))
+           (to_device(x), to_device(bias), y, np.uint32(columns), np.uint32(x.size // 4)))
     assert np.allclose(y.get(), network.gelu(x + bias), rtol=0, atol=1e-5)
 
 
@@ -159,7 +165,7 @@ def test_an_endless_generated_kernel_is_waited_for_once(monkeypatch):
     from checks import pycuda_dynamic_compilation
     from checks.machinery import kernel_task
 
-    monkeypatch.setattr(kernel_task, "PATIENCE", 0.1)
+    monkeypatch.setattr(kernel_task, "TIME_LIMIT", 0.1)
     asked = []
 
     def polynomial(coefficients):
@@ -170,3 +176,36 @@ def test_an_endless_generated_kernel_is_waited_for_once(monkeypatch):
     verdict = pycuda_dynamic_compilation.polynomial.judge(polynomial)
     assert "the kernel polynomial does not come to an end" in verdict.text
     assert len(asked) == 1
+
+
+def test_an_error_of_the_compiler_is_a_mistake_only_with_the_same_words():
+    known = dataclasses.replace(TWICE, right=DOUBLE, mistakes=[
+        Mistake.replacing("a name that is declared nowhere", "2 * x[i]", "2 * z[i]")])
+    longer = DOUBLE.replace("    if", "\n\n    if").replace("2 * x[i]", "z[i] * 2")
+    assert "declared nowhere" in known.judge(longer).text
+    other = known.judge(DOUBLE.replace("2 * x[i];", "2 * x[i]")).text
+    assert "does not compile" in other and "This looks like" not in other
+
+
+def test_a_recipe_is_changed_in_all_its_parts():
+    recipe = Recipe.of("ReductionKernel", "T x", "T y", "x", "a + b", "y = a", "0", "total",
+                       preamble="// none")
+    changed = recipe.replaced("a + b", "a * b", "// none", "")
+    assert changed.arguments == ("T x", "T y", "x", "a * b", "y = a", "0", "total")
+    assert changed.keywords == {"preamble": ""}
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_freed_memory_beside_an_array_is_outside_the_arrays(named):
+    import cupy
+
+    with cupy.cuda.using_allocator(None):  # no pool, which would use the place again at once
+        freed = cupy.empty(64, np.float32)
+    if named:  # as a launch does with its arguments
+        cupy.RawKernel(DOUBLE, "twice")((1,), (32,), (freed, freed, np.int32(0)))
+        cupy.cuda.Device().synchronize()  # until then the launch holds its arguments
+    place = freed.data.ptr
+    del freed
+    text = TWICE.judge(DOUBLE.replace("y[i]", f"((float*){place}ull)[i]")).text
+    assert "line 4 of the kernel twice makes an access outside an array: thread" in text
+    assert text.endswith("writes 4 bytes outside every array, where memory was freed."), text

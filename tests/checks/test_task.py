@@ -1,8 +1,9 @@
 """The machinery of the checks itself: counted interpreter work, answers in parts, descriptions."""
 
 import numpy as np
+import pytest
 
-from checks.machinery.task import Mistake, Task, describe, instructions
+from checks.machinery.task import Mistake, Task, describe_case, instructions, replaced
 
 
 def test_interpreter_work_is_the_same_in_the_first_run():
@@ -65,7 +66,7 @@ def test_arguments_of_any_number_are_described():
         return 0
 
     case = ("i,j", np.zeros(3), np.zeros(4, np.float32))
-    assert describe(case, total) == ("letters='i,j', operands[0]: float64 (3,),"
+    assert describe_case(case, total) == ("letters='i,j', operands[0]: float64 (3,),"
                                      " operands[1]: float32 (4,)")
     verdict = Task("total", total, lambda: [case]).judge(
         lambda letters, one, two: 0)
@@ -82,7 +83,7 @@ def test_an_error_with_a_rules_own_arguments_is_a_sentence():
         return 2 * x
 
     task = Task("double", double, lambda: [(1,), (2,)],
-                rules=[lambda answer, cases, outcomes: str(answer(1000))])
+                rules=[lambda answer, trials: str(answer(1000))])
     verdict = task.judge(only_small)
     assert verdict.state == "no"
     assert "with other arguments it raised ValueError: too large" in verdict.text
@@ -101,10 +102,70 @@ def test_an_endless_answer_gets_a_verdict():
     def twice(n):
         return n * 2
 
-    task = Task("double", lambda n: 2 * n, lambda: [(2,), (3,)], patience=0.1)
+    task = Task("double", lambda n: 2 * n, lambda: [(2,), (3,)], time_limit=0.1)
     assert "has not ended after 0.1 seconds" in task.judge(endless).text
-    task = Task("double", lambda n: 2 * n, lambda: [(2,), (3,)], patience=0.1,
-                rules=[lambda answer, cases, outcomes: answer(1000) and None])
+    task = Task("double", lambda n: 2 * n, lambda: [(2,), (3,)], time_limit=0.1,
+                rules=[lambda answer, trials: answer(1000) and None])
     verdict = task.judge(endless_with_large_numbers)
     assert verdict.text.startswith("the values are right, but it has not ended"), verdict.text
     assert task.judge(twice).state == "ok"
+
+
+def test_a_mistake_is_named_by_what_went_wrong_not_by_the_errors_type():
+    def first_three(x):
+        return x[:3]
+
+    def beyond(x):
+        return np.array([x[k] for k in (7, 8, 9)])
+
+    def along_two_axes(x):
+        return x[:, 0]
+
+    def beyond_elsewhere(x):
+        return np.array([x[k + 7] for k in range(3)])
+
+    task = Task("first_three", first_three, lambda: [(np.arange(5),)],
+                mistakes=[Mistake("an index beyond the end", beyond)])
+    assert task.judge(along_two_axes).text.startswith("for x: int64 (5,): it raised IndexError")
+    assert "This looks like" not in task.judge(along_two_axes).text
+    assert "an index beyond the end" in task.judge(beyond_elsewhere).text
+
+
+def test_the_message_of_an_expected_error_is_free():
+    def root(x):
+        if x < 0:
+            raise ValueError("negative")
+        return x**0.5
+
+    def square(x):
+        if x < 0:
+            raise ValueError("x must not be negative")
+        return x**2
+
+    def doubled(x):
+        if x < 0:
+            raise ValueError
+        return x * x
+
+    task = Task("root", root, lambda: [(9.0,), (-1.0,)], mistakes=[Mistake("a square", doubled)])
+    assert "a square" in task.judge(square).text
+
+
+def test_a_mistake_replaces_texts_in_the_right_source():
+    def task(*texts, times=1):
+        return Task("f", lambda: 0, lambda: [()], right="i < n; j < n;",
+                    mistakes=[Mistake.replacing("one too many", *texts, times=times)])
+
+    (mistake,) = task("i < n", "i <= n", "j < n", "j <= n").mistakes
+    assert (mistake.looks_like, mistake.answer) == ("one too many", "i <= n; j <= n;")
+    assert task("< n", "<= n", times=2).mistakes[0].answer == "i <= n; j <= n;"
+    for texts, times, words in ((("k < n", "k <= n"), 1, "'k < n' occurs 0 times"),
+                                (("< n", "<= n"), 1, "'< n' occurs 2 times"),
+                                (("i < n", "i <= n"), 2, "'i < n' occurs 1 times"),
+                                (("i < n",), 1, "has no text that replaces it")):
+        with pytest.raises(ValueError, match=words):
+            task(*texts, times=times)
+
+
+def test_texts_are_replaced_one_after_the_other():
+    assert replaced("a b", "a", "c", "c b", "d") == "d"

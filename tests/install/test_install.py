@@ -7,6 +7,7 @@ down its arguments and does what the test says.
 import ast
 import errno
 import fcntl
+import importlib
 import importlib.util
 import json
 import os
@@ -51,14 +52,14 @@ class Course:
         self.tools = folder / "tools"
         self.tools.mkdir()
         for name in ("Makefile", "pyproject.toml", "simulator/pyproject.toml",
-                     "install/__main__.py", "install/environment.py"):
+                     *(f"install/{path.name}" for path in INSTALL.parent.glob("*.py"))):
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.root / name)
         self.asked_file = folder / "asked"
         self.fonts_listed = folder / "fonts listed"
         self.monkeypatch = monkeypatch
         self.ran = None
-        for name in ("CUDA_PATH", "CUDA_HOME", "COURSE_BACKEND"):
+        for name in ("CUDA_PATH", "CUDA_HOME", "COURSE_BACKEND", "COURSE_WORK"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setattr(tempfile, "tempdir", str(folder))
         # Nothing of the machine that runs the test, which may have a GPU.
@@ -69,11 +70,13 @@ class Course:
         self.load()
 
     def load(self):
-        """Read environment.py as if it had just been started."""
-        path = self.root / "install" / "environment.py"
-        spec = importlib.util.spec_from_file_location("environment", path)
-        self.module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(self.module)
+        """Read the modules of install/ as if they had just been started."""
+        folder = self.root / "install"
+        for name in [path.stem for path in folder.glob("*.py")]:
+            sys.modules.pop(name, None)
+        self.monkeypatch.syspath_prepend(folder)
+        self.commands = importlib.import_module("commands")
+        self.module = importlib.import_module("environment")
         self.module.USUAL_TOOLKIT = str(self.tools / "cuda")
         self.module.WSL_PROGRAMS = str(self.tools / "wsl")
         really_run = self.module.run
@@ -102,7 +105,7 @@ class Course:
         """Run a command as `python install` does; return its exit status."""
         self.ran = None
         try:
-            return self.module.main(list(arguments))
+            return self.commands.main(list(arguments))
         except SystemExit as done:
             return done.code
 
@@ -296,13 +299,13 @@ def test_what_is_no_venv_is_not_touched(course, capfd, kind):
 
 
 def test_a_second_make_waits_for_the_first(course, capfd):
-    with open(course.root / "pyproject.toml") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        release = threading.Timer(0.3, fcntl.flock, [held, fcntl.LOCK_UN])
-        release.start()
-        begun = time.monotonic()
-        assert course.make("lab") == 0
-        release.join()
+    held = os.open(course.root, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    release = threading.Timer(0.3, os.close, [held])
+    release.start()
+    begun = time.monotonic()
+    assert course.make("lab") == 0
+    release.join()
     assert time.monotonic() - begun > 0.25
     assert "waiting until it has finished" in capfd.readouterr().out
 
@@ -574,8 +577,10 @@ def test_lab_opens_the_rendered_readme_and_passes_options_on(course):
     assert course.ran[1:3] == ["-m", "jupyterlab"]
     assert "--LabApp.default_url=/lab/tree/README.md" in course.ran
     assert course.ran[-3:] == ["--no-browser", "--port", "8899"]
-    settings = course.venv / "share" / "jupyter" / "lab" / "settings" / "overrides.json"
-    viewers = json.loads(settings.read_text())["@jupyterlab/docmanager-extension:plugin"]
+    assert f"--ServerApp.root_dir={course.root / 'work'}" in course.ran
+    (folder,) = [one.partition("=")[2] for one in course.ran if "app_settings_dir" in one]
+    settings = json.loads(Path(folder, "overrides.json").read_text())
+    viewers = settings["@jupyterlab/docmanager-extension:plugin"]
     assert viewers == {"defaultViewers": {"markdown": "Markdown Preview"}}
 
 
@@ -584,7 +589,7 @@ def test_the_settings_are_ones_that_jupyterlab_has(course):
     schemas = Path(sys.prefix) / "share" / "jupyter" / "lab" / "schemas"
     if not schemas.exists():
         pytest.skip("this environment has no JupyterLab")
-    for plugin, settings in course.module.LAB_SETTINGS.items():
+    for plugin, settings in course.commands.LAB_SETTINGS.items():
         package, name = plugin.split(":")
         known = json.loads((schemas / package / f"{name}.json").read_text())["properties"]
         for key, value in settings.items():

@@ -7,7 +7,7 @@ from datetime import date
 import nbformat
 import pytest
 
-from authoring.notebook_form import IGNORE_TAG, ROOT
+from authoring.notebook_form import IGNORE_TAG, ROOT, number_of
 from helpers.data import load_claims
 
 PAGE = ROOT / "notebooks" / "19_myths_measured.ipynb"
@@ -52,9 +52,10 @@ def wrong_cells(row, cells):
         wrong.append(f"{name}: heading, claim and verdict before the cell are not the ledger's")
     ends = f"({row['versions']}; {row['date']}"
     if (taught := row["taught"]) is not None:
-        ends += f"; [lesson {taught['lesson'][:2]}]({taught['lesson']})"
-        if not any(other.id == taught["cell"] for other in cells_of(taught["lesson"])):
-            wrong.append(f"{name}: {taught['lesson']} has no cell {taught['cell']}")
+        lesson = f"{number_of(taught['lesson'])}_{taught['lesson']}.ipynb"
+        ends += f"; [lesson {lesson[:2]}]({lesson})"
+        if not any(other.id == taught["cell"] for other in cells_of(lesson)):
+            wrong.append(f"{name}: {lesson} has no cell {taught['cell']}")
     if not text.endswith(f" *{ends}.)*"):
         wrong.append(f"{name}: does not end with *{ends}.)*")
     if not cell.outputs and IGNORE_TAG not in cell.metadata.get("tags", []):

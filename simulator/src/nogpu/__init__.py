@@ -10,6 +10,8 @@ array([1, 2, 3])
 changed, `%load_ext nogpu` does it in a notebook. `checks` switches the search for faults,
 `counting` counts memory accesses, `inspect` looks at one launch; a kernel's fault is raised as one
 of the exceptions below `KernelFault`.
+
+PYTEST_DONT_REWRITE: pytest passes this module over where it was imported before pytest.
 """
 
 from __future__ import annotations

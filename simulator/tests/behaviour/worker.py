@@ -59,6 +59,11 @@ MODULES = {
         "pycuda.tools",
     ),
 }
+# What programs that are alone find imported; the driver is untouched then.
+BEFORE_FORKING = {
+    "cupy": ("cupy",),
+    "pycuda": ("cupy", "pycuda.driver", "pycuda.gpuarray", "pycuda.compiler"),
+}
 CLASSES = {
     "cupy": (
         "ndarray", "ufunc", "RawKernel", "RawModule", "ElementwiseKernel", "ReductionKernel",
@@ -245,6 +250,8 @@ def main() -> None:
     try:
         if wanted["simulator"]:
             nogpu.install()
+            for module in BEFORE_FORKING[library]:
+                importlib.import_module(module)
         if not untouched and not wanted["fork"]:
             versions = open_backend(library)
     except Exception as error:
@@ -255,6 +262,8 @@ def main() -> None:
         say({"names": public_names(library)})
         return
     known = {program.name: program for program in programs(library)}
+    gc.collect()
+    gc.freeze()  # so that collecting after a program looks at what the program made, and no more
     for name in wanted["names"]:
         if wanted["fork"]:
             child = os.fork()

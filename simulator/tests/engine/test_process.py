@@ -199,6 +199,137 @@ def test_a_real_crash_of_the_process_is_still_one() -> None:
     assert "Fatal Python error: Segmentation fault" in done.stderr
 
 
+HANDLERS = r"""
+#include <setjmp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/mman.h>
+
+static sigjmp_buf place;
+static jmp_buf plain_place;
+static volatile int handled;
+static char* page;
+
+static void leave(int) { handled++; siglongjmp(place, 1); }
+static void leave_plainly(int, siginfo_t*, void*) { handled++; longjmp(plain_place, 1); }
+static void cure(int, siginfo_t* info, void*) {
+    if ((char*)info->si_addr != page) return;
+    handled++;
+    mprotect(page, 4096, PROT_READ | PROT_WRITE);
+}
+
+extern "C" void install(int kind) {
+    struct sigaction action = {};
+    if (kind == 0) action.sa_handler = leave;
+    if (kind == 1) action.sa_sigaction = leave_plainly, action.sa_flags = SA_SIGINFO | SA_NODEFER;
+    if (kind == 2) action.sa_sigaction = cure, action.sa_flags = SA_SIGINFO;
+    sigaction(SIGSEGV, &action, nullptr);
+    page = (char*)mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+extern "C" int faults(int kind, int count) {
+    handled = 0;
+    for (volatile int k = 0; k < count; k++) {
+        if (kind == 0 && sigsetjmp(place, 1)) continue;
+        if (kind == 1 && setjmp(plain_place)) continue;
+        mprotect(page, 4096, PROT_NONE);
+        *(volatile char*)page = 1;
+    }
+    return handled;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def handlers(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A library that handles its own SIGSEGV, as virtual machines and write barriers do."""
+    path = str(tmp_path_factory.mktemp("handlers") / "handlers.so")
+    arguments = ["-x", "c++", "-O1", "-shared", "-fPIC", "-", "-o", path]
+    status, log = engine.find_compiler().run(arguments, HANDLERS)
+    assert status == 0, log
+    return path
+
+
+@pytest.mark.parametrize("kind", [0, 1, 2], ids=["jump", "plain jump", "cure"])
+@pytest.mark.parametrize("first", ["theirs", "ours"])
+def test_a_foreign_handler_is_chained_for_ever(handlers: str, kind: int, first: str) -> None:
+    done = run_python(
+        f"""
+        import ctypes
+        library = ctypes.CDLL({handlers!r})
+        m = engine.compile("__global__ void f(int* x) {{ *x = 1; }}")
+        def null():
+            try:
+                with engine.checks(False):
+                    m.kernel("f").launch((1,), (1,), [bytes(8)])
+            except engine.NullPointer:
+                return "NullPointer"
+        if {first!r} == "ours":
+            null()
+        library.install({kind})
+        print(null(), library.faults({kind}, 1000), null(), library.faults({kind}, 1000), null())
+        """
+    )
+    assert done.stdout.split() == ["NullPointer", "1000", "NullPointer", "1000", "NullPointer"], (
+        done.returncode,
+        done.stderr,
+    )
+
+
+def test_a_handler_that_steps_aside_lets_the_process_end() -> None:
+    """Faulthandler above ours above faulthandler: a real crash ends it, and is not repeated."""
+    done = run_python(
+        """
+        import ctypes, faulthandler
+        m = engine.compile("__global__ void f(int* x) { *x = 1; }")
+        x = engine.allocate(4)
+        for _ in range(3):
+            faulthandler.enable()
+            m.kernel("f").launch((1,), (1,), [np.uint64(x.address).tobytes()])
+            faulthandler.disable()
+            m.kernel("f").launch((1,), (1,), [np.uint64(x.address).tobytes()])
+        faulthandler.enable()
+        m.kernel("f").launch((1,), (1,), [np.uint64(x.address).tobytes()])
+        ctypes.string_at(8)
+        """
+    )
+    assert done.returncode == -signal.SIGSEGV
+    assert done.stderr.count("Fatal Python error: Segmentation fault") == 1
+
+
+def test_an_ignored_crash_is_still_one() -> None:
+    done = run_python(
+        """
+        import ctypes
+        signal.signal(signal.SIGSEGV, signal.SIG_IGN)
+        m = engine.compile("__global__ void f(int* x) { *x = 1; }")
+        x = engine.allocate(4)
+        m.kernel("f").launch((1,), (1,), [np.uint64(x.address).tobytes()])
+        os.kill(os.getpid(), signal.SIGSEGV)
+        print("ignored", flush=True)
+        ctypes.string_at(8)
+        """
+    )
+    assert done.stdout == "ignored\n" and done.returncode == -signal.SIGSEGV
+
+
+# ---- fork ------------------------------------------------------------------------------------
+
+
+def wait_for_child(child: int, seconds: float = 20) -> None:
+    """Wait until a child has ended well; kill it, and fail, when it hangs."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
+            assert os.waitstatus_to_exitcode(status) == 0
+            return
+        time.sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    pytest.fail("the child hangs")
+
+
 def test_fork_gets_workers_of_its_own(module: engine.Module, x: engine.Allocation) -> None:
     still_works(module, x)
     child = os.fork()
@@ -209,17 +340,191 @@ def test_fork_gets_workers_of_its_own(module: engine.Module, x: engine.Allocatio
             status = 0
         finally:
             os._exit(status)
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
+    wait_for_child(child)
+
+
+UNDER_LOAD = r"""
+import faulthandler, threading, time
+
+CHURN = '''
+__global__ void churn(int* a, int* b, int* c, int* d, int n) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        a[i] = b[i] + c[i] + d[i];
+}
+__global__ void talk() { printf("%d\\n", threadIdx.x); }
+'''
+n = 4096
+module = engine.compile(CHURN)
+streams = [engine.streams.Stream(non_blocking=True) for _ in range(3)]
+sink = os.open(os.devnull, os.O_WRONLY)
+engine.set_printer(lambda text: os.write(sink, text))
+going = True
+
+def launches(stream):
+    while going:
+        arrays = [engine.allocate(4 * n, unwritten=False) for _ in range(4)]
+        for array in arrays:
+            stream.fill(array.address, 0, n, 4)
+        arguments = [np.uint64(a.address).tobytes() for a in arrays] + [np.int32(n).tobytes()]
+        for _ in range(5):
+            stream.launch(module.kernel("churn"), (8,), (64,), arguments)
+        stream.launch(module.kernel("talk"), (1,), (32,), [])
+        stream.run(lambda: engine.allocate(100).free(), 2**20)
+        stream.synchronize()
+        for array in arrays:
+            array.free()
+
+def allocations():
+    while going:
+        for size in (10, 100_000, 3_000_000):
+            engine.allocate(size).free()
+
+def compilations():
+    k = 0
+    while going:
+        k += 1
+        engine.compile(f"__global__ void f(int* x) {{ *x = {k % 7}; }}")
+
+threads = [threading.Thread(target=launches, args=(s,), daemon=True) for s in streams]
+threads += [threading.Thread(target=work, daemon=True) for work in (allocations, compilations)]
+for thread in threads:
+    thread.start()
+time.sleep(0.3)
+
+def in_child(number):
+    faulthandler.dump_traceback_later(50, exit=True)
+    # The first two run the compiler, the others find the kernel in the cache.
+    unique = f"// {time.time()}" if number < 2 else ""
+    text = f"__global__ void g(int* x) {{ x[threadIdx.x] = {number % 2}; }} {unique}"
+    m = engine.compile(text)
+    for on in (True, False):
+        with engine.checks(on):
+            x = engine.allocate(128)
+            stream = engine.streams.Stream(non_blocking=True)
+            stream.launch(m.kernel("g"), (1,), (32,), [np.uint64(x.address).tobytes()])
+            stream.run(lambda: None, 2**20)
+            stream.synchronize()
+            assert (engine.view(x.address, 128, np.int32) == number % 2).all()
+            x.free()
+    engine.streams.synchronize()
+
+for number in range(20):
+    child = os.fork()
+    if child == 0:
+        try:
+            in_child(number)
+        except BaseException as error:
+            os.write(2, repr(error).encode())
+            os._exit(1)
+        os._exit(0)
+    end = time.monotonic() + 60
+    while True:
         pid, status = os.waitpid(child, os.WNOHANG)
         if pid:
             break
-        time.sleep(0.01)
-    else:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        pytest.fail("the child hangs")
-    assert os.waitstatus_to_exitcode(status) == 0
+        if time.monotonic() > end:
+            os.kill(child, 9)
+            os.waitpid(child, 0)
+            print(number, "hangs", flush=True)
+            os._exit(2)
+        time.sleep(0.005)
+    if status:
+        print(number, "ended with", status, flush=True)
+        os._exit(3)
+going = False
+print("done", flush=True)
+"""
+
+
+def test_fork_under_load() -> None:
+    """Streams run kernels, threads allocate and compile; each child does all of it as well."""
+    done = run_python(UNDER_LOAD)
+    assert done.stdout == "done\n", (done.stdout, done.stderr[-3000:])
+
+
+FACES_UNDER_LOAD = r"""
+import faulthandler, threading, time
+import nogpu
+nogpu.install()
+import cupy as cp
+
+source = 'extern "C" __global__ void add(float* x, int n) { int i = threadIdx.x; x[i] += i < n; }'
+going = True
+
+def work(seed):
+    stream = cp.cuda.Stream(non_blocking=True)
+    k = 0
+    while going:
+        k += 1
+        with stream:
+            x = cp.arange(1000 + 100 * (k % 5), dtype=cp.float32)
+            y = (x * 2 + seed)[::-1].sum()
+            big = cp.ones(200_000, cp.float32) * seed
+            cp.RawKernel(source, "add")((1,), (64,), (x, np.int32(64)))
+            pinned = cp.cuda.alloc_pinned_memory(4096)
+        if k % 10 == 0:
+            cp.get_default_memory_pool().free_all_blocks()
+        stream.synchronize()
+
+for seed in range(3):
+    threading.Thread(target=work, args=(seed,), daemon=True).start()
+time.sleep(0.3)
+
+for number in range(20):
+    child = os.fork()
+    if child == 0:
+        faulthandler.dump_traceback_later(30, exit=True)
+        try:
+            x = cp.zeros(64, cp.float32)
+            cp.RawKernel(source, "add")((1,), (64,), (x, np.int32(64)))
+            y = cp.ones(300_000, cp.float32) + float(x.sum())
+            assert float(y[-1]) == 65, y
+            cp.get_default_memory_pool().free_all_blocks()
+            cp.get_default_memory_pool().used_bytes()
+        except BaseException as error:
+            os.write(2, repr(error).encode())
+            os._exit(1)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    if status:
+        print(number, "ended with", status, flush=True)
+        os._exit(3)
+print("done", flush=True)
+os._exit(0)
+"""
+
+
+def test_fork_under_load_of_arrays() -> None:
+    """The same through cupy: pools, queued array work, kernels of a library."""
+    done = run_python(FACES_UNDER_LOAD)
+    assert done.stdout == "done\n", (done.stdout, done.stderr[-3000:])
+
+
+def test_a_fork_within_a_wait_leaves_the_launch_to_the_parent(
+    module: engine.Module, x: engine.Allocation
+) -> None:
+    """A signal handler forks while its thread waits for a kernel."""
+    children = []
+    before = signal.signal(signal.SIGUSR1, lambda number, frame: children.append(os.fork()))
+    try:
+        engine.fill(x.address, 0, 1, 4)
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+        status = 1
+        try:
+            module.kernel("endless").launch((2,), (64,), pack(x), time_limit=1)
+        except engine.KernelTimeout:
+            pass
+        except BaseException as error:  # noqa: BLE001 -- the child must not run the other tests
+            if isinstance(error, engine.EngineError) and "parent process" in str(error):
+                engine.fill(x.address, 0, 1, 4)
+                module.kernel("add").launch((1,), (9,), pack(x))
+                status = int(read(x, np.int32)[0] != 9)
+        if children == [0]:
+            os._exit(status)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    wait_for_child(children[0])
+    still_works(module, x)
 
 
 def test_printf_goes_to_file_descriptor_one() -> None:

@@ -864,7 +864,8 @@ def test_exit_with_queued_work() -> None:
 import time
 for n in range(200):
     s.launch(m.kernel("put"), (1,), (1,), [address, np.int32(n).tobytes()])
-s.launch(m.kernel("endless"), (1,), (1,), [np.uint64(engine.allocate(4).address).tobytes()])
+gate = engine.allocate(4, unwritten=False)
+s.launch(m.kernel("endless"), (1,), (1,), [np.uint64(gate.address).tobytes()])
 engine.fill(x.address, 0, 1, 4)
 t.launch(m.kernel("endless"), (1,), (1,), [address])
 s.run(lambda: print("never"))

@@ -95,6 +95,24 @@ def test_a_race_is_named(folder):
     assert names_the_race(done.stderr)
 
 
+def test_a_fault_that_nothing_waited_for_is_named_at_the_end(folder):
+    (folder / "waits_not.py").write_text("import race\nrace.launch()\nprint('end')\n")
+    done = run("-m", "nogpu", "waits_not.py", cwd=folder)
+    assert done.stdout == "end\n" and names_the_race(done.stderr)
+    assert done.stderr.startswith("The program ended without waiting for this:\nnogpu.Race: ")
+    assert len(done.stderr.splitlines()) == 3
+
+
+def test_a_kernel_without_end_does_not_keep_the_program(folder):
+    (folder / "endless.py").write_text("""\
+import cupy as cp
+code = 'extern "C" __global__ void wait(volatile int* x) { while (*x == 0) ; }'
+wait = cp.RawKernel(code, "wait")
+wait((1,), (1,), (cp.zeros(1, dtype=cp.int32),))
+""")
+    assert run("-m", "nogpu", "endless.py", cwd=folder).stderr == ""
+
+
 def test_it_may_follow_another_tool(folder):
     (folder / "where.py").write_text(WHERE + "print(where())")
     done = run("-m", "cProfile", "-m", "nogpu", "where.py", cwd=folder)

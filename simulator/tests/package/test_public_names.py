@@ -1,6 +1,8 @@
 """What `nogpu` offers, and what importing it costs."""
 
 import ast
+import pickle
+import traceback
 
 import pytest
 from package_support import PACKAGE, run
@@ -35,6 +37,17 @@ def test_type_checkers_see_the_same_names():
 @pytest.mark.parametrize("name", sorted({*FAULTS, "checks", "counting"}))
 def test_name_is_the_engine_s(name):
     assert getattr(nogpu, name) is getattr(engine, name)
+
+
+@pytest.mark.parametrize("name", sorted(FAULTS))
+def test_faults_call_themselves_by_their_public_names(name):
+    fault = getattr(nogpu, name)("text")
+    assert traceback.format_exception_only(fault) == [f"nogpu.{name}: text\n"]
+    assert type(pickle.loads(pickle.dumps(fault))) is getattr(nogpu, name)
+
+
+def test_a_program_s_own_fault_is_its_own():
+    assert type("Mine", (nogpu.Race,), {"__module__": "mine"}).__module__ == "mine"
 
 
 def test_inspect_is_a_module_that_can_be_called():

@@ -7,6 +7,7 @@ helpers.start()
 import cupy as cp  # noqa: E402
 
 from checks import memory_and_tiles  # noqa: E402
+from checks.machinery.task import replaced  # noqa: E402
 
 # No padding: element (i, j) of the tile lies in column i ^ j, which is another bank for each row.
 SWIZZLED = r"""
@@ -103,15 +104,9 @@ void compact(const float* x, const bool* mask, const int* ends, float* y, int n)
 """
 
 
-def treated(kind, line, thread, *changes):
-    """An answer to a patient: a diagnosis and changes of the source."""
-    def answer(source):
-        for old, new in changes:
-            assert old in source
-            source = source.replace(old, new)
-        return kind, line, thread, source
-
-    return answer
+def treated(kind, line, thread, *texts):
+    """An answer to a patient: a diagnosis, and texts replaced in the source."""
+    return lambda source: (kind, line, thread, replaced(str(source), *texts))
 
 
 OVERLAP_BY_OUTPUT = r"""
@@ -131,18 +126,20 @@ RIGHT = {
     "transpose": [SWIZZLED, cp.RawKernel(SWIZZLED, "transpose")],
     "overlap_add": [lambda source: ("race", 5, (63, 0, 0), OVERLAP_BY_OUTPUT)],
     "barrier_in_a_branch": [treated(
-        "barrier", 8, 0, ("            tile[t] += tile[t + step];\n            __syncthreads();",
-                          "            tile[t] += tile[t + step];"),
-        ("        }\n", "        }\n        __syncthreads();\n"))],
-    "half_a_tile": [treated("uninitialised", 5, 20, (
-        "    }\n    __syncthreads();", "    } else tile[t] = -1e30f;\n    __syncthreads();"))],
-    "one_barrier_too_few": [treated("race", 9, 63, (
-        "        tile[t] =", "        __syncthreads();\n        tile[t] ="))],
-    "edge_of_the_tile": [treated("out of bounds", 8, 63, (
-        "tile[t + 1]", "(i + 1 == n ? 0 : t < 63 ? tile[t + 1] : x[i + 1])"))],
+        "barrier", 8, 0, "            tile[t] += tile[t + step];\n            __syncthreads();",
+        "            tile[t] += tile[t + step];",
+        "        }\n", "        }\n        __syncthreads();\n")],
+    "half_a_tile": [treated(
+        "uninitialised", 5, 20,
+        "    }\n    __syncthreads();", "    } else tile[t] = -1e30f;\n    __syncthreads();")],
+    "one_barrier_too_few": [treated(
+        "race", 9, 63, "        tile[t] =", "        __syncthreads();\n        tile[t] =")],
+    "edge_of_the_tile": [treated(
+        "out of bounds", 8, 63,
+        "tile[t + 1]", "(i + 1 == n ? 0 : t < 63 ? tile[t + 1] : x[i + 1])")],
     "absent_lanes": [treated(
-        "barrier", 4, 31, ("if (lane < n) {\n", "{\n"), ("x[lane]", "0"),
-        ("        for", "        if (lane < n) v = x[lane];\n        for"))],
+        "barrier", 4, 31, "if (lane < n) {\n", "{\n", "x[lane]", "0",
+        "        for", "        if (lane < n) v = x[lane];\n        for")],
     "histogram": [HALVES],
     "scan": [BARRIERS],
     "compact": [JUMPS],
@@ -168,30 +165,29 @@ WRONG = {
         (treated("race", 5, 64), "threadIdx.x = 64 is not at fault"),
         (treated("race", 5, 0), "the repaired source is the broken one"),
         (lambda source: ("race", 5, 0, 7), "must be a str, not an int"),
-        (treated("race", 5, 0, ("y[k", "z[k")), "does not compile"),
-        (treated("race", 5, 0, ("int hop", "long hop")), "your overlap_add takes"),
-        (treated("race", 5, 0, ("+= value", "= 0 * value")), "is at fault"),
+        (treated("race", 5, 0, "y[k", "z[k"), "does not compile"),
+        (treated("race", 5, 0, "int hop", "long hop"), "your overlap_add takes"),
+        (treated("race", 5, 0, "+= value", "= 0 * value"), "is at fault"),
         (lambda source: ("race", 5, 0), "got a tuple of 3"),
         (lambda source: ("race", "5", 0, source), "the line must be a number, not '5'"),
-        (treated("Race", 5, 0, ("y[k * hop + j] += value", "atomicAdd(y[k * hop + j], value)")),
+        (treated("Race", 5, 0, "y[k * hop + j] += value", "atomicAdd(y[k * hop + j], value)"),
          "line 5: an address is wanted, not a value"),
-        (treated("race", 5, 0, ("+= value;", "+= value")), 'a ";" is missing'),
+        (treated("race", 5, 0, "+= value;", "+= value"), 'a ";" is missing'),
     ],
     "barrier_in_a_branch": [(treated("race", 10, 32), "not 'race'")],
-    "half_a_tile": [(treated("uninitialised", 10, 8, ("    if (t == 0)", "    if (t == 1)")),
-                     "is at fault"),
-                    (treated("uninitialized", 10, 8, (
-                        "    if (i < n) {\n        tile[t] = x[i];\n    }",
-                        "    tile[t] = i < n ? x[i] : -INFINITY;")), "write 3.4e38f")],
+    "half_a_tile": [
+        (treated("uninitialised", 10, 8, "    if (t == 0)", "    if (t == 1)"), "is at fault"),
+        (treated("uninitialized", 10, 8, "    if (i < n) {\n        tile[t] = x[i];\n    }",
+                 "    tile[t] = i < n ? x[i] : -INFINITY;"), "write 3.4e38f")],
     "one_barrier_too_few": [
         (treated("barrier", 8, 0), "not 'barrier'"),
-        (treated("race", 7, 0, ("        __syncthreads();", "        __syncthreads();" * 2)),
+        (treated("race", 7, 0, "        __syncthreads();", "        __syncthreads();" * 2),
          "behind the loop it is too late")],
     "edge_of_the_tile": [(treated("out of bounds", 8, 0), "threadIdx.x = 0 is not at fault")],
     "absent_lanes": [
         (treated("barrier", 7, 0), "threadIdx.x = 0 is not at fault"),
-        (treated("barrier", 7, 20, ("    if (lane < n) {\n        float v = x[lane];",
-                                    "    {\n        float v; if (lane < n) v = x[lane];")),
+        (treated("barrier", 7, 20, "    if (lane < n) {\n        float v = x[lane];",
+                 "    {\n        float v; if (lane < n) v = x[lane];"),
          "a `v` that nobody has set")],
     "histogram": [
         (r"""
@@ -200,9 +196,8 @@ extern "C" __global__ void histogram(const int* x, int* counts, int n) {
         if (x[i] >= 0 && x[i] < 256) atomicAdd(&counts[x[i]], 1);
 }""", "count in shared memory first"),
         (memory_and_tiles.HISTOGRAM.replace("i < n;", "i <= n;"), "an access outside an array"),
-        (memory_and_tiles.HISTOGRAM.replace(
-            "if (value >= 0 && value < 256) atomicAdd(&mine[value], 1)",
-            "atomicAdd(mine + value, 1)"), "values outside 0 to 255"),
+        (replaced(memory_and_tiles.HISTOGRAM, "if (value >= 0 && value < 256) ", "",
+                  "&mine[value]", "mine + value"), "values outside 0 to 255"),
     ],
     "scan": [
         (SERIAL, "load requests for 1,024 numbers"),

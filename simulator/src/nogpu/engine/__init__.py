@@ -23,7 +23,7 @@ Examples
 2000.0
 """
 
-from . import limits, streams
+from . import forking, limits, streams
 from .compiler import find as find_compiler
 from .counters import Counts
 from .errors import (
@@ -123,6 +123,7 @@ __all__ = [
     "displace",
     "fill",
     "find_compiler",
+    "forking",
     "free",
     "limits",
     "lookup",

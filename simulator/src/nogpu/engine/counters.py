@@ -38,7 +38,7 @@ from contextvars import ContextVar
 from ctypes import byref, c_uint64
 from dataclasses import dataclass, field, replace
 
-from . import faults, memory
+from . import faults, forking, memory
 from .records import AccessKind, CounterRow, CounterSample, CounterTotals, Space
 
 # A build for counting calls these functions where other instrumented builds call the first.
@@ -208,7 +208,7 @@ def _identity(line: Line) -> tuple:
 
 # Who wants the counts of what is launched in this context: see `streams.counting`.
 _recorders: ContextVar[tuple[Counts, ...]] = ContextVar("nogpu_recorders", default=())
-_adding = threading.RLock()
+_adding = forking.held("counts", threading.RLock())
 
 
 def begin_recording(counts: Counts) -> None:

@@ -54,6 +54,7 @@ class KernelFault(Exception):
         ``"read"``, ``"write"`` or ``"atomic"``.
     """
 
+    __module__ = "nogpu"  # where programs import it from: so errors and pickles name it
     called: ClassVar[str] = "fault"
     kind: ClassVar[str] = "fault"
     records: ClassVar[tuple[FaultKind, ...]] = ()
@@ -71,6 +72,10 @@ class KernelFault(Exception):
     address: int | None = None
     size: int | None = None
     access: str | None = None
+
+    def __init_subclass__(cls) -> None:
+        if cls.__module__ == __name__:
+            cls.__module__ = KernelFault.__module__
 
 
 class GlobalOutOfBounds(KernelFault):

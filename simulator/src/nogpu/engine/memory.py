@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from . import native
+from . import forking, native
 from .errors import InvalidAddress, OutOfMemory, RuntimeUnavailable
 from .plain import Plain
 
 _HISTORY = 4096  # freed allocations that a report can still name
-_lock = threading.RLock()
+_lock = forking.held("memory", threading.RLock())
 _live: dict[int, Allocation] = {}
 _freed: OrderedDict[int, Allocation] = OrderedDict()
 # Modules answer here for the addresses of their __device__ and __constant__ variables.

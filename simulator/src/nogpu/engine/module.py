@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from ctypes import byref, c_char_p, c_uint64, c_void_p
 from pathlib import Path
@@ -20,6 +21,7 @@ from . import (
     compiler,
     counters,
     faults,
+    forking,
     limits,
     memory,
     native,
@@ -30,8 +32,8 @@ from . import (
     symbols,
 )
 from .counters import Counts, read_counts, record, recorders_now
-from .errors import CompileError, InvalidLaunch, KernelNotFound, LoadError
-from .records import JobBits
+from .errors import CompileError, EngineError, InvalidLaunch, KernelNotFound, LoadError
+from .records import FaultKind, JobBits
 
 _SLICE_MS = 50  # how long a wait keeps the interpreter from seeing an interrupt
 _OWN_HEADERS = {
@@ -156,6 +158,7 @@ class Module:
             self._refuse_system_headers()
         self.build(bool(switches.enabled()))
         memory.register_variables(self._find_variable)
+        _modules.add(self)
 
     # ---- compilation ---------------------------------------------------------------------
 
@@ -240,9 +243,9 @@ class Module:
             if kind not in self._builds:
                 self._dynamic_names = list(self._scan.dynamic_shared)
                 build = self._compile(*kind)
-                self._builds[kind] = build
                 if self._first is None:
                     self._first = build
+                self._builds[kind] = build
             return self._builds[kind]
 
     def _compile(self, checked: bool, counted: bool) -> _Build:
@@ -371,6 +374,18 @@ class Module:
             for mangled, (address, size) in build.variables.items()
             if mangled in self._first.variables and self._first.variables[mangled][1] == size
         ]
+
+
+_modules: weakref.WeakSet[Module] = weakref.WeakSet()
+
+
+def _forget_compilations() -> None:
+    """In a child of fork: what another thread was compiling there is compiled again here."""
+    for module in list(_modules):
+        module._lock = threading.RLock()
+
+
+forking.call_in_child(_forget_compilations)
 
 
 def _definitions(preprocessor: Sequence[str]) -> str:
@@ -619,6 +634,11 @@ class Kernel:
         if recorders and not fault_record.kind and not timed_out:
             record(recorders, read_counts(runtime, job, prepared.place()))
         runtime.cs_release(job)
+        if fault_record.kind == FaultKind.Cancelled and not timed_out:
+            raise EngineError(
+                f"kernel '{self.name}' runs in the parent process: this is a child of a fork that "
+                "was made while this thread waited for it"
+            )
         if printed:
             _printer(printed)
         if timed_out:

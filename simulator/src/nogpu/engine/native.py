@@ -14,7 +14,7 @@ from ctypes import c_char_p, c_int, c_int64, c_uint32, c_uint64, c_void_p
 from functools import lru_cache
 from pathlib import Path
 
-from . import cache, compiler, limits
+from . import cache, compiler, forking, limits
 from .errors import EngineError, RuntimeUnavailable
 from .records import CounterTotals, FaultRecord, LaunchRequest, Place, Rows, Span
 
@@ -73,7 +73,8 @@ _RUNTIME_FLAGS = [
     "-std=c++17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-exceptions",
     "-fno-strict-aliasing", "-fno-stack-protector", "-U_FORTIFY_SOURCE", "-fno-omit-frame-pointer",
 ]  # fmt: skip
-_lock = threading.Lock()
+_lock = forking.held("runtime", threading.RLock())
+_loading = forking.held("loading", threading.RLock())
 _loaded: ctypes.CDLL | None = None
 _short: ctypes.PyDLL | None = None
 _failure: RuntimeUnavailable | None = None
@@ -158,7 +159,8 @@ def _load_from_memory(data: bytes, mode: int) -> ctypes.CDLL:
 
 def _open_library(path: str, mode: int) -> ctypes.CDLL:
     try:
-        return ctypes.CDLL(path, mode=mode | os.RTLD_NOW)
+        with _loading:
+            return ctypes.CDLL(path, mode=mode | os.RTLD_NOW)
     except OSError as error:
         # Also where the mount's options do not tell: a security module may forbid it.
         if "failed to map segment" in str(error) or "Operation not permitted" in str(error):

@@ -12,7 +12,7 @@ import threading
 from bisect import bisect_left, bisect_right, insort
 from collections import OrderedDict
 
-from . import limits
+from . import forking, limits
 
 _GRANULE = 512
 _GAP = 512
@@ -48,7 +48,7 @@ class Plain:
         self._live: dict[int, int] = {}  # what lookups find: address -> size
         self._addresses: list[int] = []
         self._freed: OrderedDict[int, int] = OrderedDict()
-        self._lock = threading.RLock()
+        self._lock = forking.held("memory without a runtime", threading.RLock())
 
     def _gap(self, cursor: int, need: int) -> int:
         at = cursor

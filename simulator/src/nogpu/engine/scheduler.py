@@ -7,17 +7,19 @@ in Python is run by one thread here, which asks the native half for the next pie
 from __future__ import annotations
 
 import atexit
+import contextlib
 import contextvars
 import ctypes
 import itertools
-import os
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from ctypes import byref, c_int64, c_uint64
 from typing import NamedTuple
 
-from . import memory, module, native, records
+from . import forking, memory, module, native, records
 from .errors import InvalidAddress, RuntimeUnavailable, StreamError
 
 _SLICE_MS = 50  # how long a wait keeps the interpreter from seeing an interrupt
@@ -100,14 +102,14 @@ class Scheduler:
         # For Python's own work with the context that it was queued in, where it also runs.
         self._held: dict[int, tuple[Operation, contextvars.Context | None]] = {}
         self._errors: dict[int, BaseException] = {}
-        self._lock = threading.Lock()
+        self._lock = forking.held("scheduler's thread", threading.RLock())
         self._thread: threading.Thread | None = None
         self._closed = False
         self._recording = 0
         self._labels: dict[int, tuple[str, str]] = {}
         self._inline: list[Span] = []
         atexit.register(self._leave)
-        os.register_at_fork(after_in_child=self._after_fork)
+        forking.call_in_child(self._after_fork)
 
     # ---- streams and events ------------------------------------------------------------------
 
@@ -328,14 +330,31 @@ class Scheduler:
             del held, operation, context
 
     def _leave(self) -> None:
+        self._report_at_exit()
         self._closed = True
         self.drop_everything(2)
         self._short.cs_stop_python(1)
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(2)
 
+    def _report_at_exit(self, seconds: float = 2) -> None:
+        """Write to standard error which faults the program ends without having waited for."""
+        end, ids = time.monotonic() + seconds, (c_uint64 * _MOST)()
+        with contextlib.suppress(KeyboardInterrupt):
+            while self._outstanding.value and time.monotonic() < end:
+                count = self._short.cs_last_nodes(None, 0, ids, _MOST)
+                if not count or self._runtime.cs_wait_nodes(ids, count, _SLICE_MS):
+                    break
+        while self._outstanding.value and (fault := self._short.cs_fault_of(None)):
+            try:
+                self.raise_fault(fault)
+            except Exception as error:  # noqa: BLE001 -- nobody is left to raise it to
+                said = "".join(traceback.format_exception_only(error))
+                print(f"The program ended without waiting for this:\n{said}", end="",
+                      file=sys.__stderr__)  # fmt: skip
+
     def _after_fork(self) -> None:
-        self._lock, self._thread = threading.Lock(), None
+        self._thread = None
         self._held, self._errors, self._labels = {}, {}, {}
 
     # ---- spans -------------------------------------------------------------------------------
@@ -386,7 +405,7 @@ def _copy_error(operation: Operation) -> InvalidAddress:
 
 _scheduler: Scheduler | None = None
 _tried = False
-_making = threading.Lock()
+_making = forking.held("scheduler", threading.RLock())
 
 
 def get() -> Scheduler | None:

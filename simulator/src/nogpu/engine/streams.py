@@ -23,7 +23,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from . import memory, records, scheduler
+from . import forking, memory, records, scheduler
 from .counters import Counts, begin_recording, end_recording, recorders_now
 from .errors import StreamError
 from .module import Kernel
@@ -38,7 +38,7 @@ INLINE_BYTES = 256 * 1024  # array work up to this size runs at once on a stream
 _handles = itertools.count(0x1000, 0x10)
 _streams: dict[int, Stream] = {}
 _captures: set[_Capture] = set()  # those that are going on
-_lock = threading.RLock()
+_lock = forking.held("streams", threading.RLock())
 
 _TEXTS = {
     "cudaErrorInvalidResourceHandle": "invalid resource handle",

@@ -21,13 +21,18 @@ static Worker* watcher;    // the spare that waits until a launch has waited too
 static void job_finished(Job* job);
 static void prepare_streams();
 static void forget_streams();
-static pid_t pool_process;
 
 // ---- signals ---------------------------------------------------------------------------------
 
 static const int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
 static const int kSignalCount = 6;
-static struct sigaction previous_actions[65];
+// Somebody (faulthandler, say) may put a handler above ours, and expect to find under it what was
+// there: each time that ours goes on top of another handler it is another function, which chains
+// to that one, always. So a handler that steps aside, by putting back what it had found, hands on
+// to ours of that time, and not to the one that has called it.
+static const int kLayers = 16;
+static struct sigaction previous_actions[kLayers][65];
+static int layers_used[65];
 static const int kLeaveSignal = SIGURG;  // ignored by default, and hardly used by anyone
 
 static uint64_t program_counter(void* context) {
@@ -65,30 +70,41 @@ static uint64_t kernel_counter(Worker* w, void* context) {
     return pc;
 }
 
-static void chain(int number, siginfo_t* info, void* context) {
-    // A handler that returns without a cure would bring us here for ever.
-    static std::atomic<int> rounds{0};
-    if (number != kLeaveSignal && ++rounds > 8) {
-        signal(number, SIG_DFL);
-        return;
+// What a signal that no kernel has raised does without us.
+static void chain(int layer, int number, siginfo_t* info, void* context) {
+    const struct sigaction old = previous_actions[layer][number];
+    const bool repeats = info->si_code > 0;  // when its instruction is repeated
+    // Blocked meanwhile are the signals that this handler has asked for: it may leave by a jump.
+    // Of the interrupted set the system has written the first 8 bytes.
+    sigset_t mask;
+    sigemptyset(&mask);
+    memcpy(&mask, &((ucontext_t*)context)->uc_sigmask, 8);
+    for (int other = 1; other < 65; other++)
+        if (sigismember(&old.sa_mask, other) == 1) sigaddset(&mask, other);
+    if (!(old.sa_flags & SA_NODEFER)) sigaddset(&mask, number);
+    pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+    if (old.sa_flags & SA_RESETHAND) {
+        previous_actions[layer][number].sa_flags = 0;
+        previous_actions[layer][number].sa_handler = SIG_DFL;
     }
-    const struct sigaction& old = previous_actions[number];
     if (old.sa_flags & SA_SIGINFO) {
         if (old.sa_sigaction) old.sa_sigaction(number, info, context);
-    } else if (old.sa_handler == SIG_DFL) {
-        if (number == kLeaveSignal) return;
-        signal(number, SIG_DFL);  // the signal comes again when the instruction is repeated
-        if (info->si_code <= 0) raise(number);
-    } else if (old.sa_handler != SIG_IGN) {
+    } else if (old.sa_handler == SIG_IGN) {
+        // The system lets nobody ignore what would come again at once.
+        if (repeats && number != kLeaveSignal) signal(number, SIG_DFL);
+    } else if (old.sa_handler != SIG_DFL) {
         old.sa_handler(number);
+    } else if (number != kLeaveSignal) {
+        signal(number, SIG_DFL);
+        if (!repeats) raise(number);
     }
 }
 
-static void on_signal(int number, siginfo_t* info, void* context) {
+static void on_signal(int layer, int number, siginfo_t* info, void* context) {
     Worker* w = hot.worker;
     if (!w || !hot.in_kernel || hot.locked) {
         if (number == kLeaveSignal && w) return;
-        chain(number, info, context);
+        chain(layer, number, info, context);
         return;
     }
     if (number == kLeaveSignal) {
@@ -117,17 +133,39 @@ static void on_signal(int number, siginfo_t* info, void* context) {
     leave_kernel();
 }
 
-// Called before each launch: someone (faulthandler, say) may have put a handler above ours, and
-// then that one is chained.
+typedef void (*Handler)(int, siginfo_t*, void*);
+template <int Layer> static void on_signal_of(int number, siginfo_t* info, void* context) {
+    on_signal(Layer, number, info, context);
+}
+template <int... Layer> struct Handlers {
+    Handler of_layer[sizeof...(Layer)] = {on_signal_of<Layer>...};
+    explicit Handlers(std::integer_sequence<int, Layer...>) {}
+};
+static const Handlers handlers{std::make_integer_sequence<int, kLayers>()};
+
+static bool is_ours(const struct sigaction& action) {
+    for (Handler handler : handlers.of_layer)
+        if ((action.sa_flags & SA_SIGINFO) && action.sa_sigaction == handler) return true;
+    return false;
+}
+
+// Called before each launch: ours goes on top of what somebody has put above it.
 static void install_handlers() {
     auto install = [](int number) {
         struct sigaction now;
         sigaction(number, nullptr, &now);
-        if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_signal) return;
-        previous_actions[number] = now;
+        if (is_ours(now)) return;
+        int& used = layers_used[number];
+        int layer = 0;  // that lies above `now` since earlier, or the next
+        for (; layer < used; layer++) {
+            const struct sigaction& old = previous_actions[layer][number];
+            if (now.sa_sigaction == old.sa_sigaction && now.sa_flags == old.sa_flags) break;
+        }
+        if (layer == kLayers) return;  // theirs stays on top
+        if (layer == used) previous_actions[used++][number] = now;
         struct sigaction ours;
         memset(&ours, 0, sizeof ours);
-        ours.sa_sigaction = on_signal;
+        ours.sa_sigaction = handlers.of_layer[layer];
         ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
         sigemptyset(&ours.sa_mask);
         sigaction(number, &ours, nullptr);
@@ -457,19 +495,45 @@ static bool add_worker() {  // with pool_lock held
 }
 
 static bool start_pool() {  // with pool_lock held
-    if (pool_process != getpid()) {  // first use, or after a fork: threads do not survive that
-        workers->clear();
-        waiting_jobs->clear();
-        running_jobs->clear();
-        paused_jobs->clear();
-        sleeping_workers->clear();
-        busy_workers = 0;
-        watcher = nullptr;
-        pool_process = getpid();
-    }
     while ((int)workers->size() < wanted_workers)
         if (!add_worker()) return false;
     return true;
+}
+
+// In a child of fork, where no other thread is. A launch that the forking thread waited for, and
+// left by a signal handler, will never end here.
+static void forget_pool() {
+    for (std::vector<Job*>* jobs : {running_jobs, paused_jobs, waiting_jobs}) {
+        for (Job* job : *jobs) {
+            job->fault.kind = kCancelled;
+            job->done = true;
+        }
+        jobs->clear();
+    }
+    workers->clear();
+    sleeping_workers->clear();
+    busy_workers = 0;
+    watcher = nullptr;
+}
+
+// The runtime's locks over a fork, in the order in which a thread may hold both: so the child finds
+// the tables whole. A job's own lock needs nothing: the child has no job of the parent's. Python's
+// locks are taken before (forking.py).
+static void before_fork() {
+    pthread_mutex_lock(&pool_lock);
+    pthread_rwlock_wrlock(&table_lock);
+}
+
+static void after_fork_in_parent() {
+    pthread_rwlock_unlock(&table_lock);
+    pthread_mutex_unlock(&pool_lock);
+}
+
+static void after_fork_in_child() {
+    pthread_rwlock_init(&table_lock, nullptr);
+    pthread_mutex_init(&pool_lock, nullptr);
+    forget_pool();
+    forget_streams();
 }
 
 CUSIM_API int cs_start(int count, uint64_t capacity) {
@@ -489,14 +553,8 @@ CUSIM_API int cs_start(int count, uint64_t capacity) {
     segments = (SegmentInfo*)mmap(nullptr, sizeof(SegmentInfo) << 20, PROT_READ | PROT_WRITE,
                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (segments == MAP_FAILED) return -1;
-    // A child of fork has none of the threads: it starts with empty streams and a pool of its own.
-    pthread_atfork([] { pthread_mutex_lock(&pool_lock); },
-                   [] { pthread_mutex_unlock(&pool_lock); },
-                   [] {
-                       pthread_mutex_init(&pool_lock, nullptr);
-                       forget_streams();
-                   });
     prepare_streams();
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     ready = true;
     return 0;
 }

@@ -21,7 +21,7 @@ _ndarray = core.ndarray
 _SCALARS = (int, float, complex, bool, np.generic)
 _pack_address = struct.Struct("<Q").pack
 _kernels: dict[tuple, engine.Kernel] = {}
-_lock = threading.RLock()
+_lock = engine.forking.held("kernels of a library", threading.RLock())
 
 
 class ParameterInfo:

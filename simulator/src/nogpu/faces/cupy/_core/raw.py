@@ -15,7 +15,7 @@ from cupy_backends.cuda.api import driver
 from nogpu import engine
 
 _modules: dict[tuple, function.Module] = {}
-_lock = threading.RLock()
+_lock = engine.forking.held("kernels of a library", threading.RLock())
 _CUCOMPLEX = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]cuComplex\.h[>"]', re.M)
 
 

@@ -482,7 +482,7 @@ class SingleDeviceMemoryPool:
 
     def __init__(self, allocator: Callable[[int], MemoryPointer] | None = None) -> None:
         self._allocator = allocator or _malloc
-        self._lock = threading.Lock()
+        self._lock = engine.forking.held("pools", threading.Lock())
         self._arenas: dict[object, _Arena] = {}
         self._returned: deque[_Chunk] = deque()
         self._lingering: dict[int, int] = {}  # address -> end

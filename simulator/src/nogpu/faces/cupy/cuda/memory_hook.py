@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection
 
+from nogpu import engine
+
 
 class _Local(threading.local):
     def __init__(self) -> None:
@@ -70,4 +72,4 @@ class MemoryHook:
 
 _local = _Local()
 _active = 0  # hooks of all threads: pools look here first
-_lock = threading.Lock()
+_lock = engine.forking.held("hooks", threading.Lock())

@@ -12,6 +12,8 @@ from functools import lru_cache
 
 from cupy_backends.cuda.api import runtime
 
+from nogpu import engine
+
 
 class PinnedMemory:
     """Page-locked host memory, freed with this object.
@@ -134,7 +136,7 @@ class PinnedMemoryPool:
         self._free: dict[int, list[PinnedMemory]] = defaultdict(list)
         # What came back: deleted anywhere, also while this thread holds the lock.
         self._returned: deque[PinnedMemory] = deque()
-        self._lock = threading.RLock()
+        self._lock = engine.forking.held("pools", threading.RLock())
 
     def _sort_in(self) -> None:
         while self._returned:

@@ -481,7 +481,7 @@ memAdviseSetPreferredLocation, memAdviseUnsetPreferredLocation = 3, 4
 memAdviseSetAccessedBy, memAdviseUnsetAccessedBy = 5, 6
 _pinned: dict[int, tuple[int, object]] = {}  # page-locked: address -> bytes, what keeps it
 _pinned_order: list[int] = []
-_pinned_lock = threading.RLock()
+_pinned_lock = engine.forking.held("pinned memory", threading.RLock())
 _managed: set[int] = set()
 
 

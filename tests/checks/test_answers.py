@@ -1,0 +1,144 @@
+"""Every check passes right answers, and refuses wrong ones for the right reason.
+
+The id of each test begins with its lesson, so that the scheduler in the root's conftest.py can give
+whole lessons to a process.
+"""
+
+import functools
+import importlib
+import importlib.util
+import pkgutil
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+
+import checks
+from authoring.notebook_form import ROOT
+from checks.machinery.kernel_task import KernelTask
+from checks.machinery.task import Task
+
+LESSONS = sorted(module.name for module in pkgutil.iter_modules(checks.__path__)
+                 if not module.ispkg)
+
+
+def answers_of(lesson):
+    path = Path(__file__).parent / "answers" / f"{lesson}.py"
+    spec = importlib.util.spec_from_file_location(f"answers_{lesson}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+TASKS = {(lesson, task.name): task for lesson in LESSONS
+         for task in vars(importlib.import_module(f"checks.{lesson}")).values()
+         if isinstance(task, Task)}
+ANSWERS = {lesson: answers_of(lesson) for lesson in LESSONS}
+RIGHT = {(lesson, name): ANSWERS[lesson].RIGHT.get(name, []) for lesson, name in TASKS}
+WRONG = {(lesson, name): ANSWERS[lesson].WRONG.get(name, []) for lesson, name in TASKS}
+MISTAKES = {key: task.mistakes for key, task in TASKS.items()}
+
+
+@functools.cache
+def solutions_of(lesson):
+    """The functions of the solution notebook: its cell `imports` and its solution cells."""
+    (path,) = (ROOT / "solutions").glob(f"[0-9][0-9]_{lesson}.ipynb")
+    namespace = {}
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.id == "imports" or cell.metadata.get("nbgrader", {}).get("solution"):
+            exec(cell.source, namespace)
+    return namespace
+
+
+PLACE = "/secret/place/file.txt"
+
+
+def raises(*args):
+    # A new one each time: an error keeps its traceback, and with it what the check had in hand.
+    raise OSError(2, "No such file", PLACE)
+
+
+BAD = {
+    "None": (None, "got None"),
+    "a number": (3, "got an int"),
+    "a result instead of the function": (np.zeros(3), "got a float64 array of shape (3,)"),
+    "wrong arguments": (lambda: 0, "it must take"),
+    "raises": (raises, "it raised"),
+    "exits": (lambda *args: exit(), "asked Python to exit"),
+    "returns nothing": (lambda *args: None, "None"),
+    "returns a list": (lambda *args: [1, 2], "a list"),
+    "returns the wrong object": (lambda *args: object(), "an object"),
+    "returns the wrong shape": (lambda *args: np.zeros((1, 2, 3, 1, 1)), ""),
+    "returns strings": (lambda *args: np.array(["a", "b"]), ""),
+}
+
+# Some wrong answers compute inf - inf on the way.
+pytestmark = pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
+
+each_task = pytest.mark.parametrize("key", [pytest.param(key, id="-".join(key)) for key in TASKS])
+
+
+def each_of(answers):
+    """A test for each answer of each task."""
+    return pytest.mark.parametrize("key, k", [
+        pytest.param(key, k, id=f"{'-'.join(key)}-{k}")
+        for key in TASKS for k in range(len(answers[key]))])
+
+
+@each_task
+def test_solution_passes(key):
+    lesson, name = key
+    verdict = TASKS[key].judge(solutions_of(lesson)[name])
+    assert verdict.state == "ok", verdict.text
+
+
+@each_task
+def test_enough_answers_prove_the_check(key):
+    assert RIGHT[key], "no second correct answer"
+    assert len(MISTAKES[key]) + len(WRONG[key]) >= 3, "too few wrong answers"
+
+
+@each_of(RIGHT)
+def test_other_right_answer_passes(key, k):
+    verdict = TASKS[key].judge(RIGHT[key][k])
+    assert verdict.state == "ok", verdict.text
+
+
+@each_of(MISTAKES)
+def test_mistake_is_recognised(key, k):
+    mistake = MISTAKES[key][k]
+    verdict = TASKS[key].judge(mistake.answer)
+    assert verdict.state == "no"
+    assert mistake.looks_like in verdict.text, verdict.text
+
+
+@each_of(WRONG)
+def test_wrong_answer_is_refused_for_the_right_reason(key, k):
+    answer, words = WRONG[key][k]
+    verdict = TASKS[key].judge(answer)
+    assert verdict.state == "no"
+    assert words in verdict.text, verdict.text
+
+
+@pytest.mark.parametrize("bad", BAD)
+@each_task
+def test_bad_answer_gets_a_sentence(key, bad):
+    answer, words = BAD[bad]
+    if isinstance(TASKS[key], KernelTask) and callable(answer):
+        words = "got a function"
+    verdict = TASKS[key].judge(answer)
+    assert verdict.state == "no"
+    assert words in verdict.text, verdict.text
+    assert "secret" not in verdict.text and "Traceback" not in verdict.text
+
+
+@each_task
+def test_stub_is_not_attempted_yet(key, capsys):
+    def stub(*args):
+        raise NotImplementedError()
+
+    if isinstance(TASKS[key], KernelTask):
+        stub = "__global__ void kernel() {\n    // YOUR CODE HERE\n}"
+    TASKS[key](stub)
+    assert capsys.readouterr().out == f"[todo] {TASKS[key].name}: not attempted yet\n"
