@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import statistics
 import tracemalloc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -78,6 +78,13 @@ class Timing:
     samples: int
     nbytes: float = 0
     flops: float = 0
+
+    @classmethod
+    def of(cls, name: str, samples: Sequence[float], nbytes: float = 0,
+           flops: float = 0) -> Timing:
+        """Median and quartiles of samples, in seconds."""
+        low, median, high = statistics.quantiles(samples, n=4)
+        return cls(name, median, low, high, len(samples), nbytes, flops)
 
     def __repr__(self) -> str:
         text = f"{self.name}: {with_unit(self.median, 's')} (middle half of {self.samples} samples:"
@@ -170,8 +177,6 @@ def bench(
     if not callable(function):
         raise TypeError(f"bench() needs a function to call, not {type(function).__name__}."
                         " Write bench(f, x), not bench(f(x)).")
-    label = name or getattr(function, "__name__", "call")
-
     if until not in ("done", "queued"):
         raise ValueError(f'until={until!r}: it must be "done" or "queued".')
     clock = _clock(device) if until == "done" else _until_queued
@@ -189,8 +194,7 @@ def bench(
     deadline = perf_counter() + seconds
     while len(taken) < least or (perf_counter() < deadline and len(taken) < most):
         taken.append(sample(calls))
-    low, median, high = statistics.quantiles(taken, n=4)
-    return Timing(label, median, low, high, len(taken), nbytes, flops)
+    return Timing.of(name or getattr(function, "__name__", "call"), taken, nbytes, flops)
 
 
 def peak_bytes(function: Callable, *args: object) -> int:

@@ -28,7 +28,6 @@ STATES = {
     "fault": ("faulty access", "fault"),
     "endless": ("does not end", "endless"),
     "wrong": ("wrong result", "wrong"),
-    "untried": ("not tried", "untried"),
 }
 
 
@@ -41,8 +40,7 @@ class Variant:
     parameters : dict
         What the generator was called with.
     state : str
-        "ok", or what it failed at: "generate", "compile", "launch", "fault", "endless", "wrong";
-        "untried" where an earlier variant ended the search.
+        "ok", or what it failed at: "generate", "compile", "launch", "fault", "endless", "wrong".
     note : str
         Why it failed.
     timing : Timing or None
@@ -87,8 +85,6 @@ class Tuning:
         Whether the simulator ranked them, by its counters.
     recorded : tuple of Comparison
         The same search on GPUs, recorded.
-    stopped : str
-        Why the search ended before its time, if it did.
     """
 
     title: str
@@ -99,7 +95,6 @@ class Tuning:
     flops: float = 0
     ceiling: Ceiling | None = None
     recorded: tuple[Comparison, ...] = ()
-    stopped: str = ""
 
     @property
     def ranked(self) -> list[Variant]:
@@ -222,14 +217,13 @@ class Tuning:
         """What the failed variants failed at, one line for those that failed alike."""
         alike: dict[tuple[str, str], list[str]] = {}
         for v in self.failed:
-            if v.state != "untried":
-                alike.setdefault((STATES[v.state][0], v.note), []).append(v.name)
+            alike.setdefault((STATES[v.state][0], v.note), []).append(v.name)
         lines = []
         for (what, note), (first, *others) in alike.items():
             more = f" (and {len(others)} more)" if others else ""
             lines.append(textwrap.fill(f"{what}: {first}{more}: {note}", WIDTH,
                                        subsequent_indent="    "))
-        return lines + [textwrap.fill(self.stopped, WIDTH)] * bool(self.stopped)
+        return lines
 
 
 def _gpu(run: Comparison) -> str:

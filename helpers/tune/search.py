@@ -13,9 +13,9 @@ import numpy as np
 from .. import recordings
 from ..backend import device_name, find_cupy, is_simulated
 from ..formats import listed
-from ..timing import Comparison, ceiling, keep_run, recorded_runs
+from ..timing import Comparison, Timing, ceiling, keep_run, recorded_runs
 from . import simulator
-from .gpu import Gpu, as_timing
+from .gpu import Gpu
 from .result import Tuning, Variant
 from .trial import Case, Failure, compiled
 from .variant import Generated, Tuned, compile_ahead
@@ -46,7 +46,7 @@ def tune(
     atol: float = 0.0,
     title: str | None = None,
     key: str | None = None,
-    rehearse: bool = False,
+    rehearse: bool = True,
     time_limit: float = 10.0,
 ) -> Tuning:
     """Try all variants of a kernel and find the best of those that are right.
@@ -84,10 +84,11 @@ def tune(
         Name under which runs of this search were recorded on GPUs (`make bench`); they are shown
         beside.
     rehearse : bool
-        On a GPU, run each variant on the `checks` (on the inputs, where there are none) in the
-        simulator first: a faulty one is then found without harm.
+        On a GPU, run each variant on the `checks` in the simulator first, where a faulty access
+        and an endless loop do no harm. Without it, and without `checks`, such a variant ends all
+        work on the GPU. Switch it off for what the simulator does not have, such as tensor cores.
     time_limit : float
-        Seconds that a launch may take.
+        Seconds that a launch in the simulator may take.
 
     Returns
     -------
@@ -107,8 +108,7 @@ def tune(
     other data in the caches. Each variant is measured seven times after its check. Then all that
     are within 25 percent of the fastest are measured in turns, 21 times each, and the medians of
     these decide: a clock that changes meanwhile changes all of them. A launch of less than some
-    10 us shows mostly what a launch costs. A kernel that touches memory that is not its own ends
-    the CUDA context, and with it the search: `rehearse` finds it without harm.
+    10 us shows mostly what a launch costs.
 
     *On the simulator* there are no times to compare: variants are ranked by the counters of one
     launch, by the first of these in which they differ: sectors of global memory, wavefronts of
@@ -122,13 +122,13 @@ def tune(
     progress = _Progress()
     try:
         search = _Search(generate, cases, progress, rehearse, time_limit)
-        variants, stopped = search.run(combinations, simulated)
+        variants = search.run(combinations, simulated)
     finally:
         progress.close()
     names = {v.generated.name for v in variants if v.generated}
     machine = "The course's simulator" if simulated else f"This machine: {device_name(cupy)}"
     tuning = Tuning(title or (names.pop() if len(names) == 1 else "Tuning"), tuple(variants),
-                    simulated, machine, nbytes, flops, stopped=stopped)
+                    simulated, machine, nbytes, flops)
     if not tuning.ranked:
         raise TuningFailed("\n".join([f"none of the {len(variants)} variants of {tuning.title} gave"
                                       " right results.", *tuning.failures()]), tuning)
@@ -137,8 +137,7 @@ def tune(
 
 def _with_ceiling_and_recorded(tuning: Tuning, key: str | None) -> Tuning:
     """The same beside what the device can do, and beside recorded runs."""
-    gpu = not tuning.simulated and not tuning.stopped  # one that has failed measures nothing
-    if gpu and (key or tuning.nbytes or tuning.flops):
+    if not tuning.simulated and (key or tuning.nbytes or tuning.flops):
         limit = ceiling("gpu")
         if key:
             rows = tuple(replace(v.timing, nbytes=tuning.nbytes, flops=tuning.flops)
@@ -234,39 +233,32 @@ class _Search:
         self._generate, self._cases = generate, cases
         self._progress, self._rehearse, self._time_limit = progress, rehearse, time_limit
 
-    def run(self, combinations: list[dict], simulated: bool) -> tuple[list[Variant], str]:
-        """The variants, and why the search ended early, if it did."""
+    def run(self, combinations: list[dict], simulated: bool) -> list[Variant]:
+        """All variants, each with its result or with what it failed at."""
         variants = [self._generated(parameters) for parameters in combinations]
         texts = [variant.generated for variant in variants if variant.generated]
         self._progress(f"compiling {len(texts)} variants")
         (simulator.compile_ahead if simulated else compile_ahead)(texts)
-        gpu = None if simulated or not texts else Gpu(self._cases, self._time_limit)
+        gpu = None if simulated or not texts else Gpu(self._cases)
         tuned: dict[int, Tuned] = {}
         for k, variant in enumerate(variants):
             self._progress(f"{k + 1} of {len(variants)}: {variant.name}")
-            if variant.state != "untried":
-                continue
-            try:
-                variants[k], tuned[k] = self._tried(variant, gpu)
-            except Failure as why:
-                variants[k] = replace(variant, state=why.state, note=str(why))
-                if why.fatal:
-                    return variants, _last_words(variant.name)
+            if variant.generated:
+                try:
+                    variants[k], tuned[k] = self._tried(variant, gpu)
+                except Failure as why:
+                    variants[k] = replace(variant, state=why.state, note=str(why))
         if gpu is not None:
-            try:
-                self._finals(gpu, variants, tuned)
-            except Failure as why:
-                return variants, _last_words("one of the fastest") if why.fatal else ""
-        return variants, ""
+            self._finals(gpu, variants, tuned)
+        return variants
 
     def _generated(self, parameters: dict) -> Variant:
         """The variant with its text, or with what went wrong while it was generated."""
-        variant = Variant(parameters, "untried")
+        variant = Variant(parameters, "generate")
         try:
             made = self._generate(**parameters)
         except Exception as error:
-            note = f"{type(error).__name__}: {error}"
-            return replace(variant, state="generate", note=note)
+            return replace(variant, note=f"{type(error).__name__}: {error}")
         if not isinstance(made, Generated):
             raise TypeError(f"generate({variant.name}) returned {type(made).__name__}; it must"
                             " return a helpers.Generated.")
@@ -279,9 +271,9 @@ class _Search:
             counts = self._simulated(variant, self._cases)
             return replace(variant, state="ok", counts=counts), tuned
         if self._rehearse:
-            self._simulated(variant, self._cases[:-1] or self._cases)
+            self._simulated(variant, self._cases[:-1])
         gpu.check(tuned)
-        timing = as_timing(variant.name, gpu.samples(tuned))
+        timing = Timing.of(variant.name, gpu.samples(tuned))
         return replace(variant, state="ok", timing=timing), tuned
 
     def _simulated(self, variant: Variant, cases: Sequence[Case]) -> dict[str, int]:
@@ -297,13 +289,7 @@ class _Search:
         if len(close) > 1:
             samples = gpu.finals([tuned[k] for k in close], self._progress)
             for k, taken in zip(close, samples):
-                variants[k] = replace(variants[k], timing=as_timing(variants[k].name, taken))
-
-
-def _last_words(who: str) -> str:
-    return (f"The search ended at {who}: after such a fault CUDA refuses all further work in this"
-            " process. Restart the notebook's kernel and leave that variant out (where=), or let"
-            " the simulator find such variants without harm (rehearse=True).")
+                variants[k] = replace(variants[k], timing=Timing.of(variants[k].name, taken))
 
 
 class _Progress:

@@ -13,7 +13,7 @@ from .variant import Generated, on_all_cores
 
 
 def run(generated: Generated, cases: Sequence[Case], time_limit: float) -> dict[str, int]:
-    """Launch a variant on each case; return what the last launch asked of memory.
+    """Launch a variant on each case; return what the last launch asked of memory ({} of none).
 
     Raises
     ------
@@ -25,6 +25,7 @@ def run(generated: Generated, cases: Sequence[Case], time_limit: float) -> dict[
     # What `inspect` needs to know of a kernel.
     kernel = SimpleNamespace(code=_source(generated), name=generated.name, backend="nvcc",
                              options=tuple(generated.options))
+    counts = {}
     for case in cases:
         grid, block = launch_shape(generated, case.args)
         try:
@@ -39,7 +40,8 @@ def run(generated: Generated, cases: Sequence[Case], time_limit: float) -> dict[
             raise Failure("fault", f"line {report.fault.line}: {report.fault_sentence()}")
         numbers = [k for k, arg in enumerate(case.args) if isinstance(arg, np.ndarray)]
         case.check(dict(zip(numbers, report.arrays.values())))
-    return report.counts.as_dict()
+        counts = report.counts.as_dict()
+    return counts
 
 
 def compile_ahead(variants: Sequence[Generated]) -> None:

@@ -18,14 +18,11 @@ PIECE = 2**22  # bytes that one thread compares at a time
 
 
 class Failure(Exception):
-    """What a variant failed at: `state` is the step, the text says why.
+    """What a variant failed at: `state` is the step, the text says why."""
 
-    After a `fatal` one the device refuses all further work of this process.
-    """
-
-    def __init__(self, state: str, text: str, *, fatal: bool = False) -> None:
+    def __init__(self, state: str, text: str) -> None:
         super().__init__(text)
-        self.state, self.fatal = state, fatal
+        self.state = state
 
 
 @dataclass(frozen=True)

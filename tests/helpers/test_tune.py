@@ -14,7 +14,8 @@ from helpers import Generated, recordings, timing, tune
 from helpers.generate import render
 from helpers.tune import TuningFailed
 from helpers.tune.gpu import FINAL_ROUNDS, Gpu
-from helpers.tune.trial import Failure, difference
+from helpers.tune.trial import difference
+from helpers.tune.variant import Tuned
 
 backend = helpers.start(needs="pycuda")
 on_simulator = pytest.mark.skipif(backend.name != "simulator", reason="ranked by counters")
@@ -93,7 +94,7 @@ def search_of_many_kinds():
     return tune(
         scale, {"kind": ["neighbours", "outside", "broken", "wrong", "coalesced"],
                 "block": [64, 2048]}, times, arguments(4096),
-        checks=[arguments()], nbytes=8 * 4096, title="Scaling", rehearse=True,
+        checks=[arguments()], nbytes=8 * 4096, title="Scaling",
         where=lambda kind, block: block == 64 or kind == "coalesced")
 
 
@@ -119,7 +120,7 @@ def test_a_kernel_without_end_is_stopped():
     }"""
     with pytest.raises(TuningFailed, match="does not end: block=64: stopped after 0.15 s"):
         tune(lambda block: Generated(endless, "scale", block, 1), {"block": [64]}, times,
-             arguments(), rehearse=True, time_limit=0.15)
+             arguments(4), checks=[arguments(4)], time_limit=0.15)
 
 
 def test_progress_is_for_those_who_watch_and_leaves_nothing(monkeypatch):
@@ -318,26 +319,17 @@ def test_who_was_not_in_the_finals_does_not_win_by_few_samples(gpu):
     assert found.ranked[0].timing.samples == FINAL_ROUNDS
 
 
-def test_a_dead_context_ends_the_search_and_keeps_what_was_measured(gpu, monkeypatch):
+def test_a_rehearsal_finds_the_fault_first(gpu, monkeypatch):
+    launched = []
     check = Gpu.check
-
-    def fail(self, tuned):
-        if tuned.generated.block == 64:
-            raise Failure("fault", "CUDARuntimeError: cudaErrorIllegalAddress", fatal=True)
-        return check(self, tuned)
-
-    monkeypatch.setattr(Gpu, "check", fail)
-    found = tune(scale, {"block": [32, 64, 128]}, times, arguments(), nbytes=1)
-    assert [v.state for v in found.variants] == ["ok", "fault", "untried"]
-    text = " ".join(repr(found).split())
-    assert "faulty access: block=64: CUDARuntimeError: cudaErrorIllegalAddress" in text
-    assert "The search ended at block=64: after such a fault CUDA refuses all further work" in text
-
-
-def test_a_rehearsal_finds_the_fault_first(gpu):
-    found = tune(scale, {"kind": ["coalesced", "outside", "wrong"]}, times, arguments(),
-                 rehearse=True, checks=[arguments(100)])
+    monkeypatch.setattr(Gpu, "check", lambda self, tuned: (
+        launched.append(tuned.generated.source), check(self, tuned)))
+    kinds = ["coalesced", "outside", "wrong"]
+    found = tune(scale, {"kind": kinds}, times, arguments(), checks=[arguments(100)])
     assert [v.state for v in found.variants] == ["ok", "fault", "wrong"]
+    assert launched == [scale("coalesced").source], "a faulty one must not reach the GPU"
+    alone = tune(scale, {"kind": ["coalesced"]}, times, arguments(), rehearse=False)
+    assert alone.ranked and len(launched) == 2
     assert found.variants[2].note.endswith("(checks[0])")
     assert re.match(r"line 5: Thread .* at x\[100\], right behind its end", found.variants[1].note)
 
@@ -347,26 +339,16 @@ def test_every_launch_finds_the_arrays_as_they_were_given(monkeypatch):
     seen = []
     monkeypatch.setattr(search, "is_simulated", lambda cupy: False)
     monkeypatch.setattr(search, "ceiling", lambda device: timing.Ceiling("toy", 1, 1, 1, 1))
-    launch = Gpu._launch
+    launch = Tuned.__call__
 
-    def look(self, tuned, args):
+    def look(tuned, *args):
         seen.append(float(args[0][1].get()))
-        launch(self, tuned, args)
+        launch(tuned, *args)
 
-    monkeypatch.setattr(Gpu, "_launch", look)
+    monkeypatch.setattr(Tuned, "__call__", look)
     inputs = arguments()
     tune(scale, {"block": [64]}, times, inputs)
     assert len(seen) >= 8 and set(seen) == {float(inputs[0][1])}
-
-
-def test_a_launch_that_does_not_end_ends_the_search(monkeypatch):
-    monkeypatch.setattr(search, "is_simulated", lambda cupy: False)
-    import cupy as cp
-
-    monkeypatch.setattr(cp.cuda.runtime, "eventQuery", lambda event: 600)
-    with pytest.raises(TuningFailed, match="had not ended after 0.05 s") as caught:
-        tune(scale, {"block": [64]}, times, arguments(), time_limit=0.05)
-    assert caught.value.tuning.stopped
 
 
 def test_a_cell_of_the_map_is_the_best_of_its_variants(gpu, capsys):
