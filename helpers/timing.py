@@ -97,14 +97,14 @@ class Timing:
 
 
 def _until_queued(function: Callable, args: tuple, calls: int) -> float:
-    """Seconds of the host for a call, which begins with an idle device and may leave it busy."""
-    cupy = find_cupy()
-    cupy.cuda.Device().synchronize()
+    """Seconds of the host for one call, which begins with an idle device and may leave it busy."""
+    device = find_cupy().cuda.Device()
+    device.synchronize()
     begin = perf_counter()
     function(*args)
     taken = perf_counter() - begin
-    cupy.cuda.Device().synchronize()
-    return taken  # `bench` asks for one call here
+    device.synchronize()
+    return taken
 
 
 def _clock(device: str) -> Callable[[Callable, tuple, int], float]:
@@ -139,16 +139,9 @@ def _clock(device: str) -> Callable[[Callable, tuple, int], float]:
     return by_host
 
 
-def bench(
-    function: Callable,
-    *args: object,
-    nbytes: float = 0,
-    flops: float = 0,
-    name: str | None = None,
-    seconds: float = 0.3,
-    device: str = "cpu",
-    until: str = "done",
-) -> Timing:
+def bench(function: Callable, *args: object, nbytes: float = 0, flops: float = 0,
+          name: str | None = None, seconds: float = 0.3, device: str = "cpu",
+          until: str = "done") -> Timing:
     """Measure `function(*args)`: the median of synchronised samples after a warm-up.
 
     Parameters
@@ -160,8 +153,7 @@ def bench(
     name : str, optional
         Shown in tables; the function's own name otherwise.
     seconds : float
-        Time to spend on samples after the warm-up, at least five samples whatever they take. With
-        `quick` times there are two samples.
+        Time to spend on samples after the warm-up, at least five samples whatever they take.
     device : {"cpu", "gpu"}
         "gpu" for work that CuPy does: on a GPU it is timed between two events on the current
         stream, on the simulator by the host's clock until all work is done.
@@ -323,17 +315,10 @@ class Comparison:
         return self.title + "\n\n" + "\n\n".join(tables)
 
 
-def compare(
-    functions: Mapping[str, Callable],
-    *args: object,
-    nbytes: Mapping[str, float] | None = None,
-    flops: Mapping[str, float] | None = None,
-    title: str = "",
-    key: str | None = None,
-    device: str = "cpu",
-    seconds: float = 0.3,
-    until: str = "done",
-) -> Comparison:
+def compare(functions: Mapping[str, Callable], *args: object,
+            nbytes: Mapping[str, float] | None = None, flops: Mapping[str, float] | None = None,
+            title: str = "", key: str | None = None, device: str = "cpu", seconds: float = 0.3,
+            until: str = "done") -> Comparison:
     """Measure several functions on the same arguments and set them against the machine.
 
     Parameters
@@ -351,13 +336,10 @@ def compare(
         Name under which runs of this comparison were recorded on other machines (`make bench`);
         they are shown below this machine's.
     device : {"cpu", "gpu"}
-        Which device does the work: it decides the clock (see `bench`) and the ceiling that the
-        shares refer to. Times of "gpu" on the simulator are labelled as its own, and never
-        recorded.
-    seconds : float
-        Time to spend on each function.
-    until : {"done", "queued"}
-        As for `bench`.
+        Decides the clock (see `bench`) and the ceiling that the shares refer to. Times of "gpu" on
+        the simulator are labelled as its own, and never recorded.
+    seconds, until
+        As for `bench`, for each function.
     """
     work = {"nbytes": nbytes or {}, "flops": flops or {}}
     for what, given in work.items():

@@ -50,14 +50,12 @@ def timeline(title: str = "", *, key: str | None = None,
     Notes
     -----
     On a GPU an event is put into the stream before and behind each piece of work that the block
-    asks for: calls of `RawKernel`, `ElementwiseKernel`, `ReductionKernel`, ufuncs, operators,
-    products and reductions, `ndarray.set`, `get`, `copy` and `fill`, `asarray` and its like,
-    `runtime.memcpyAsync` and `memsetAsync`, `Graph.launch`; with PyCUDA its copies and launches.
-    Nothing waits for an event until the block is over, and each piece costs about five
-    microseconds of the host's time. What a library does on its own beyond these (random numbers,
-    FFT, solvers) is not seen. A graph is one piece, and nothing is recorded during a capture.
+    asks for; `events.py` lists the functions of CuPy and PyCUDA. Each piece costs about five
+    microseconds of the host's time, and nothing waits for an event until the block is over. What a
+    library does on its own (random numbers, FFT, solvers) is not seen. A graph is one piece, and
+    nothing is recorded during a capture.
 
-    An event tells when the *stream* comes to a piece. Copies of one direction take turns on the
+    An event tells when the *stream* reaches a piece. Copies of one direction take turns on the
     bus, so a copy's span begins when the one before it has ended. A kernel that waits for others
     to make room counts from when it might begin. The simulator's spans are exact.
     """
