@@ -295,6 +295,11 @@ def cpu_name() -> str:
     return platform.processor() or platform.machine()
 
 
+def cpu() -> str:
+    """The processor's name and how many of its cores this process may use."""
+    return f"{cpu_name()}, {cores()} cores"
+
+
 def blas() -> str:
     """Name and version of the BLAS library that this NumPy was built with."""
     import numpy as np
@@ -309,7 +314,7 @@ def describe_machine() -> dict[str, str]:
     compiler = next((c for c in ("c++", "g++", "clang++") if shutil.which(c)), None)
     return {
         "Python": platform.python_version(),
-        "CPU": f"{cpu_name()}, {cores()} cores for this process",
+        "CPU": f"{cpu()} for this process",
         "NumPy": f"{version('numpy')} with {blas()}",
         "GPU": f"{gpu.name}, {gpu.memory / 2**30:.0f} GiB" if gpu else "none that answers",
         "CuPy": installed(*CUPY) or "not installed",

@@ -7,7 +7,7 @@ import statistics
 import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from time import perf_counter
 
@@ -254,8 +254,7 @@ def _ceiling(device: str) -> Ceiling:
         small = np.random.default_rng(0).random((64, 96, 96))
         one_product = 2 * small.size * 96 / _fastest(np.matmul, small, small.copy())
         moved = 2 * source.nbytes
-        name = f"{backend.cpu_name()}, {backend.cores()} cores"
-        return Ceiling(name, moved / everyone, moved / one, max(product, one_product), one_product)
+        return Ceiling(backend.cpu(), moved / everyone, moved / one, max(product, one_product), one_product)
     if device == "gpu":
         cupy = find_cupy()
         numbers, side = (2**22, 512) if is_simulated(cupy) else (2**28, 4096)
@@ -266,7 +265,7 @@ def _ceiling(device: str) -> Ceiling:
         for dtype in ("float32", "float64"):  # which is faster depends on the device
             x = cupy.ones((side, side), dtype=dtype)
             products.append(2 * side**3 / _fastest(cupy.matmul, x, x, device=device, seconds=0.2))
-        name = f"the course's simulator on {backend.cpu_name()}, {backend.cores()} cores"
+        name = f"the course's simulator on {backend.cpu()}"
         name = name if is_simulated(cupy) else backend.device_name(cupy)
         return Ceiling(name, bandwidth, bandwidth, max(products), max(products))
     raise ValueError(f'ceiling({device!r}): the device must be "cpu" or "gpu".')
@@ -357,15 +356,9 @@ def compare(functions: Mapping[str, Callable], *args: object,
         return result
     simulated = device == "gpu" and is_simulated(find_cupy())
     if not simulated:
-        keep_run(key, result, device)
+        recordings.tell(key, result, device)
     here = "" if simulated else recordings.this_machine()
     return replace(result, recorded=recorded_runs(key, but=here))
-
-
-def keep_run(key: str, run: Comparison, device: str) -> None:
-    """Add a comparison to this machine's runs while `make bench` records them."""
-    recordings.keep(key, {"title": run.title, "device": device, "ceiling": asdict(run.ceiling),
-                          "rows": [asdict(row) for row in run.rows]})
 
 
 def recorded_runs(key: str, but: str = "") -> tuple[Comparison, ...]:

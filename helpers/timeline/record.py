@@ -78,7 +78,7 @@ def timeline(title: str = "", *, key: str | None = None,
     if key is None:
         return
     if not simulated:
-        recordings.keep(key, _as_recorded(result))
+        recordings.tell(key, result, "gpu")
     here = "" if simulated else recordings.this_machine()
     object.__setattr__(result, "recorded", recorded_timelines(key, but=here))
 
@@ -147,21 +147,6 @@ def _from_events(cupy: ModuleType, result: Timeline,
         spans.append(Span(labels[mark.stream], mark.kind, mark.name, start, mark.end,
                           mark.nbytes if mark.kind in free else 0))
     _fill(result, spans, returned)
-
-
-def _as_recorded(run: Timeline) -> dict:
-    """A run as it is kept: in microseconds and with each name once."""
-    streams, names = run.streams, sorted({span.name for span in run.spans})
-    return {
-        "title": run.title,
-        "device": "gpu",
-        "rows": [],
-        "returned": round(run.returned * 1e6, 1),
-        "streams": streams,
-        "names": names,
-        "spans": [[streams.index(s.stream), s.kind, names.index(s.name), round(s.start * 1e6, 1),
-                   round(s.end * 1e6, 1), s.nbytes] for s in run.spans],
-    }
 
 
 def recorded_timelines(key: str, but: str = "") -> tuple[Timeline, ...]:

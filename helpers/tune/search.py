@@ -13,7 +13,7 @@ import numpy as np
 from .. import recordings
 from ..backend import device_name, find_cupy, is_simulated
 from ..formats import listed
-from ..timing import Comparison, Timing, ceiling, keep_run, recorded_runs
+from ..timing import Comparison, Timing, ceiling, recorded_runs
 from . import simulator
 from .gpu import Gpu
 from .result import Tuning, Variant
@@ -143,7 +143,7 @@ def _with_ceiling_and_recorded(tuning: Tuning, key: str | None) -> Tuning:
             rows = tuple(replace(v.timing, nbytes=tuning.nbytes, flops=tuning.flops)
                          for v in tuning.ranked)
             machine = f"This machine: {limit.name}"
-            keep_run(key, Comparison(tuning.title, machine, limit, rows), "gpu")
+            recordings.tell(key, Comparison(tuning.title, machine, limit, rows), "gpu")
         if tuning.nbytes or tuning.flops:
             tuning = replace(tuning, ceiling=limit)
     if key:

@@ -7,6 +7,7 @@ import sys
 import time
 import types
 import weakref
+from functools import partial
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 import helpers
 import nogpu
+from authoring.runs import add_run
 from helpers import backend, draw, errors, formats, recordings, timing
 from helpers.backend import Gpu
 from nogpu import engine, finder
@@ -193,11 +195,11 @@ def test_recorded_runs_come_back_beside_the_machines_own(monkeypatch, tmp_path):
     monkeypatch.setattr(recordings, "FOLDER", tmp_path)
     limit = timing.Ceiling("toy", 1e9, 1e9, 1e9, 1e9)
     monkeypatch.setattr(timing, "ceiling", lambda device: limit)
-    monkeypatch.setenv("COURSE_RECORD_RUNS", str(tmp_path / "toy.json"))
+    monkeypatch.setattr(recordings, "listeners", [partial(add_run, tmp_path / "toy.json")])
     helpers.compare({"f": lambda: 0}, key="99/f", title="F", seconds=0.01)
     stored = json.loads((tmp_path / "toy.json").read_text())
     assert stored["runs"]["99/f"]["rows"][0]["name"] == "f"
-    monkeypatch.delenv("COURSE_RECORD_RUNS")
+    monkeypatch.setattr(recordings, "listeners", [])
     assert helpers.compare({"f": lambda: 0}, key="99/f", seconds=0.01).recorded == ()
     monkeypatch.setattr(recordings, "this_machine", lambda: "another machine")
     again = helpers.compare({"f": lambda: 0}, key="99/f", title="F", seconds=0.01)

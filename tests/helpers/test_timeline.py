@@ -3,12 +3,14 @@
 import collections
 import json
 import time
+from functools import partial
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 import helpers
+from authoring.runs import add_run
 from helpers import backend, draw, recordings
 from helpers.timeline import IN, KERNEL, OUT, Span, Timeline
 from helpers.timeline.events import IMMUTABLE, set_attribute
@@ -206,12 +208,10 @@ def test_compiled_types_change_and_change_back():
 
 
 def test_recorded_timelines_come_back(monkeypatch, tmp_path):
-    from helpers.timeline import record
-
     monkeypatch.setattr(recordings, "FOLDER", tmp_path)
     path = tmp_path / "toy.json"
-    monkeypatch.setenv("COURSE_RECORD_RUNS", str(path))
-    recordings.keep("99/two", record._as_recorded(TWO))
+    monkeypatch.setattr(recordings, "listeners", [partial(add_run, path)])
+    recordings.tell("99/two", TWO, "gpu")
     content = json.loads(path.read_text())
     content["gpu"] = "Toy GPU"
     path.write_text(json.dumps(content))

@@ -4,12 +4,14 @@ import io
 import json
 import re
 import sys
+from functools import partial
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 import helpers
+from authoring.runs import add_run
 from helpers import Generated, recordings, timing, tune
 from helpers.generate import render
 from helpers.tune import TuningFailed
@@ -294,7 +296,7 @@ def test_on_a_gpu_finals_in_turns_decide(gpu, monkeypatch, tmp_path):
     # 128 is lucky in the first nine samples; 256 is out of reach.
     gpu.seconds = lambda block, sample: {
         32: 1.0 + 0.001 * sample, 128: 0.9 if sample < 10 else 1.5, 256: 3.0}[block]
-    monkeypatch.setenv("COURSE_RECORD_RUNS", str(tmp_path / "toy.json"))
+    monkeypatch.setattr(recordings, "listeners", [partial(add_run, tmp_path / "toy.json")])
     monkeypatch.setattr(recordings, "this_machine", lambda: "toy")
     found = tune(scale, {"block": [32, 128, 256]}, times, arguments(), nbytes=500, key="99/scale")
     assert found.best == {"block": 32}
