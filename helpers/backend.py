@@ -249,9 +249,9 @@ def synchronize() -> None:
 
 def simulated_spans() -> AbstractContextManager[list]:
     """Within the block the simulator notes what each of its streams does, and when."""
-    from nogpu.engine import streams
+    from nogpu.engine.streams import record_spans
 
-    return streams.record_spans()
+    return record_spans()
 
 
 @contextmanager

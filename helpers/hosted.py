@@ -46,12 +46,10 @@ def complete(needs: str | None, on_gpu: bool) -> None:
     RuntimeError
         Where a package was too old and is imported already: the session has to be restarted.
     """
-    loaded = []
-    for name, module in RUNTIME.items():
-        if not _is_enough(name):
-            before = module in sys.modules
-            if _install(name, "missing or too old here: some seconds") and before:
-                loaded.append(name)
+    lacking = {name: module in sys.modules for name, module in RUNTIME.items()
+               if not _is_enough(name)}
+    loaded = [name for name, was_loaded in lacking.items()
+              if _install(name, "missing or too old here: some seconds") and was_loaded]
     if loaded:
         raise RuntimeError(f"There is a newer {' and '.join(loaded)} now. Restart the session (in"
                            " the menu Run or Runtime), then run this cell again.")
@@ -103,8 +101,8 @@ def _build_pycuda() -> None:
 def _install(name: str, note: str) -> bool:
     """Install the package with pip, a line now and then; whether that worked."""
     print(f"Installing {name}, {note}.", flush=True)
-    command = [sys.executable, "-m", "pip", "install", "--no-input", "--progress-bar", "off"]
-    command += ["--disable-pip-version-check", requirement(name)]
+    command = [sys.executable, "-m", "pip", "install", "--no-input", "--progress-bar", "off",
+               "--disable-pip-version-check", requirement(name)]
     # pip's own five retries take most of a minute until it says that there is no network.
     variables = {"PIP_RETRIES": "2", "PYTHONUNBUFFERED": "1", **os.environ}
     begun = time.monotonic()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ def measure(variants: Mapping[str, Callable], shape: tuple[int, ...], dtype: str
     for name, function in variants.items():
         arrays = [x.astype(dtype) for x in exactly]
         try:
-            torch = _torch() if name in TORCH else None
+            torch = import_module("torch") if name in TORCH else None
             arrays = [torch.as_tensor(x) for x in arrays] if torch else arrays
             peak = _peak_bytes(function, arrays, torch)
         except (ImportError, NotImplementedError):
@@ -74,12 +75,6 @@ def measure(variants: Mapping[str, Callable], shape: tuple[int, ...], dtype: str
         if torch:
             torch.cuda.empty_cache()
     return rows
-
-
-def _torch() -> Any:
-    import torch
-
-    return torch
 
 
 def _error(result: Array, exactly: list[Array]) -> float:

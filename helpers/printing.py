@@ -15,13 +15,7 @@ from . import backend
 class DeviceText:
     """What the kernels of a `device_output` block printed: `text`, complete once it has ended."""
 
-    def __init__(self) -> None:
-        self.text = ""
-
-    @property
-    def lines(self) -> list[str]:
-        """The text, line by line."""
-        return self.text.splitlines()
+    text = ""
 
 
 @contextlib.contextmanager

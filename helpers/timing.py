@@ -37,14 +37,12 @@ class Ceiling:
     ----------
     name : str
         The device.
-    bandwidth : float
-        Bytes read plus bytes written a second by a large copy, all cores working.
-    bandwidth_one_core : float
-        The same by one core, which is what a NumPy expression uses. On a GPU equal to `bandwidth`.
-    flops : float
-        Floating-point operations a second of a large matrix product.
-    flops_one_core : float
-        The same of many small products, which one core does. On a GPU equal to `flops`.
+    bandwidth, bandwidth_one_core : float
+        Bytes read plus bytes written a second by a large copy, by all cores and by one, which is
+        what a NumPy expression uses. Equal on a GPU.
+    flops, flops_one_core : float
+        Floating-point operations a second of a large matrix product, which all cores do, and of
+        many small ones, which one core does. Equal on a GPU.
     """
 
     name: str
@@ -65,10 +63,9 @@ class Ceiling:
 
 @dataclass(frozen=True)
 class Timing:
-    """One measured function: seconds a call, and the work that one call does.
+    """One measured function: seconds a call, and the work of one call as the caller counted it.
 
-    `low` and `high` are the quartiles of the samples; `nbytes` and `flops` are what the caller
-    counted for one call.
+    `low` and `high` are the quartiles of the samples.
     """
 
     name: str
@@ -208,7 +205,7 @@ def _fastest(function: Callable, *args: object, device: str = "cpu",
              seconds: float = 0.4) -> float:
     """Seconds of the fastest of many calls: a ceiling is what the machine can do at its best."""
     clock = _clock(device)
-    clock(function, args, 1)
+    clock(function, args, 1)  # warm-up
     # On a crowded machine a single call may take longer than `seconds`: one counts in any case.
     best, deadline = clock(function, args, 1), perf_counter() + (0 if quick() else seconds)
     while perf_counter() < deadline:
@@ -254,7 +251,8 @@ def _ceiling(device: str) -> Ceiling:
         small = np.random.default_rng(0).random((64, 96, 96))
         one_product = 2 * small.size * 96 / _fastest(np.matmul, small, small.copy())
         moved = 2 * source.nbytes
-        return Ceiling(backend.cpu(), moved / everyone, moved / one, max(product, one_product), one_product)
+        return Ceiling(backend.cpu(), moved / everyone, moved / one, max(product, one_product),
+                       one_product)
     if device == "gpu":
         cupy = find_cupy()
         numbers, side = (2**22, 512) if is_simulated(cupy) else (2**28, 4096)

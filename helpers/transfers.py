@@ -145,7 +145,7 @@ def traffic(function: Callable, *args: object) -> Traffic:
     watch = _Watch(cupy, code)
     # The simulator's memory pool waits before it gives memory out again.
     without_pool = cupy.cuda.using_allocator(None) if is_simulated(cupy) else nullcontext()
-    with without_pool, _observed(cupy, watch.copied):
+    with without_pool, observed_copies(cupy, watch.copied):
         before = sys.gettrace()
         sys.settrace(watch.on_call)
         try:
@@ -153,7 +153,7 @@ def traffic(function: Callable, *args: object) -> Traffic:
         finally:
             sys.settrace(before)
             watch.close()
-            watch.forget()
+            watch.frame = None  # the frame holds the watch, and its variables, in a cycle
     synchronize()
     return Traffic(getattr(function, "__name__", "function"), watch.lines(function), result)
 
@@ -163,15 +163,15 @@ class _Watch:
 
     def __init__(self, cupy: ModuleType, code: object) -> None:
         self._cupy, self._code = cupy, code
-        self._frame: FrameType | None = None
+        self.frame: FrameType | None = None
         self._gate: _Gate | None = None
         self._number = code.co_firstlineno
         self._seen: dict[int, Line] = {}
 
     def on_call(self, frame: FrameType, event: str, argument: object) -> Callable | None:
-        if frame.f_code is not self._code or self._frame is not None:
+        if frame.f_code is not self._code or self.frame is not None:
             return None
-        self._frame = frame
+        self.frame = frame
         return self._on_line
 
     def _on_line(self, frame: FrameType, event: str, argument: object) -> Callable:
@@ -193,10 +193,6 @@ class _Watch:
             self._line().waits += 1
         self._gate = None
 
-    def forget(self) -> None:
-        """Let go of the call's frame, which holds this object, and its variables, in a cycle."""
-        self._frame = None
-
     def lines(self, function: Callable) -> tuple[Line, ...]:
         """The lines seen, numbered from the function's first."""
         try:
@@ -211,7 +207,7 @@ class _Watch:
 
 
 @contextmanager
-def _observed(cupy: ModuleType, copied: Callable[[int, bool], None]) -> Iterator[None]:
+def observed_copies(cupy: ModuleType, copied: Callable[[int, bool], None]) -> Iterator[None]:
     """Report each copy that code outside CuPy asks for, by wrapping what it can ask with."""
     inside = 0
 

@@ -237,12 +237,8 @@ def _in_chunks(n: int, chunk: int,
 def load_claims() -> list[dict]:
     """The claims ledger: what popular articles say, and what is true, one row for each claim.
 
-    Returns
-    -------
-    list of dict
-        `id` (the heading and the cell of lesson 19 that shows it), `group`, `topics` (of the
-        articles that say it), `claim`, `verdict`, `versions`, `date`, and `taught`: the subject
-        of the lesson and the cell that teach it, or None.
+    Each has `id` (the cell of lesson 19 that shows it), `group`, `topics` (of the articles that say
+    it), `claim`, `verdict`, `versions`, `date`, and `taught`: the lesson and the cell, or None.
     """
     return json.loads((FOLDER / "claims.json").read_text(encoding="utf-8"))
 
@@ -250,11 +246,8 @@ def load_claims() -> list[dict]:
 def load_gpus() -> list[dict]:
     """GPUs from T4 to H200 as their makers describe them, from the oldest to the newest.
 
-    Returns
-    -------
-    list of dict
-        Rates in 10^12 operations a second, bandwidth in 10^9 bytes a second, memory in 10^9 bytes;
-        `tensor16` is float16 with float32 sums, without sparsity. Each has its `source`.
+    Rates in 10^12 operations a second, bandwidth in 10^9 bytes a second, memory in 10^9 bytes;
+    `tensor16` is float16 with float32 sums, without sparsity. Each has its `source`.
     """
     return json.loads((FOLDER / "gpus.json").read_text())["gpus"]
 

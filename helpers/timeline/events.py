@@ -23,23 +23,12 @@ FLAGS_AT = 21 * ctypes.sizeof(ctypes.c_void_p)  # tp_flags, the 22nd field of Py
 
 
 class Work(NamedTuple):
-    """A piece of work that is about to be asked for."""
-
-    stream: int  # its handle
-    kind: str
-    name: str
-    nbytes: int | Callable[[Any], int] = 0  # or what says so, given the call's result
-
-
-class Mark(NamedTuple):
-    """A piece of work that was asked for: seconds since the watch began."""
+    """A piece of work: the handle of its stream, what it is, the bytes that it copies."""
 
     stream: int
     kind: str
     name: str
-    nbytes: int
-    start: Any  # an event until `Watch.times`
-    end: Any
+    nbytes: int | Callable[[Any], int] = 0  # or what tells the bytes from the call's result
 
 
 def set_attribute(owner: Any, name: str, value: Any) -> None:
@@ -68,7 +57,7 @@ class Watch:
 
     def __init__(self, cupy: ModuleType) -> None:
         self._cupy, self._runtime = cupy, cupy.cuda.runtime
-        self._marks: list[Mark] = []
+        self._marked: list[tuple[Work, Any, Any]] = []  # each with an event before and behind
         self._spare: list[int] = []
         self._local = threading.local()
         self._undo: list[tuple[Any, str, Any]] = []
@@ -92,21 +81,19 @@ class Watch:
         if kind is not None:
             self._destroy_events()
 
-    def times(self) -> list[Mark]:
-        """The pieces, in the order in which they were asked for; all must be done."""
-        runtime, marks = self._runtime, []
-        for mark in self._marks:
-            start, end = (runtime.eventElapsedTime(self._origin, event) / 1e3
-                          for event in (mark.start, mark.end))
-            marks.append(mark._replace(start=start, end=end))
+    def times(self) -> list[tuple[Work, float, float]]:
+        """The pieces in the order in which they were asked for, each with the seconds of its start
+        and end since the watch began; all must be done."""
+        found = [(work, *(self._runtime.eventElapsedTime(self._origin, event) / 1e3
+                          for event in events)) for work, *events in self._marked]
         self._destroy_events()
-        return marks
+        return found
 
     def _destroy_events(self) -> None:
-        used = [event for mark in self._marks for event in (mark.start, mark.end)]
+        used = [event for _, *events in self._marked for event in events]
         for event in [self._origin, *self._spare, *used]:
             self._runtime.eventDestroy(event)
-        self._marks, self._spare = [], []
+        self._marked, self._spare = [], []
 
     # what each piece is surrounded by
 
@@ -137,8 +124,9 @@ class Watch:
             end = self._event(work.stream)
         finally:
             local.inside = False
-        nbytes = work.nbytes(result) if callable(work.nbytes) else work.nbytes
-        self._marks.append(Mark(*work[:3], nbytes, start, end))
+        if callable(work.nbytes):
+            work = work._replace(nbytes=work.nbytes(result))
+        self._marked.append((work, start, end))
         return result
 
     def _stream(self, stream: Any = None) -> int:

@@ -136,16 +136,15 @@ def _from_events(cupy: ModuleType, result: Timeline,
         finally:
             returned = perf_counter() - begin
     cupy.cuda.Device().synchronize()
-    marks = watch.times()
-    labels = _label(list(dict.fromkeys(mark.stream for mark in marks)), names)
+    pieces = watch.times()
+    labels = _label(list(dict.fromkeys(work.stream for work, _, _ in pieces)), names)
     spans, free = [], {IN: 0.0, OUT: 0.0}
-    for mark in sorted(marks, key=lambda mark: mark.end):
-        start = mark.start
-        if mark.kind in free:
-            start = min(mark.end, max(start, free[mark.kind]))
-            free[mark.kind] = mark.end
-        spans.append(Span(labels[mark.stream], mark.kind, mark.name, start, mark.end,
-                          mark.nbytes if mark.kind in free else 0))
+    for work, start, end in sorted(pieces, key=lambda piece: piece[2]):
+        if work.kind in free:
+            start = min(end, max(start, free[work.kind]))
+            free[work.kind] = end
+        spans.append(Span(labels[work.stream], work.kind, work.name, start, end,
+                          work.nbytes if work.kind in free else 0))
     _fill(result, spans, returned)
 
 

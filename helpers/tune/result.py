@@ -138,11 +138,12 @@ class Tuning:
         order = [v.parameters for v in self.variants]
         panels = [Panel(title, sorted(cells + failed, key=lambda cell: order.index(cell[0])))]
         for run in self.recorded:
-            cells = sorted(((_parameters(row.name), row.median, with_unit(row.median, "s"))
-                            for row in run.rows), key=lambda cell: _sortable(cell[0]))
+            cells = [(_parameters(row.name), row.median, with_unit(row.median, "s"))
+                     for row in run.rows]
             cells = [cell for cell in cells if list(cell[0]) == list(order[0])]
             if cells:
-                panels.append(Panel(f"time of a launch, recorded on {_gpu(run)}", cells))
+                panels.append(Panel(f"time of a launch, recorded on {_gpu(run)}", sorted(
+                    cells, key=lambda cell: [(str(v) == v, v) for v in cell[0].values()])))
         heatmap(panels, x, y)
 
     # ---- the table ---------------------------------------------------------------------------
@@ -240,7 +241,3 @@ def _parameters(name: str) -> dict:
     """What a recorded row's name says: numbers where all of a value is one."""
     pairs = (pair.partition("=") for pair in name.split(", "))
     return {key: int(value) if value.isdecimal() else value for key, _, value in pairs}
-
-
-def _sortable(parameters: dict) -> list[tuple]:
-    return [(isinstance(value, str), value) for value in parameters.values()]

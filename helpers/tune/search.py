@@ -12,7 +12,6 @@ import numpy as np
 
 from .. import recordings
 from ..backend import device_name, find_cupy, is_simulated
-from ..formats import listed
 from ..timing import Comparison, Timing, ceiling, recorded_runs
 from . import simulator
 from .gpu import Gpu
@@ -37,7 +36,7 @@ def tune(
     spec: Callable,
     inputs: Sequence,
     *,
-    out: int | Sequence[int] | None = None,
+    out: int | None = None,
     checks: Sequence[Sequence] = (),
     where: Callable[..., bool] | None = None,
     nbytes: float = 0,
@@ -61,13 +60,13 @@ def tune(
     grid : mapping of str to sequence
         For each parameter the values to try, all combinations of them.
     spec : callable
-        The same in NumPy: `spec(*inputs)` returns what the array `out` must hold after the launch
-        (a tuple for several). It gets copies.
+        The same in NumPy: `spec(*inputs)` returns what the array `out` must hold after the launch.
+        It gets copies.
     inputs : sequence
         The kernel's arguments: NumPy arrays, which are copied to the device afresh for every
         launch, and NumPy scalars such as `np.int32(7)`.
-    out : int or sequence of int, optional
-        Which arguments hold the result; may be left out where only one is an array.
+    out : int, optional
+        Which argument holds the result; may be left out where only one is an array.
     checks : sequence of sequences, optional
         Further arguments to check with, not to measure: sizes that are no multiple of a block.
     where : callable, optional
@@ -84,9 +83,8 @@ def tune(
         Name under which runs of this search were recorded on GPUs (`make bench`); they are shown
         beside.
     rehearse : bool
-        On a GPU, run each variant on the `checks` in the simulator first, where a faulty access
-        and an endless loop do no harm. Without it, and without `checks`, such a variant ends all
-        work on the GPU. Switch it off for what the simulator does not have, such as tensor cores.
+        On a GPU, run each variant on the `checks` in the simulator first: on the GPU a faulty
+        access ends all work. Switch it off for what the simulator lacks, such as tensor cores.
     time_limit : float
         Seconds that a launch in the simulator may take.
 
@@ -105,15 +103,13 @@ def tune(
     Notes
     -----
     *On a GPU* a launch is timed between two events, with the arrays as they were given and with
-    other data in the caches. Each variant is measured seven times after its check. Then all that
-    are within 25 percent of the fastest are measured in turns, 21 times each, and the medians of
-    these decide: a clock that changes meanwhile changes all of them. A launch of less than some
-    10 us shows mostly what a launch costs.
+    other data in the caches: seven times after its check. Then all that are within 25 percent of
+    the fastest are measured in turns, 21 times each, so that a clock that changes meanwhile changes
+    all of them; these medians decide. A launch of less than 10 us shows mostly what a launch costs.
 
-    *On the simulator* there are no times to compare: variants are ranked by the counters of one
-    launch, by the first of these in which they differ: sectors of global memory, wavefronts of
-    shared memory, requests to global memory, barriers. Two that ask the same of memory share a
-    rank there, and may differ on a GPU.
+    *On the simulator* variants are ranked by the counters of one launch, by the first of these in
+    which they differ: sectors of global memory, wavefronts of shared memory, requests to global
+    memory, barriers. Two that ask the same of memory share a rank, and may differ on a GPU.
     """
     combinations = _combinations(grid, where)
     cases = _cases(spec, inputs, checks, out, rtol, atol)
@@ -171,58 +167,41 @@ def _combinations(grid: Mapping[str, Sequence], where: Callable | None) -> list[
     return chosen
 
 
-def _cases(spec: Callable, inputs: Sequence, checks: Sequence[Sequence],
-           out: int | Sequence[int] | None, rtol: float | None, atol: float) -> list[Case]:
+def _cases(spec: Callable, inputs: Sequence, checks: Sequence[Sequence], out: int | None,
+           rtol: float | None, atol: float) -> list[Case]:
     """The checks, then the inputs themselves."""
     names = [*(f"checks[{k}]" for k in range(len(checks))), "inputs"]
     cases = []
     for name, given in zip(names, (*checks, inputs)):
         args = tuple(_argument(value, f"{name}[{k}]") for k, value in enumerate(given))
-        numbers = _numbers_of_results(args, out, name)
+        arrays = [k for k, arg in enumerate(args) if isinstance(arg, np.ndarray)]
+        if out is None and len(arrays) != 1:
+            raise TypeError(f"{name} has {len(arrays)} arrays: say with out= which argument holds"
+                            " the result, counted from 0.")
+        number = arrays[0] if out is None else out
+        if number not in arrays:
+            raise ValueError(f"out={out}: the arrays in {name} are at {arrays}.")
         result = spec(*(arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args))
-        results = result if isinstance(result, tuple) else (result,)
-        if result is None or len(results) != len(numbers):
-            got = "None" if result is None else f"{len(results)} results"
-            raise TypeError(f"the specification returned {got}; it must return what"
-                            f" {listed([f'argument {k}' for k in numbers])} must hold.")
-        expected = {}
-        for number, array in zip(numbers, results):
-            array = np.asarray(array.get() if hasattr(array, "get") else array)
-            if array.shape != args[number].shape:
-                raise ValueError(f"the specification returned an array of shape {array.shape} for"
-                                 f" {name}; argument {number} has {args[number].shape}.")
-            expected[number] = array
-        cases.append(Case(args, expected, rtol, atol, "" if name == "inputs" else name))
+        expected = np.asarray(result.get() if hasattr(result, "get") else result)
+        if result is None or expected.shape != args[number].shape:
+            got = "None" if result is None else f"an array of shape {expected.shape}"
+            raise ValueError(f"the specification returned {got} for {name}; argument {number},"
+                             f" which holds the result, has shape {args[number].shape}.")
+        cases.append(Case(args, number, expected, rtol, atol, "" if name == "inputs" else name))
     return cases
 
 
 def _argument(value: object, name: str) -> object:
+    """An argument as an array in the host's memory, or as a NumPy scalar."""
     if hasattr(value, "__cuda_array_interface__") and hasattr(value, "get"):
         value = value.get()
-    if isinstance(value, np.ndarray) and value.ndim:
-        if not value.flags.c_contiguous:
-            raise ValueError(f"{name} is not contiguous: a kernel gets its memory, not its strides."
-                             " Give np.ascontiguousarray of it.")
-        return value
-    if isinstance(value, (np.generic, np.ndarray)):
-        return value[()]
-    raise TypeError(f"{name} is a {type(value).__name__}: kernels take arrays and NumPy scalars,"
-                    " such as np.int32(7) or np.float32(0.5).")
-
-
-def _numbers_of_results(args: tuple, out: int | Sequence[int] | None, name: str) -> list[int]:
-    """Which arguments hold the result, counted from 0."""
-    arrays = [k for k, arg in enumerate(args) if isinstance(arg, np.ndarray)]
-    if out is None:
-        if len(arrays) != 1:
-            raise TypeError(f"{name} has {len(arrays)} arrays: say with out= which argument holds"
-                            " the result, counted from 0.")
-        return arrays
-    numbers = [out] if isinstance(out, int) else list(out)
-    for number in numbers:
-        if number not in arrays:
-            raise ValueError(f"out={number}: the arrays in {name} are at {arrays}.")
-    return numbers
+    if not isinstance(value, (np.generic, np.ndarray)):
+        raise TypeError(f"{name} is a {type(value).__name__}: kernels take arrays and NumPy"
+                        " scalars, such as np.int32(7) or np.float32(0.5).")
+    if value.ndim and not value.flags.c_contiguous:
+        raise ValueError(f"{name} is not contiguous: a kernel gets its memory, not its strides."
+                         " Give np.ascontiguousarray of it.")
+    return value if value.ndim else value[()]
 
 
 class _Search:
@@ -293,10 +272,9 @@ class _Search:
 
 
 class _Progress:
-    """One line that says how far the search is, and is gone when it has ended.
+    """One line that says how far the search is, gone when it has ended.
 
-    Only in a terminal and in a notebook that somebody watches: recorded text must be the same each
-    time.
+    Only where somebody watches: recorded text must be the same each time.
     """
 
     def __init__(self) -> None:
@@ -304,12 +282,10 @@ class _Progress:
         automatic = {"PYTEST_VERSION", "PYTEST_CURRENT_TEST", "COURSE_QUIET"} & set(os.environ)
         self._on, self._width = watched and not automatic, 0
 
-    def __call__(self, text: str) -> None:
+    def __call__(self, text: str, end: str = "") -> None:
         if self._on:
-            print("\r" + text.ljust(self._width), end="", flush=True)
+            print("\r" + text.ljust(self._width), end=end, flush=True)
             self._width = max(self._width, len(text))
 
     def close(self) -> None:
-        """Take the line away."""
-        if self._on:
-            print("\r" + " " * self._width, end="\r", flush=True)
+        self("", end="\r")

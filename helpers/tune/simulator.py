@@ -38,8 +38,8 @@ def run(generated: Generated, cases: Sequence[Case], time_limit: float) -> dict[
             raise Failure("endless", f"stopped after {time_limit:g} s")
         if report.fault is not None:
             raise Failure("fault", f"line {report.fault.line}: {report.fault_sentence()}")
-        numbers = [k for k, arg in enumerate(case.args) if isinstance(arg, np.ndarray)]
-        case.check(dict(zip(numbers, report.arrays.values())))
+        arrays = [k for k, arg in enumerate(case.args) if isinstance(arg, np.ndarray)]
+        case.check(dict(zip(arrays, report.arrays.values()))[case.out])
         counts = report.counts.as_dict()
     return counts
 

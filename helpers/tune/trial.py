@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from .variant import Generated, Tuned
 
 # Relative tolerances where none is given: a few dozen roundings.
 RTOL = {"float16": 1e-2, "float32": 1e-5, "float64": 1e-12}
-PIECE = 2**22  # bytes that one thread compares at a time
+Array = Any  # numpy.ndarray or cupy.ndarray
 
 
 class Failure(Exception):
@@ -27,14 +27,15 @@ class Failure(Exception):
 
 @dataclass(frozen=True)
 class Case:
-    """Arguments for one launch, and what some of its arrays must hold after it.
+    """Arguments for one launch, and what one of its arrays must hold after it.
 
     Attributes
     ----------
     args : tuple
         NumPy arrays and scalars.
-    expected : dict
-        By the argument's number: the array that it must hold after the launch.
+    out : int
+        Which of them holds the result.
+    expected : numpy.ndarray
     rtol, atol : float
         Tolerances; `rtol` None picks that of the dtype.
     name : str
@@ -42,50 +43,38 @@ class Case:
     """
 
     args: tuple
-    expected: dict[int, np.ndarray]
+    out: int
+    expected: np.ndarray
     rtol: float | None
     atol: float
     name: str = ""
 
-    def check(self, arrays: dict[int, np.ndarray]) -> None:
-        """Raise a Failure where an array does not hold what is expected."""
-        which = f" ({self.name})" if self.name else ""
-        for number, expected in self.expected.items():
-            if text := difference(arrays[number], expected, self.rtol, self.atol):
-                raise Failure("wrong", f"{text}{which}")
+    def check(self, result: Array) -> None:
+        """Raise a Failure where the result is not what is expected."""
+        if text := difference(result, self.expected, self.rtol, self.atol):
+            raise Failure("wrong", f"{text} ({self.name})" if self.name else text)
 
 
-def difference(got: np.ndarray, expected: np.ndarray, rtol: float | None,
-               atol: float) -> str | None:
-    """Say how `got` differs from `expected` of the same shape; None where it does not.
+def difference(got: Array, expected: np.ndarray, rtol: float | None, atol: float) -> str | None:
+    """Say how `got`, of NumPy or CuPy, differs from `expected`; None where it does not.
 
     Numbers agree when they differ by no more than `atol + rtol * abs(expected)`; nan agrees with
     nan, an infinity with itself, integers with equal ones.
     """
-    if rtol is None:
-        rtol = RTOL.get(got.dtype.name, 0.0)
-    one, other = got.reshape(-1), np.ascontiguousarray(expected).reshape(-1)
-    step = PIECE // got.itemsize
-
-    def wrong(at: int) -> np.ndarray:
-        g, e = one[at:at + step], other[at:at + step]
-        same = g == e
-        if same.all():
-            return np.empty(0, np.intp)
-        if got.dtype.kind in "fc":
-            same |= np.isclose(g, e, rtol=rtol, atol=atol, equal_nan=True)
-        return at + np.flatnonzero(~same)
-
-    with ThreadPoolExecutor(backend.cores()) as pool:  # NumPy frees the interpreter meanwhile
-        found = list(pool.map(wrong, range(0, one.size, step)))
-    count = sum(places.size for places in found)
-    if not count:
+    xp = np if isinstance(got, np.ndarray) else backend.find_cupy()
+    wanted = xp.asarray(expected)
+    if got.dtype.kind in "fc":
+        rtol = RTOL.get(got.dtype.name, 0.0) if rtol is None else rtol
+        same = xp.isclose(got, wanted, rtol=rtol, atol=atol, equal_nan=True)
+    else:
+        same = got == wanted
+    wrong = xp.flatnonzero(~same)
+    if not wrong.size:
         return None
-    first = next(places[0] for places in found if places.size)
-    index = ", ".join(map(str, np.unravel_index(first, got.shape)))
-    verb = "is" if count == 1 else "are"
-    return (f"{count:,} of {one.size:,} numbers {verb} wrong, the first at [{index}]:"
-            f" {one[first]} instead of {other[first]}")
+    first = np.unravel_index(int(wrong[0]), got.shape)
+    verb = "is" if wrong.size == 1 else "are"
+    return (f"{wrong.size:,} of {got.size:,} numbers {verb} wrong, the first at"
+            f" [{', '.join(map(str, first))}]: {got[first]} instead of {expected[first]}")
 
 
 def compiled(generated: Generated) -> Tuned:

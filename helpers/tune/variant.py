@@ -72,9 +72,6 @@ class Tuned:
         grid, block = self.generated.launch_shape(args)
         self.function(*args, grid=grid, block=block)
 
-    def __repr__(self) -> str:
-        return f"<kernel {self.generated.name}>"
-
 
 def _pycuda() -> tuple:
     """PyCUDA's driver and compiler, with a current context: CuPy's own where there is none."""

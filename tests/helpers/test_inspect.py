@@ -401,7 +401,7 @@ def test_device_output_shows_what_kernels_print():
 with device_output() as said:
     hello((1,), (2,), (2,))
     print("python")
-print(said.lines)
+print(said.text.splitlines())
 with device_output(show=False) as said:
     hello((1,), (1,), (1,))
 print(repr(said.text))
@@ -427,7 +427,7 @@ def test_device_output_of_a_gpu_is_what_lands_on_descriptor_1():
 backend._started = types.SimpleNamespace(name="cuda")
 with device_output(show=False) as said:
     os.write(1, b"from the driver\\n")
-print(said.lines)
+print(said.text.splitlines())
 try:
     with device_output():
         os.write(1, b"before the error\\n")
@@ -444,7 +444,7 @@ def test_device_output_on_a_gpu():
 import sys
 with device_output() as said:
     hello((1,), (2,), (2,))
-print(sorted(said.lines))
+print(sorted(said.text.splitlines()))
 hello((1,), (1,), (3,))  # without the block: past Python, at the next synchronisation
 sys.stdout.flush()
 cp.cuda.Device().synchronize()

@@ -60,7 +60,7 @@ def test_busy_times_and_the_ideal():
     assert TWO.seconds == 4.5
     assert (TWO.busy(IN), TWO.busy(KERNEL), TWO.busy(OUT)) == (2.5, 3.0, 0.5)
     assert TWO.least == 3.0
-    assert TWO.together(IN, KERNEL) == 1.5
+    assert TWO.beside == 1.5
     assert TWO.overlaps
     assert not Timeline("", "toy", TWO.spans[:1]).overlaps
 
