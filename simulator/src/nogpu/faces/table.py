@@ -19,7 +19,7 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Iterator
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 _ROW = re.compile(r"(?P<signature>.*?\)(?: -> [^:]+)?): (?P<doc>.+)")
 Rule = Callable[[str], Callable]
@@ -27,8 +27,8 @@ Rule = Callable[[str], Callable]
 
 def functions(
     namespace: dict, rule: Rule, rows: str, marks: dict[str, Callable] | None = None
-) -> None:
-    """Define the functions of a table in a module.
+) -> list[Callable]:
+    """Define the functions of a table in a module, and return them.
 
     Parameters
     ----------
@@ -41,9 +41,12 @@ def functions(
     marks : dict of str to function, optional
         What a mark does: gets the argument and the parameter's name, returns what is passed on.
     """
+    made = []
     for name, make in _makers(rows, namespace, marks or {}):
         function = namespace[name] = make(rule(name))
         function.__qualname__ = name
+        made.append(function)
+    return made
 
 
 def methods(kind: type, rule: Rule, rows: str) -> None:
@@ -55,30 +58,20 @@ def methods(kind: type, rule: Rule, rows: str) -> None:
         setattr(kind, name, function)
 
 
-def export(namespace: dict, *modules: ModuleType) -> list[str]:
-    """Take over the public functions, classes and instances that modules define.
+def functions_of(*modules: ModuleType) -> dict[str, Callable]:
+    """Return the public functions that modules define, by name.
 
-    Parameters
-    ----------
-    namespace : dict
-        The ``globals()`` of the module that takes them over.
-    *modules
-        A module with ``__all__`` gives what stands there.
-
-    Returns
-    -------
-    list of str
-        Their names, sorted.
+    A module with ``__all__`` gives what stands there.
     """
-    taken = {}
+    found = {}
     for module in modules:
-        names = getattr(module, "__all__", None)
-        if names is None:
-            names = [name for name, value in vars(module).items() if not name.startswith("_")
-                     and getattr(value, "__module__", None) == module.__name__]  # fmt: skip
-        taken |= {name: getattr(module, name) for name in names}
-    namespace.update(taken)
-    return sorted(taken)
+        names = getattr(module, "__all__", None) or [
+            name for name, value in vars(module).items()
+            if isinstance(value, FunctionType) and not name.startswith("_")
+            and value.__module__ == module.__name__
+        ]  # fmt: skip
+        found |= {name: getattr(module, name) for name in names}
+    return found
 
 
 def _makers(

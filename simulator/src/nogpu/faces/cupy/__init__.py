@@ -4,7 +4,7 @@ It is not the CuPy of the CuPy team. `nogpu.install()` puts it in the place of C
 CuPy has and this lacks says so.
 """
 
-# ruff: noqa: E402, I001
+# ruff: noqa: I001
 from __future__ import annotations
 
 import numpy as _numpy
@@ -20,78 +20,27 @@ from numpy import (  # noqa: F401 -- CuPy hands on NumPy's types and constants
 )  # fmt: skip
 from numpy import bool  # noqa: A004, F401
 
-from cupy._version import __version__  # noqa: F401
 from nogpu.faces import missing as _missing
-from cupy import cuda, exceptions  # noqa: F401
+from cupy import _routines, cuda, exceptions  # noqa: F401
+from cupy._core import _methods  # noqa: F401 -- gives ndarray its methods
+from cupy._core import core as _core_core
+from cupy._core._ufunc import ufunc  # noqa: F401
+from cupy._core.core import ndarray
+from cupy._routines import broadcast, c_, flatiter, mgrid, ogrid, poly1d, r_  # noqa: F401
+from cupy._routines import cross, dot, einsum, inner, kron, matmul, outer  # noqa: F401
+from cupy._routines import tensordot, trace, vdot  # noqa: F401
+from cupy._version import __version__  # noqa: F401
 from cupy.exceptions import (  # noqa: F401
     AxisError, ComplexWarning, ModuleDeprecationWarning, RankWarning, TooHardError,
     VisibleDeprecationWarning,
 )  # fmt: skip
-from cupy._core import core as _core_core
-from cupy._core.core import ndarray  # noqa: F401
-from cupy._core._ufunc import ufunc  # noqa: F401
-from cupy._math.ufuncs import UFUNCS as _UFUNCS
 
-globals().update(_UFUNCS)
-
-from cupy._core import _methods  # noqa: F401 -- gives ndarray its methods
-
-from cupy._creation.basic import (  # noqa: F401
-    empty, empty_like, eye, full, full_like, identity, ones, ones_like, zeros, zeros_like,
-)
-from cupy._creation.from_data import (  # noqa: F401
-    array, asanyarray, asarray, ascontiguousarray, asfortranarray, asnumpy, copy, frombuffer,
-    fromfile, fromfunction, fromiter, fromstring, genfromtxt, loadtxt,
-)
-from cupy._creation.matrix import diag, diagflat, tri, tril, triu, vander  # noqa: F401
-from cupy._creation.ranges import arange, linspace, logspace, meshgrid, mgrid, ogrid  # noqa: F401
-from cupy._indexing.generate import (  # noqa: F401
-    c_, diag_indices, diag_indices_from, indices, ix_, mask_indices, r_, ravel_multi_index,
-    tril_indices, tril_indices_from, triu_indices, triu_indices_from, unravel_index,
-)
-from cupy._indexing.indexing import (  # noqa: F401
-    choose, compress, diagonal, extract, select, take, take_along_axis,
-)
-from cupy._indexing.insert import (  # noqa: F401
-    fill_diagonal, place, put, put_along_axis, putmask,
-)
-from cupy._indexing.iterate import flatiter  # noqa: F401
-from cupy._logic.comparison import allclose, array_equal, array_equiv, isclose  # noqa: F401
-from cupy._logic.truth import all, alltrue, any, sometrue  # noqa: A004, F401
-from cupy._logic.type_testing import (  # noqa: F401
-    iscomplex, iscomplexobj, isfortran, isneginf, isposinf, isreal, isrealobj, isscalar,
-)
-from cupy._manipulation.basic import copyto  # noqa: F401
-from cupy._manipulation.dims import (  # noqa: F401
-    atleast_1d, atleast_2d, atleast_3d, broadcast, broadcast_arrays, broadcast_to, expand_dims,
-    squeeze,
-)
-from cupy._manipulation.join import (  # noqa: F401
-    column_stack, concat, concatenate, dstack, hstack, row_stack, stack, vstack,
-)
-from cupy._manipulation.kind import asarray_chkfinite, asfarray, astype, require  # noqa: F401
-from cupy._manipulation.rearrange import flip, fliplr, flipud, roll, rot90  # noqa: F401
-from cupy._manipulation.shape import ndim, ravel, reshape, shape, size  # noqa: F401
-from cupy._manipulation.split import array_split, dsplit, hsplit, split, vsplit  # noqa: F401
-from cupy._manipulation.tiling import repeat, tile  # noqa: F401
-from cupy._manipulation.transpose import (  # noqa: F401
-    matrix_transpose, moveaxis, rollaxis, swapaxes, transpose,
-)
-from cupy._math.misc import (  # noqa: A004, F401
-    angle, clip, convolve, i0, imag, interp, max, min, nan_to_num, real, real_if_close, sinc,
-    unwrap,
-)
-from cupy._math.rounding import around, fix, round, round_  # noqa: A004, F401
-from cupy._math.sumprod import (  # noqa: A004, F401
-    cumprod, cumproduct, cumsum, cumulative_prod, cumulative_sum, diff, ediff1d, gradient,
-    nancumprod, nancumsum, nanprod, nansum, prod, product, sum, trapezoid, trapz,
-)
-
+globals().update(_routines.FUNCTIONS)
 Inf = Infinity = PINF = infty = inf
 NAN = NaN = nan
 NINF, NZERO, PZERO = -inf, -0.0, 0.0
-permute_dims = transpose
-amax, amin = max, min
+permute_dims = _routines.FUNCTIONS["transpose"]
+amax, amin = _routines.FUNCTIONS["max"], _routines.FUNCTIONS["min"]
 float_, complex_, cfloat, singlecomplex = float64, complex128, cdouble, complex64
 
 
@@ -162,6 +111,3 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_LAZY})
-
-
-from cupy._routines import *  # noqa: F403

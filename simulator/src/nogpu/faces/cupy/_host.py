@@ -60,6 +60,11 @@ def look(x) -> np.ndarray:
     return np.array(x._view)
 
 
+def on_host(x) -> np.ndarray:
+    """Return the values as a NumPy array, those of a device array copied."""
+    return look(x) if is_array(x) else np.asarray(x)
+
+
 def contiguous(x, dtype=None):
     """Return x, or a C-contiguous copy of it in ``dtype``."""
     dtype = x.dtype if dtype is None else np.dtype(dtype)

@@ -1,61 +1,40 @@
-"""The functions of `cupy` that live in the libraries of routines."""
+"""The functions of `cupy`, from the modules of routines."""
 
-# ruff: noqa: F401
-from cupy._binary.packing import packbits, unpackbits
-from cupy._core.dlpack import from_dlpack, fromDlpack
-from cupy._functional.piecewise import piecewise
-from cupy._io.formatting import array2string, array_repr, array_str
-from cupy._io.npz import load, save, savez, savez_compressed
-from cupy._io.text import savetxt
-from cupy._logic._sets import in1d, intersect1d, isin, setdiff1d, setxor1d, union1d
-from cupy._manipulation.add_remove import (
-    append,
-    delete,
-    resize,
-    trim_zeros,
-    unique,
-    unique_all,
-    unique_counts,
-    unique_inverse,
-    unique_values,
-)
-from cupy._math.window import bartlett, blackman, hamming, hanning, kaiser
-from cupy._misc.byte_bounds import byte_bounds
-from cupy._misc.memory_ranges import may_share_memory, shares_memory
-from cupy._misc.who import who
-from cupy._padding.pad import pad
-from cupy._sorting.count import count_nonzero
-from cupy._sorting.search import (
-    argmax,
-    argmin,
-    argwhere,
-    flatnonzero,
-    nanargmax,
-    nanargmin,
-    nonzero,
-    searchsorted,
-    where,
-)
-from cupy._sorting.sort import argpartition, argsort, lexsort, msort, partition, sort, sort_complex
-from cupy._statistics.correlation import corrcoef, correlate, cov
-from cupy._statistics.histogram import bincount, digitize, histogram, histogram2d, histogramdd
-from cupy._statistics.meanvar import (
-    average,
-    mean,
-    median,
-    nanmean,
-    nanmedian,
-    nanstd,
-    nanvar,
-    std,
-    var,
-)
-from cupy._statistics.order import nanmax, nanmin, percentile, ptp, quantile
+# ruff: noqa: F401, I001
+from __future__ import annotations
+
+from cupy._binary import packing
+from cupy._core import dlpack
+from cupy._creation import basic, from_data, matrix, ranges
+from cupy._creation.ranges import mgrid, ogrid
+from cupy._functional import piecewise
+from cupy._indexing import generate, indexing, insert
+from cupy._indexing.generate import c_, r_
+from cupy._indexing.iterate import flatiter
+from cupy._io import formatting, npz, text
+from cupy._logic import _sets, comparison, truth, type_testing
+from cupy._manipulation import (
+    add_remove, basic as copies, dims, join, kind, rearrange, shape, split, tiling, transpose,
+)  # fmt: skip
+from cupy._manipulation.dims import broadcast
+from cupy._math import misc, rounding, sumprod, window
+from cupy._math.ufuncs import UFUNCS
+from cupy._misc import byte_bounds, memory_ranges, who
+from cupy._padding import pad
+from cupy._sorting import count, search, sort
+from cupy._statistics import correlation, histogram, meanvar, order
+from cupy.lib import _routines_poly, _shape_base
 from cupy.lib._polynomial import poly1d
-from cupy.lib._routines_poly import poly, polyadd, polyfit, polymul, polysub, polyval, roots
-from cupy.lib._shape_base import apply_along_axis, apply_over_axes
 from cupy.linalg._einsum import einsum
 from cupy.linalg._norms import trace
 from cupy.linalg._product import cross, dot, inner, kron, matmul, outer, tensordot, vdot
 
-__all__ = [name for name in dir() if not name.startswith("_")]
+from nogpu.faces import table
+
+FUNCTIONS = UFUNCS | table.functions_of(
+    packing, dlpack, basic, from_data, matrix, ranges, piecewise, generate, indexing, insert,
+    formatting, npz, text, _sets, comparison, truth, type_testing, add_remove, copies, dims, join,
+    kind, rearrange, shape, split, tiling, transpose, misc, rounding, sumprod, window, byte_bounds,
+    memory_ranges, who, pad, count, search, sort, correlation, histogram, meanvar, order,
+    _routines_poly, _shape_base,
+)  # fmt: skip

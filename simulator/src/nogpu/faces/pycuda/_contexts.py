@@ -21,6 +21,10 @@ from nogpu import engine
 
 from . import _enums
 
+__all__ = """
+    Context Device Error LaunchError LogicError MemoryError RuntimeError init
+""".split()  # `_driver` takes them over
+
 _LAUNCH_ERRORS = {"CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "CUDA_ERROR_LAUNCH_FAILED"}
 _RUNTIME_ERRORS = {"CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_FILE_NOT_FOUND", "CUDA_ERROR_UNKNOWN",
                    "CUDA_ERROR_NOT_READY"}
@@ -30,31 +34,21 @@ _TEXTS = {name: text for name, (_, text) in _errors.DRIVER.items()}
 class Error(Exception):
     """Base of PyCUDA's errors."""
 
-    __module__ = "pycuda._driver"
-
 
 class MemoryError(Error):  # noqa: A001
     """The device has no room."""
-
-    __module__ = "pycuda._driver"
 
 
 class LogicError(Error):
     """A call that CUDA refuses."""
 
-    __module__ = "pycuda._driver"
-
 
 class LaunchError(Error):
     """A launch that the device refuses."""
 
-    __module__ = "pycuda._driver"
-
 
 class RuntimeError(Error):  # noqa: A001
     """Something outside the program: no device, no file."""
-
-    __module__ = "pycuda._driver"
 
 
 class ArgumentError(TypeError):
@@ -215,9 +209,6 @@ class Context:
         need("cuCtxSetSharedMemConfig")
 
 
-Context.__module__ = "pycuda._driver"
-
-
 def no_constructor() -> Exception:
     """What the binding says to the constructor of a class that has none."""
     return builtins.RuntimeError("This class cannot be instantiated from Python")
@@ -266,8 +257,6 @@ class Dependent:
 
 class Device:
     """A device by its number."""
-
-    __module__ = "pycuda._driver"
 
     def __init__(self, *number: int) -> None:
         if len(number) != 1 or not isinstance(number[0], int):

@@ -1,80 +1,18 @@
-# ruff: noqa: F401 (names that PyCUDA has here)
 """The driver's interface, which in PyCUDA is compiled."""
 
+# ruff: noqa: F403
 from nogpu import engine
 from nogpu.faces import missing as _missing
 
-from ._contexts import (
-    Context,
-    Device,
-    Error,
-    LaunchError,
-    LogicError,
-    MemoryError,
-    RuntimeError,
-    init,
-)
-from ._enums import (
-    compute_mode,
-    ctx_flags,
-    device_attribute,
-    event_flags,
-    func_cache,
-    function_attribute,
-    host_alloc_flags,
-    limit,
-    mem_attach_flags,
-    mem_host_register_flags,
-    mem_peer_register_flags,
-    memory_type,
-    shared_config,
-)
-from ._memory import (
-    AlignedHostAllocation,
-    DeviceAllocation,
-    HostAllocation,
-    HostPointer,
-    ManagedAllocation,
-    Memcpy2D,
-    Memcpy3D,
-    PagelockedHostAllocation,
-    PointerHolderBase,
-    RegisteredHostMemory,
-    aligned_empty,
-    managed_empty,
-    mem_alloc,
-    mem_alloc_pitch,
-    mem_get_address_range,
-    mem_get_info,
-    memcpy_dtod,
-    memcpy_dtod_async,
-    memcpy_dtoh,
-    memcpy_dtoh_async,
-    memcpy_htod,
-    memcpy_htod_async,
-    memcpy_peer,
-    memcpy_peer_async,
-    memset_d2d8,
-    memset_d2d16,
-    memset_d2d32,
-    memset_d8,
-    memset_d8_async,
-    memset_d16,
-    memset_d16_async,
-    memset_d32,
-    memset_d32_async,
-    pagelocked_empty,
-    register_host_memory,
-)
-from ._modules import Function, Module, module_from_buffer, module_from_file
-from ._pools import (
-    DeviceMemoryPool,
-    PageLockedMemoryPool,
-    PooledDeviceAllocation,
-    PooledHostAllocation,
-    bitlog2,
-)
-from ._streams import Event, Stream
+from ._contexts import *
+from ._enums import *
+from ._memory import *
+from ._modules import *
+from ._pools import *
+from ._streams import *
+
+for _kind in [_one for _one in globals().values() if isinstance(_one, type)]:
+    _kind.__module__ = __name__  # as messages and pickles of the real library say
 
 
 def get_version() -> tuple[int, int, int]:

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+__all__ = """
+    compute_mode ctx_flags device_attribute event_flags func_cache function_attribute
+    host_alloc_flags limit mem_attach_flags mem_host_register_flags mem_peer_register_flags
+    memory_type shared_config
+""".split()  # `_driver` takes them over
+
 
 class Member(int):
     """One value of an enumeration."""

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import sys
 import time
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 
 import numpy as np
 from cupy_backends.cuda.api import runtime
 
 from nogpu import engine
+from nogpu.faces import table
 
 from . import _contexts, _streams
 from ._contexts import ArgumentError, Dependent, failed, need
+
+__all__ = """
+    AlignedHostAllocation DeviceAllocation HostAllocation HostPointer ManagedAllocation Memcpy2D
+    Memcpy3D PagelockedHostAllocation PointerHolderBase RegisteredHostMemory aligned_empty
+    managed_empty mem_alloc mem_alloc_pitch mem_get_address_range mem_get_info memcpy_dtod
+    memcpy_dtod_async memcpy_dtoh memcpy_dtoh_async memcpy_htod memcpy_htod_async memcpy_peer
+    memcpy_peer_async memset_d16 memset_d16_async memset_d2d16 memset_d2d32 memset_d2d8
+    memset_d32 memset_d32_async memset_d8 memset_d8_async pagelocked_empty register_host_memory
+""".split()  # `_driver` takes them over
 
 _late_frees: deque[engine.Allocation] = deque()  # what went while work was left
 
@@ -74,8 +86,6 @@ def free_late() -> None:
 class DeviceAllocation(Dependent):
     """Device memory, freed with this object."""
 
-    __module__ = "pycuda._driver"
-
     def __init__(self, *arguments: object) -> None:
         raise _contexts.no_constructor()
 
@@ -128,8 +138,6 @@ class DeviceAllocation(Dependent):
 
 class PointerHolderBase:
     """Base of classes that hold a pointer: they define ``get_pointer``."""
-
-    __module__ = "pycuda._driver"
 
     def __init__(self) -> None:
         pass
@@ -231,63 +239,58 @@ def refused(routine: str, error: engine.InvalidAddress) -> Exception:
     return result
 
 
-def memcpy_htod(dest: object, src: object) -> None:
-    """Copy host to device, and wait."""
-    address = pointer(dest, "memcpy_htod")
-    host = HostBuffer(src)
-    _copy("cuMemcpyHtoD", address, host.address, host.nbytes, "HtoD", None, (host,))
-    engine.streams.null.synchronize()
+def _between(name: str) -> Callable:
+    """Copies between host and device, and back."""
+    to_device, queued = "htod" in name, name.endswith("_async")
+    kind = "HtoD" if to_device else "DtoH"
+    routine = f"cuMemcpy{kind}{'Async' if queued else ''}"
+
+    def copy(dest: object, src: object, stream: object = None) -> None:
+        if to_device:
+            address, host = pointer(dest, name), HostBuffer(src)
+            ends = address, host.address
+        else:
+            host, address = HostBuffer(dest, writable=True), pointer(src, name)
+            ends = host.address, address
+        pinned = queued and runtime._is_pinned(host.address)
+        _copy(routine, *ends, host.nbytes, kind, stream, (host,), pinned)
+        if not queued:
+            engine.streams.null.synchronize()
+
+    return copy
 
 
-def memcpy_htod_async(dest: object, src: object, stream: object = None) -> None:
-    """Queue a copy from host to device."""
-    address = pointer(dest, "memcpy_htod_async")
-    host = HostBuffer(src)
-    _copy("cuMemcpyHtoDAsync", address, host.address, host.nbytes, "HtoD", stream, (host,),
-          runtime._is_pinned(host.address))  # fmt: skip
+def _within(name: str) -> Callable:
+    """Copies within the device, which is the only one."""
+    queued = name.endswith("_async")
+    name = "memcpy_dtod_async" if queued else "memcpy_dtod"
+    routine = f"cuMemcpyDtoD{'Async' if queued else ''}"
+
+    def copy(dest: object, src: object, size: int, *contexts_and_stream: object) -> None:
+        stream = contexts_and_stream[-1] if queued else None
+        ends = pointer(dest, name), pointer(src, name)
+        _copy(routine, *ends, whole(size, name), "DtoD", stream)
+
+    return copy
 
 
-def memcpy_dtoh(dest: object, src: object) -> None:
-    """Copy device to host, and wait."""
-    host = HostBuffer(dest, writable=True)
-    address = pointer(src, "memcpy_dtoh")
-    _copy("cuMemcpyDtoH", host.address, address, host.nbytes, "DtoH", None, (host,))
-    engine.streams.null.synchronize()
-
-
-def memcpy_dtoh_async(dest: object, src: object, stream: object = None) -> None:
-    """Queue a copy from device to host."""
-    host = HostBuffer(dest, writable=True)
-    address = pointer(src, "memcpy_dtoh_async")
-    _copy("cuMemcpyDtoHAsync", host.address, address, host.nbytes, "DtoH", stream, (host,),
-          runtime._is_pinned(host.address))  # fmt: skip
-
-
-def memcpy_dtod(dest: object, src: object, size: int) -> None:
-    """Copy within the device."""
-    to, origin = pointer(dest, "memcpy_dtod"), pointer(src, "memcpy_dtod")
-    _copy("cuMemcpyDtoD", to, origin, whole(size, "memcpy_dtod"), "DtoD", None)
-
-
-def memcpy_dtod_async(dest: object, src: object, size: int, stream: object = None) -> None:
-    """Queue a copy within the device."""
-    to, origin = pointer(dest, "memcpy_dtod_async"), pointer(src, "memcpy_dtod_async")
-    _copy("cuMemcpyDtoDAsync", to, origin, whole(size, "memcpy_dtod_async"), "DtoD", stream)
-
-
-def memcpy_peer(
-    dest: object, src: object, size: int, dest_context: object = None, src_context: object = None
-) -> None:
-    """Copy between devices: here within the only one."""
-    memcpy_dtod(dest, src, size)
-
-
-def memcpy_peer_async(
-    dest: object, src: object, size: int, dest_context: object = None, src_context: object = None,
-    stream: object = None,
-) -> None:  # fmt: skip
-    """Queue `memcpy_peer`."""
-    memcpy_dtod_async(dest, src, size, stream)
+table.functions(globals(), _between, """
+memcpy_htod(dest: object, src: object) -> None: Copy host to device, and wait.
+memcpy_htod_async(dest: object, src: object, stream: object = None) -> None:
+    Queue a copy from host to device.
+memcpy_dtoh(dest: object, src: object) -> None: Copy device to host, and wait.
+memcpy_dtoh_async(dest: object, src: object, stream: object = None) -> None:
+    Queue a copy from device to host.
+""")
+table.functions(globals(), _within, """
+memcpy_dtod(dest: object, src: object, size: int) -> None: Copy within the device.
+memcpy_dtod_async(dest: object, src: object, size: int, stream: object = None) -> None:
+    Queue a copy within the device.
+memcpy_peer(dest: object, src: object, size: int, dest_context: object = None,
+        src_context: object = None) -> None: Copy between devices: here within the only one.
+memcpy_peer_async(dest: object, src: object, size: int, dest_context: object = None,
+        src_context: object = None, stream: object = None) -> None: Queue `memcpy_peer`.
+""")
 
 
 def _fill(routine: str, dest: object, value: int, count: int, width: int, stream: object) -> None:
@@ -302,62 +305,45 @@ def _fill(routine: str, dest: object, value: int, count: int, width: int, stream
         raise refused(routine, error) from None
 
 
-def memset_d8(dest: object, data: int, size: int) -> None:
-    """Set bytes."""
-    _fill("cuMemsetD8", dest, data, size, 1, None)
+def _memset(name: str) -> Callable:
+    """Filling a line, or the rows of a rectangle, with elements of 8, 16 or 32 bits."""
+    rows, bits, queued = re.fullmatch(r"memset_d(2d)?(\d+)(_async)?", name).groups()
+    width = int(bits) // 8
+    routine = f"cuMemsetD{'2D' if rows else ''}{bits}{'Async' if queued else ''}"
+
+    def fill(dest: object, data: int, size: int, stream: object = None) -> None:
+        _fill(routine, dest, data, size, width, stream)
+
+    def fill_rows(dest: object, pitch: int, data: int, columns: int, height: int) -> None:
+        first = pointer(dest, name)
+        for row in range(height):
+            _fill(routine, first + row * pitch, data, columns, width, None)
+
+    return fill_rows if rows else fill
 
 
-def memset_d16(dest: object, data: int, size: int) -> None:
-    """Set elements of two bytes."""
-    _fill("cuMemsetD16", dest, data, size, 2, None)
-
-
-def memset_d32(dest: object, data: int, size: int) -> None:
-    """Set elements of four bytes."""
-    _fill("cuMemsetD32", dest, data, size, 4, None)
-
-
-def memset_d8_async(dest: object, data: int, size: int, stream: object = None) -> None:
-    """Queue `memset_d8`."""
-    _fill("cuMemsetD8Async", dest, data, size, 1, stream)
-
-
-def memset_d16_async(dest: object, data: int, size: int, stream: object = None) -> None:
-    """Queue `memset_d16`."""
-    _fill("cuMemsetD16Async", dest, data, size, 2, stream)
-
-
-def memset_d32_async(dest: object, data: int, size: int, stream: object = None) -> None:
-    """Queue `memset_d32`."""
-    _fill("cuMemsetD32Async", dest, data, size, 4, stream)
-
-
-def _fill_rows(dest: object, pitch: int, value: int, width: int, height: int, item: int,
-               stream: object = None) -> None:  # fmt: skip
-    first = pointer(dest, f"memset_d2d{8 * item}")
-    for row in range(height):
-        _fill(f"cuMemsetD2D{8 * item}", first + row * pitch, value, width, item, stream)
-
-
-def memset_d2d8(dest: object, pitch: int, data: int, width: int, height: int) -> None:
-    """Set a rectangle of bytes."""
-    _fill_rows(dest, pitch, data, width, height, 1)
-
-
-def memset_d2d16(dest: object, pitch: int, data: int, width: int, height: int) -> None:
-    """Set a rectangle of elements of two bytes."""
-    _fill_rows(dest, pitch, data, width, height, 2)
-
-
-def memset_d2d32(dest: object, pitch: int, data: int, width: int, height: int) -> None:
-    """Set a rectangle of elements of four bytes."""
-    _fill_rows(dest, pitch, data, width, height, 4)
+table.functions(globals(), _memset, """
+memset_d8(dest: object, data: int, size: int) -> None: Set bytes.
+memset_d16(dest: object, data: int, size: int) -> None: Set elements of two bytes.
+memset_d32(dest: object, data: int, size: int) -> None: Set elements of four bytes.
+memset_d8_async(dest: object, data: int, size: int, stream: object = None) -> None:
+    Queue `memset_d8`.
+memset_d16_async(dest: object, data: int, size: int, stream: object = None) -> None:
+    Queue `memset_d16`.
+memset_d32_async(dest: object, data: int, size: int, stream: object = None) -> None:
+    Queue `memset_d32`.
+memset_d2d8(dest: object, pitch: int, data: int, width: int, height: int) -> None:
+    Set a rectangle of bytes.
+memset_d2d16(dest: object, pitch: int, data: int, width: int, height: int) -> None:
+    Set a rectangle of elements of two bytes.
+memset_d2d32(dest: object, pitch: int, data: int, width: int, height: int) -> None:
+    Set a rectangle of elements of four bytes.
+""")
 
 
 class Memcpy2D:
     """A copy of a rectangle: set source, destination, pitches and sizes, then call it."""
 
-    __module__ = "pycuda._driver"
     _depth_given = False
 
     def __init__(self) -> None:
@@ -425,8 +411,6 @@ def _loose(buffer: object) -> object:
 class Memcpy3D(Memcpy2D):
     """A copy of a box."""
 
-    __module__ = "pycuda._driver"
-
     def __init__(self) -> None:
         super().__init__()
         self.src_z = self.dst_z = self.src_height = self.dst_height = 0
@@ -451,8 +435,6 @@ class Memcpy3D(Memcpy2D):
 class HostPointer(Dependent):
     """Memory of the host that the device knows."""
 
-    __module__ = "pycuda._driver"
-
     def get_device_pointer(self) -> int:
         """The device's address of it."""
         return self._address
@@ -461,7 +443,6 @@ class HostPointer(Dependent):
 class HostAllocation(HostPointer):
     """Memory of the host made for the device; an array's ``base``."""
 
-    __module__ = "pycuda._driver"
     _what, _routine = "pagelocked_host_allocation", "cuMemHostAlloc"
 
     @classmethod
@@ -511,13 +492,10 @@ class HostAllocation(HostPointer):
 class PagelockedHostAllocation(HostAllocation):
     """Page-locked memory."""
 
-    __module__ = "pycuda._driver"
-
 
 class AlignedHostAllocation(HostAllocation):
     """Ordinary memory that begins where it should."""
 
-    __module__ = "pycuda._driver"
     _what = "aligned_host_allocation"
 
     def _obtain(self, nbytes: int) -> None:
@@ -529,7 +507,6 @@ class AlignedHostAllocation(HostAllocation):
 class ManagedAllocation(HostAllocation):
     """Memory that host and device share: device memory, which the host can reach here."""
 
-    __module__ = "pycuda._driver"
     _what, _routine = "managed_allocation", "cuMemAllocManaged"
 
     def _obtain(self, nbytes: int) -> None:
@@ -549,8 +526,6 @@ class ManagedAllocation(HostAllocation):
 class RegisteredHostMemory(HostPointer):
     """Memory that was there before and is page-locked now; an array's ``base``."""
 
-    __module__ = "pycuda._driver"
-
     def unregister(self) -> None:
         """Let it be ordinary memory again."""
         if not self._alive:
@@ -564,23 +539,18 @@ class RegisteredHostMemory(HostPointer):
         return self._given
 
 
-def pagelocked_empty(
-    shape: object, dtype: object, order: str = "C", mem_flags: int = 0
-) -> np.ndarray:
-    """An array in page-locked memory."""
-    return PagelockedHostAllocation._array(shape, dtype, order, mem_flags)
-
-
-def aligned_empty(shape: object, dtype: object, order: str = "C", alignment: int = 4096):
-    """An array that begins at a multiple of ``alignment``."""
-    return AlignedHostAllocation._array(shape, dtype, order, alignment)
-
-
-def managed_empty(
-    shape: object, dtype: object, order: str = "C", mem_flags: int = 0
-) -> np.ndarray:
-    """An array that host and device share."""
-    return ManagedAllocation._array(shape, dtype, order, mem_flags)
+_ARRAYS = {
+    "pagelocked_empty": PagelockedHostAllocation, "aligned_empty": AlignedHostAllocation,
+    "managed_empty": ManagedAllocation,
+}  # fmt: skip
+table.functions(globals(), lambda name: _ARRAYS[name]._array, """
+pagelocked_empty(shape: object, dtype: object, order: str = "C", mem_flags: int = 0) -> np.ndarray:
+    An array in page-locked memory.
+aligned_empty(shape: object, dtype: object, order: str = "C", alignment: int = 4096):
+    An array that begins at a multiple of ``alignment``.
+managed_empty(shape: object, dtype: object, order: str = "C", mem_flags: int = 0) -> np.ndarray:
+    An array that host and device share.
+""")
 
 
 def register_host_memory(ary: np.ndarray, flags: int = 0) -> np.ndarray:

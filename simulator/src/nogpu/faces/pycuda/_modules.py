@@ -10,6 +10,8 @@ from nogpu import engine
 from . import _contexts, _enums, _memory, _streams
 from ._contexts import Dependent, failed
 
+__all__ = ["Function", "Module", "module_from_buffer", "module_from_file"]
+
 # The letters of the C++ ABI for builtin types.
 _TYPES = {
     "v": "void", "b": "bool", "c": "char", "a": "signed char", "h": "unsigned char", "s": "short",
@@ -64,8 +66,6 @@ class Module(Dependent):
     ``_plain`` says that all of it stood in ``extern "C"``: names are as they are written.
     """
 
-    __module__ = "pycuda._driver"
-
     def __init__(self) -> None:
         raise _contexts.no_constructor()
 
@@ -110,8 +110,6 @@ class Module(Dependent):
 
 class Function:
     """A kernel of a module. `pycuda.driver` adds the ways to call it."""
-
-    __module__ = "pycuda._driver"
 
     def __init__(self) -> None:
         raise _contexts.no_constructor()

@@ -7,6 +7,10 @@ import numpy as np
 from . import _memory
 from ._contexts import ArgumentError, failed
 
+__all__ = """
+    DeviceMemoryPool PageLockedMemoryPool PooledDeviceAllocation PooledHostAllocation bitlog2
+""".split()  # `_driver` takes them over
+
 _BITS = 4  # of the mantissa that a size class keeps
 
 
@@ -121,7 +125,6 @@ class _Pooled:
 class PooledDeviceAllocation(_Pooled):
     """A block of a `DeviceMemoryPool`."""
 
-    __module__ = "pycuda._driver"
     _what = "pooled_device_allocation"
 
     def __init__(self, pool: DeviceMemoryPool, size: int) -> None:
@@ -141,8 +144,6 @@ class PooledDeviceAllocation(_Pooled):
 class DeviceMemoryPool(_Pool):
     """A pool of device memory; ``allocate`` is an allocator for GPUArrays."""
 
-    __module__ = "pycuda._driver"
-
     def _new(self, nbytes: int) -> object:
         return _memory.mem_alloc(nbytes)
 
@@ -156,14 +157,11 @@ class DeviceMemoryPool(_Pool):
 class PooledHostAllocation(_Pooled):
     """A block of a `PageLockedMemoryPool`; an array's ``base``."""
 
-    __module__ = "pycuda._driver"
     _what = "pooled_host_allocation"
 
 
 class PageLockedMemoryPool(_Pool):
     """A pool of page-locked memory; ``allocate`` gives NumPy arrays."""
-
-    __module__ = "pycuda._driver"
 
     def _new(self, nbytes: int) -> object:
         return _memory.pagelocked_empty(nbytes, np.uint8)

@@ -9,6 +9,8 @@ from nogpu import engine
 from . import _contexts
 from ._contexts import Dependent, failed
 
+__all__ = ["Event", "Stream"]
+
 
 class Stream(Dependent):
     """A queue of work.
@@ -18,8 +20,6 @@ class Stream(Dependent):
     flags : int
         1 for one that does not wait for the default stream.
     """
-
-    __module__ = "pycuda._driver"
 
     def __init__(self, *args: int, flags: int = 0) -> None:
         self._engine = None
@@ -87,8 +87,6 @@ class Event(Dependent):
     flags : int
         Members of ``event_flags``.
     """
-
-    __module__ = "pycuda._driver"
 
     def __init__(self, flags: int = 0) -> None:
         self._enter_context()

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import struct
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import time
 
 import numpy as np
 
 from nogpu.faces import missing as _missing
+from nogpu.faces import table
 
 from ._driver import *
 from ._driver import Error, Function, MemoryError, RuntimeError
@@ -329,54 +330,37 @@ for _own, _public in _prefixed.items():
 # arrays
 
 
-def pagelocked_zeros(shape, dtype, order="C", mem_flags=0) -> np.ndarray:
-    """Page-locked, and 0."""
-    return _zeroed(pagelocked_empty(shape, dtype, order, mem_flags))
+def _host_array(name: str) -> Callable:
+    """``empty`` or ``zeros``, of a shape or with that, the type and the order of an array."""
+    kind = name.partition("_")[0]
+
+    def make(*given: object) -> np.ndarray:
+        if name.endswith("_like"):
+            array, *how = given
+            given = (array.shape, array.dtype, _order(array), *how)
+        result = globals()[f"{kind}_empty"](*given)
+        if "_zeros" in name:
+            result.fill(0)
+        return result
+
+    return make
 
 
-def pagelocked_empty_like(array, mem_flags=0) -> np.ndarray:
-    """Page-locked, with an array's shape, type and order."""
-    return pagelocked_empty(array.shape, array.dtype, _order(array), mem_flags)
-
-
-def pagelocked_zeros_like(array, mem_flags=0) -> np.ndarray:
-    """The same, and 0."""
-    return _zeroed(pagelocked_empty_like(array, mem_flags))
-
-
-def aligned_zeros(shape, dtype, order="C", alignment=4096) -> np.ndarray:
-    """Aligned, and 0."""
-    return _zeroed(aligned_empty(shape, dtype, order, alignment))
-
-
-def aligned_empty_like(array, alignment=4096) -> np.ndarray:
-    """Aligned, with an array's shape, type and order."""
-    return aligned_empty(array.shape, array.dtype, _order(array), alignment)
-
-
-def aligned_zeros_like(array, alignment=4096) -> np.ndarray:
-    """The same, and 0."""
-    return _zeroed(aligned_empty_like(array, alignment))
-
-
-def managed_zeros(shape, dtype, order="C", mem_flags=0) -> np.ndarray:
-    """Shared by host and device, and 0."""
-    return _zeroed(managed_empty(shape, dtype, order, mem_flags))
-
-
-def managed_empty_like(array, mem_flags=0) -> np.ndarray:
-    """Shared by host and device, with an array's shape, type and order."""
-    return managed_empty(array.shape, array.dtype, _order(array), mem_flags)
-
-
-def managed_zeros_like(array, mem_flags=0) -> np.ndarray:
-    """The same, and 0."""
-    return _zeroed(managed_empty_like(array, mem_flags))
-
-
-def _zeroed(array: np.ndarray) -> np.ndarray:
-    array.fill(0)
-    return array
+table.functions(globals(), _host_array, """
+pagelocked_zeros(shape, dtype, order="C", mem_flags=0) -> np.ndarray: Page-locked, and 0.
+pagelocked_empty_like(array, mem_flags=0) -> np.ndarray:
+    Page-locked, with an array's shape, type and order.
+pagelocked_zeros_like(array, mem_flags=0) -> np.ndarray: The same, and 0.
+aligned_zeros(shape, dtype, order="C", alignment=4096) -> np.ndarray: Aligned, and 0.
+aligned_empty_like(array, alignment=4096) -> np.ndarray:
+    Aligned, with an array's shape, type and order.
+aligned_zeros_like(array, alignment=4096) -> np.ndarray: The same, and 0.
+managed_zeros(shape, dtype, order="C", mem_flags=0) -> np.ndarray:
+    Shared by host and device, and 0.
+managed_empty_like(array, mem_flags=0) -> np.ndarray:
+    Shared by host and device, with an array's shape, type and order.
+managed_zeros_like(array, mem_flags=0) -> np.ndarray: The same, and 0.
+""")
 
 
 def _order(array: np.ndarray) -> str:

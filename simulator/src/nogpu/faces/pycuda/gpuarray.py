@@ -18,6 +18,7 @@ import numpy as np
 
 from nogpu import engine
 from nogpu.faces import missing as _missing
+from nogpu.faces import table
 
 from . import _contexts, _streams
 from . import driver as drv
@@ -340,38 +341,8 @@ class GPUArray:
         out = self._new_like_me(_common(self, other)) if out is None else out
         return self._axpbyz(selffac, other, otherfac, out, stream)
 
-    def __add__(self, other):
-        if isinstance(other, GPUArray):
-            return self._axpbyz(1, other, 1, self._result_with(other))
-        if not np.isscalar(other):
-            return NotImplemented
-        if other == 0:
-            return self.copy()
-        return self._axpbz(1, other, self._new_like_me(_common(self, other)))
-
-    __radd__ = __add__
-
-    def __sub__(self, other):
-        if isinstance(other, GPUArray):
-            return self._axpbyz(1, other, -1, self._result_with(other))
-        if not np.isscalar(other):
-            return NotImplemented
-        if other == 0:
-            return self.copy()
-        return self._axpbz(1, -other, self._new_like_me(_common(self, other)))
-
     def __rsub__(self, other):
         return self._axpbz(-1, other, self._new_like_me(_common(self, other)))
-
-    def __iadd__(self, other):
-        if isinstance(other, GPUArray):
-            return self._axpbyz(1, other, 1, self)
-        return self._axpbz(1, other, self)
-
-    def __isub__(self, other):
-        if isinstance(other, GPUArray):
-            return self._axpbyz(1, other, -1, self)
-        return self._axpbz(1, -other, self)
 
     def __pos__(self):
         return self
@@ -471,14 +442,6 @@ class GPUArray:
         _need(self, out)
         x = _flat(self)
         return _run(out, lambda: x, stream, self)
-
-    def any(self, stream=None, allocator=None):
-        """Whether any element is true, as an array."""
-        return any(self, stream, allocator)
-
-    def all(self, stream=None, allocator=None):
-        """Whether all elements are true, as an array."""
-        return all(self, stream, allocator)
 
     # views
 
@@ -662,6 +625,30 @@ def _comparison(function: Callable) -> Callable:
     return compare
 
 
+def _sum(sign: int) -> tuple[Callable, Callable]:
+    """``self + other`` or ``self - other``, as a new array and in place."""
+
+    def add(self: GPUArray, other: object) -> GPUArray:
+        if isinstance(other, GPUArray):
+            return self._axpbyz(1, other, sign, self._result_with(other))
+        if not np.isscalar(other):
+            return NotImplemented
+        if other == 0:
+            return self.copy()
+        number = other if sign > 0 else -other
+        return self._axpbz(1, number, self._new_like_me(_common(self, other)))
+
+    def add_in_place(self: GPUArray, other: object) -> GPUArray:
+        if isinstance(other, GPUArray):
+            return self._axpbyz(1, other, sign, self)
+        return self._axpbz(1, other if sign > 0 else -other, self)
+
+    return add, add_in_place
+
+
+GPUArray.__add__, GPUArray.__iadd__ = _sum(1)
+GPUArray.__radd__ = GPUArray.__add__
+GPUArray.__sub__, GPUArray.__isub__ = _sum(-1)
 for _name in ("eq", "ne", "le", "ge", "lt", "gt"):
     setattr(GPUArray, f"__{_name}__", _comparison(getattr(operator, _name)))
 copyreg.pickle(GPUArray, lambda array: (to_gpu, (array.get(),)))
@@ -772,31 +759,27 @@ def _copy_strided(dst: object, src: object, async_: bool, stream: object) -> Non
 # making arrays
 
 
-def to_gpu(ary, allocator=drv.mem_alloc):
-    """A copy of a NumPy array."""
+def _copy_of(ary: np.ndarray, allocator: Callable, *stream: object) -> GPUArray:
     result = GPUArray(ary.shape, ary.dtype, allocator, strides=_packed_strides(ary))
-    result.set(ary)
+    result.set(ary, bool(stream), *stream)
     return result
 
 
-def to_gpu_async(ary, allocator=drv.mem_alloc, stream=None):
-    """A copy of a NumPy array, queued."""
-    result = GPUArray(ary.shape, ary.dtype, allocator, strides=_packed_strides(ary))
-    result.set_async(ary, stream)
-    return result
+def _full(name: str) -> Callable:
+    return lambda shape, dtype, allocator, order: _filled(
+        GPUArray(shape, dtype, allocator, order=order), int(name == "ones")
+    )
 
 
 empty = GPUArray
-
-
-def zeros(shape, dtype=np.float64, allocator=drv.mem_alloc, order="C"):
-    """An array of 0."""
-    return _filled(GPUArray(shape, dtype, allocator, order=order), 0)
-
-
-def ones(shape, dtype=np.float64, allocator=drv.mem_alloc, order="C"):
-    """An array of 1."""
-    return _filled(GPUArray(shape, dtype, allocator, order=order), 1)
+to_gpu, _ = table.functions(globals(), lambda name: _copy_of, """
+to_gpu(ary, allocator=drv.mem_alloc): A copy of a NumPy array.
+to_gpu_async(ary, allocator=drv.mem_alloc, stream=None): A copy of a NumPy array, queued.
+""")
+zeros, ones = table.functions(globals(), _full, """
+zeros(shape, dtype=np.float64, allocator=drv.mem_alloc, order="C"): An array of 0.
+ones(shape, dtype=np.float64, allocator=drv.mem_alloc, order="C"): An array of 1.
+""")
 
 
 def _filled(array: GPUArray, value: int) -> GPUArray:
@@ -826,19 +809,14 @@ def _like(other: GPUArray, dtype: object, order: str) -> GPUArray:
                     order="C" if order == "K" else order)  # fmt: skip
 
 
-def empty_like(other_ary, dtype=None, order="K"):
-    """An array of the same shape, not filled."""
-    return _like(other_ary, dtype, order)
-
-
-def zeros_like(other_ary, dtype=None, order="K"):
-    """An array of the same shape, of 0."""
-    return _filled(_like(other_ary, dtype, order), 0)
-
-
-def ones_like(other_ary, dtype=None, order="K"):
-    """An array of the same shape, of 1."""
-    return _filled(_like(other_ary, dtype, order), 1)
+_LIKE = {"empty_like": lambda array: array, "zeros_like": lambda array: _filled(array, 0),
+         "ones_like": lambda array: _filled(array, 1)}  # fmt: skip
+empty_like, zeros_like, _ = table.functions(
+    globals(), lambda name: lambda *like: _LIKE[name](_like(*like)), """
+empty_like(other_ary, dtype=None, order="K"): An array of the same shape, not filled.
+zeros_like(other_ary, dtype=None, order="K"): An array of the same shape, of 0.
+ones_like(other_ary, dtype=None, order="K"): An array of the same shape, of 1.
+""")
 
 
 def arange(*args, **kwargs):
@@ -876,26 +854,30 @@ def arange(*args, **kwargs):
 # functions of arrays
 
 
-def take(a, indices, out=None, stream=None):
-    """Elements by index: in PyCUDA by textures, which went with CUDA 12."""
-    raise _no_textures("take")
+def _method(name: str) -> Callable:
+    return lambda a, *how, **options: getattr(a, name)(*how, **options)
 
 
-def multi_take(arrays, indices, out=None, stream=None):
-    """Elements of several arrays by index: see `take`."""
-    raise _no_textures("multi_take")
+
+def _no_textures(name: str) -> Callable:
+    def refuse(*arguments: object, **keywords: object) -> None:
+        raise drv.CompileError(
+            f"pycuda.gpuarray.{name} does not compile", [], "",
+            "It includes pycuda-helpers.hpp, which needs texture references: CUDA has none since "
+            "12.\n",
+        )  # fmt: skip
+
+    return refuse
 
 
-def multi_take_put(arrays, dest_indices, src_indices, *args, **kwargs):
-    """From indices to indices: see `take`."""
-    raise _no_textures("multi_take_put")
-
-
-def _no_textures(name: str) -> drv.CompileError:
-    return drv.CompileError(
-        f"pycuda.gpuarray.{name} does not compile", [], "",
-        "It includes pycuda-helpers.hpp, which needs texture references: CUDA has none since 12.\n",
-    )  # fmt: skip
+table.functions(globals(), _no_textures, """
+take(a, indices, out=None, stream=None):
+    Elements by index: in PyCUDA by textures, which went with CUDA 12.
+multi_take(arrays, indices, out=None, stream=None):
+    Elements of several arrays by index: see `take`.
+multi_take_put(arrays, dest_indices, src_indices, *args, **kwargs):
+    From indices to indices: see `take`.
+""")
 
 
 def multi_put(arrays, dest_indices, dest_shape=None, out=None, stream=None):
@@ -964,14 +946,10 @@ def stack(arrays, axis=0, allocator=None):
     return result
 
 
-def transpose(a, axes=None):
-    """With the axes in another order."""
-    return a.transpose(axes)
-
-
-def reshape(a, *shape, **kwargs):
-    """The same memory in another shape."""
-    return a.reshape(*shape, **kwargs)
+table.functions(globals(), _method, """
+transpose(a, axes=None): With the axes in another order.
+reshape(a, *shape, **kwargs): The same memory in another shape.
+""")
 
 
 def _choose(test: Callable, criterion, then_, else_, out, stream):
@@ -1048,7 +1026,9 @@ def logical_not(x, out=None, allocator=None):
 # reductions
 
 
-def _reduce(function: Callable, dtype, stream, allocator, *arrays: GPUArray) -> GPUArray:
+def _reduce(
+    function: Callable, dtype, stream, allocator, *arrays: GPUArray, kernel: str
+) -> GPUArray:
     """An array without axes, computed by NumPy. (`pycuda.reduction` has the kernels.)"""
     for one in arrays:
         if not one.flags.forc:
@@ -1056,67 +1036,61 @@ def _reduce(function: Callable, dtype, stream, allocator, *arrays: GPUArray) -> 
     _need(*arrays)
     out = GPUArray((), dtype, allocator or arrays[-1].allocator)
     values = [_flat(one) for one in arrays]
-    kernel = getattr(function, "__code__", function)
     return _run(out, lambda: function(*values), stream, *arrays, kernel=kernel)
 
 
-def sum(a, dtype=None, stream=None, allocator=None):  # noqa: A001
-    """The sum, in the array's type unless ``dtype`` says otherwise."""
-    kind = np.dtype(dtype or a.dtype)
-    return _reduce(lambda x: np.sum(x, dtype=kind), kind, stream, allocator, a)
+# What each makes of a type and of values.
+_REDUCTIONS = {
+    "sum": lambda kind, x: np.sum(x, dtype=kind),
+    "dot": lambda kind, x, y: np.sum(np.multiply(x, y, dtype=kind), dtype=kind),
+    "any": lambda kind, x: np.any(x),
+    "all": lambda kind, x: np.all(x),
+    "max": lambda kind, x: np.fmax.reduce(x),
+    "min": lambda kind, x: np.fmin.reduce(x),
+}
 
 
-def any(a, stream=None, allocator=None):  # noqa: A001
-    """Whether any element is not 0."""
-    return _reduce(np.any, np.bool_, stream, allocator, a)
+def _reduction(name: str) -> Callable:
+    plain = name.removeprefix("subset_")
+    compute, subset = _REDUCTIONS[plain], plain != name
+    count = (2 if plain == "dot" else 1) + subset
+
+    def reduce(*given: object) -> GPUArray:
+        arrays, options = given[:count], given[count:]
+        dtype = options[0] if plain in ("sum", "dot") else None
+        kind = np.dtype(dtype or np.result_type(*(one.dtype for one in arrays[subset:])))
+        if plain in ("any", "all"):
+            kind = np.dtype(bool)
+        stream, allocator = (options[-1], None) if plain in ("max", "min") else options[-2:]
+
+        def work(*values: np.ndarray) -> object:
+            if subset:
+                at, *values = values
+                values = [one[at] for one in values]
+            return compute(kind, *values)
+
+        return _reduce(work, kind, stream, allocator, *arrays, kernel=name)
+
+    return reduce
 
 
-def all(a, stream=None, allocator=None):  # noqa: A001
-    """Whether all elements are not 0."""
-    return _reduce(np.all, np.bool_, stream, allocator, a)
-
-
-def dot(a, b, dtype=None, stream=None, allocator=None):
-    """The sum of products."""
-    kind = np.dtype(dtype or _common(a, b))
-    return _reduce(
-        lambda x, y: np.sum(np.multiply(x, y, dtype=kind), dtype=kind), kind, stream, allocator,
-        a, b,
-    )  # fmt: skip
-
-
-def max(a, stream=None):  # noqa: A001
-    """The greatest element."""
-    return _reduce(np.fmax.reduce, a.dtype, stream, None, a)
-
-
-def min(a, stream=None):  # noqa: A001
-    """The least element."""
-    return _reduce(np.fmin.reduce, a.dtype, stream, None, a)
-
-
-def subset_sum(subset, a, dtype=None, stream=None, allocator=None):
-    """The sum of the elements with these indices."""
-    kind = np.dtype(dtype or a.dtype)
-    return _reduce(lambda at, x: np.sum(x[at], dtype=kind), kind, stream, allocator, subset, a)
-
-
-def subset_dot(subset, a, b, dtype=None, stream=None, allocator=None):
-    """The sum of products of the elements with these indices."""
-    kind = np.dtype(dtype or _common(a, b))
-    return _reduce(
-        lambda at, x, y: np.sum(x[at] * y[at], dtype=kind), kind, stream, allocator, subset, a, b
-    )
-
-
-def subset_max(subset, a, stream=None):
-    """The greatest of the elements with these indices."""
-    return _reduce(lambda at, x: np.fmax.reduce(x[at]), a.dtype, stream, None, subset, a)
-
-
-def subset_min(subset, a, stream=None):
-    """The least of the elements with these indices."""
-    return _reduce(lambda at, x: np.fmin.reduce(x[at]), a.dtype, stream, None, subset, a)
-
-
+table.functions(globals(), _reduction, """
+sum(a, dtype=None, stream=None, allocator=None):
+    The sum, in the array's type unless ``dtype`` says otherwise.
+any(a, stream=None, allocator=None): Whether any element is not 0.
+all(a, stream=None, allocator=None): Whether all elements are not 0.
+dot(a, b, dtype=None, stream=None, allocator=None): The sum of products.
+max(a, stream=None): The greatest element.
+min(a, stream=None): The least element.
+subset_sum(subset, a, dtype=None, stream=None, allocator=None):
+    The sum of the elements with these indices.
+subset_dot(subset, a, b, dtype=None, stream=None, allocator=None):
+    The sum of products of the elements with these indices.
+subset_max(subset, a, stream=None): The greatest of the elements with these indices.
+subset_min(subset, a, stream=None): The least of the elements with these indices.
+""")
+table.methods(GPUArray, globals().get, """
+any(self, stream=None, allocator=None): Whether any element is true, as an array.
+all(self, stream=None, allocator=None): Whether all elements are true, as an array.
+""")
 __getattr__ = _missing.missing("pycuda.gpuarray")

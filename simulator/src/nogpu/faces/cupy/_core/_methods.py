@@ -29,6 +29,8 @@ from cupy._math.ufuncs import UFUNCS
 from cupy._sorting.search import nonzero, searchsorted
 from cupy.linalg._norms import _ndarray_trace
 
+from nogpu.faces import table
+
 # operator: the ufunc behind it
 _BINARY = {
     "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide",
@@ -47,7 +49,7 @@ _METHODS = {
     "argmax": _routines_math.argmax, "argmin": _routines_math.argmin, "ptp": _routines_math.ptp,
     "clip": _routines_math.clip, "conj": UFUNCS["conjugate"], "conjugate": UFUNCS["conjugate"],
     "round": around, "take": _routines_indexing.take, "choose": indexing.choose,
-    "compress": indexing.compress, "put": insert.put, "repeat": repeat, "nonzero": nonzero,
+    "compress": indexing.compress, "repeat": repeat, "nonzero": nonzero,
     "searchsorted": searchsorted, "sort": _routines_sorting._ndarray_sort,
     "argsort": _routines_sorting._ndarray_argsort,
     "partition": _routines_sorting._ndarray_partition,
@@ -74,24 +76,13 @@ def _in_place_matmul(self: ndarray, other: object) -> ndarray:
     return self
 
 
-def _scatter(kind: str, function: str) -> Callable:
-    def method(self: ndarray, slices: object, value: object) -> None:
-        _routines_indexing.scatter(self, slices, value, kind)
-
-    method.__name__, method.__qualname__ = f"scatter_{kind}", f"ndarray.scatter_{kind}"
-    method.__doc__ = f"Deprecated: {function}.at."
-    return method
+def _scatter(name: str) -> Callable:
+    return lambda self, slices, value: _routines_indexing.scatter(
+        self, slices, value, name.removeprefix("scatter_")
+    )
 
 
-def _export(self: ndarray, **options: object) -> object:
-    """Export through DLPack."""
-    return dlpack.export(self, **options)
-
-
-def _export_capsule(self: ndarray) -> object:
-    """Export through DLPack, in the old way."""
-    return dlpack.export_capsule(self)
-
+_EXPORTS = {"__dlpack__": dlpack.export, "toDlpack": dlpack.export_capsule}
 
 # NumPy's protocols
 
@@ -138,8 +129,6 @@ def _install() -> None:
             setattr(ndarray, f"__i{short}__", _in_place(function))
     for short, name in _UNARY.items():
         setattr(ndarray, f"__{short}__", _method(UFUNCS[name], name))
-    for kind, function in {"add": "add", "max": "maximum", "min": "minimum"}.items():
-        setattr(ndarray, f"scatter_{kind}", _scatter(kind, function))
     ndarray.__hash__ = None
     ndarray.__matmul__ = _method(_routines_linalg.matmul, "matmul")
     ndarray.__rmatmul__ = lambda self, other: _routines_linalg.matmul(other, self)
@@ -147,9 +136,21 @@ def _install() -> None:
     ndarray.__getitem__ = _routines_indexing.getitem
     ndarray.__setitem__ = _routines_indexing.setitem
     ndarray.__reduce__ = lambda self: (array, (self.get(),))
-    ndarray.__dlpack__, ndarray.toDlpack = _export, _export_capsule
     ndarray.__array_ufunc__, ndarray.__array_function__ = _array_ufunc, _array_function
     ndarray.flat = property(flatiter, doc="An iterator over the elements in C order.")
+    table.methods(ndarray, _scatter, """
+    scatter_add(self, slices: object, value: object) -> None: Deprecated: add.at.
+    scatter_max(self, slices: object, value: object) -> None: Deprecated: maximum.at.
+    scatter_min(self, slices: object, value: object) -> None: Deprecated: minimum.at.
+    """)
+    table.methods(ndarray, _EXPORTS.get, """
+    __dlpack__(self, **options: object) -> object: Export through DLPack.
+    toDlpack(self) -> object: Export through DLPack, in the old way.
+    """)
+    table.methods(ndarray, lambda name: insert.put, """
+    put(self, indices: object, values: object, mode: str = "wrap") -> None:
+        Set elements by flat index; indices wrap around.
+    """)
 
 
 _install()

@@ -11,6 +11,8 @@ import numpy as np
 from cupy._core import core
 from cupy.cuda import memory as _memory
 
+__all__ = ["fromDlpack", "from_dlpack"]
+
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
 _KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 _OF_KIND = {code: kind for kind, code in _KINDS.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from cupy import _tables
 from cupy._core import core
 from cupy._core.core import ndarray
 
@@ -119,36 +120,12 @@ def asnumpy(a, stream=None, order="C", out=None, *, blocking=True) -> np.ndarray
     return host
 
 
-def frombuffer(*args, **kwargs) -> ndarray:
-    """From a buffer on the host."""
-    return asarray(np.frombuffer(*args, **kwargs))
-
-
-def fromfile(*args, **kwargs) -> ndarray:
-    """From a file."""
-    return asarray(np.fromfile(*args, **kwargs))
-
-
-def fromfunction(*args, **kwargs) -> ndarray:
-    """From a function of indices."""
-    return asarray(np.fromfunction(*args, **kwargs))
-
-
-def fromiter(*args, **kwargs) -> ndarray:
-    """From an iterator."""
-    return asarray(np.fromiter(*args, **kwargs))
-
-
-def fromstring(*args, **kwargs) -> ndarray:
-    """From a string."""
-    return asarray(np.fromstring(*args, **kwargs))
-
-
-def loadtxt(*args, **kwargs) -> ndarray:
-    """From a text file."""
-    return asarray(np.loadtxt(*args, **kwargs))
-
-
-def genfromtxt(*args, **kwargs) -> ndarray:
-    """From a text file with gaps."""
-    return asarray(np.genfromtxt(*args, **kwargs))
+_tables.functions(globals(), _tables.on_host(), """
+frombuffer(*args, **kwargs) -> ndarray: From a buffer on the host.
+fromfile(*args, **kwargs) -> ndarray: From a file.
+fromfunction(*args, **kwargs) -> ndarray: From a function of indices.
+fromiter(*args, **kwargs) -> ndarray: From an iterator.
+fromstring(*args, **kwargs) -> ndarray: From a string.
+loadtxt(*args, **kwargs) -> ndarray: From a text file.
+genfromtxt(*args, **kwargs) -> ndarray: From a text file with gaps.
+""")

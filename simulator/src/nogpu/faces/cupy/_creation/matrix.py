@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from cupy import _tables
 from cupy._core import core
 from cupy._core.core import ndarray
 from cupy._creation.from_data import asarray
@@ -32,20 +33,21 @@ def tri(N, M=None, k=0, dtype=float) -> ndarray:
     return core.compute(lambda: np.tri(N, M, k, dtype), [], (N, M), dtype)
 
 
-def _triangle(function, m, k):
-    m = asarray(m)
-    shape = m.shape if m.ndim > 1 else (m.size, m.size)
-    return core.compute(lambda a: function(a, k), [m], shape, m.dtype)
+def _triangle(name):
+    function = getattr(np, name)
+
+    def call(m, k):
+        m = asarray(m)
+        shape = m.shape if m.ndim > 1 else (m.size, m.size)
+        return core.compute(lambda a: function(a, k), [m], shape, m.dtype)
+
+    return call
 
 
-def tril(m, k=0) -> ndarray:
-    """The lower triangle."""
-    return _triangle(np.tril, m, k)
-
-
-def triu(m, k=0) -> ndarray:
-    """The upper triangle."""
-    return _triangle(np.triu, m, k)
+_tables.functions(globals(), _triangle, """
+tril(m, k=0) -> ndarray: The lower triangle.
+triu(m, k=0) -> ndarray: The upper triangle.
+""")
 
 
 def vander(x, N=None, increasing=False) -> ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from cupy import _tables
 from cupy._core import core
 from cupy._core.core import ndarray
 from cupy._creation.basic import ones
@@ -10,10 +11,11 @@ from cupy._creation.from_data import asarray
 from cupy._creation.ranges import arange, linspace
 from cupy._manipulation.join import concatenate
 
-
-def indices(dimensions, dtype=int) -> ndarray:
-    """One grid of indices for each axis."""
-    return core.from_host(np.indices(dimensions, dtype))
+_, tril_indices, triu_indices = _tables.functions(globals(), _tables.on_host(), """
+indices(dimensions, dtype=int) -> ndarray: One grid of indices for each axis.
+tril_indices(n, k=0, m=None) -> tuple[ndarray, ...]: Indices of a lower triangle.
+triu_indices(n, k=0, m=None) -> tuple[ndarray, ...]: Indices of an upper triangle.
+""")
 
 
 def ix_(*args) -> tuple[ndarray, ...]:
@@ -58,16 +60,6 @@ def diag_indices_from(arr) -> tuple[ndarray, ...]:
     if len(set(arr.shape)) != 1:
         raise ValueError("All dimensions of input must be of equal length")
     return diag_indices(arr.shape[0], arr.ndim)
-
-
-def tril_indices(n, k=0, m=None) -> tuple[ndarray, ...]:
-    """Indices of a lower triangle."""
-    return tuple(core.from_host(i) for i in np.tril_indices(n, k, m))
-
-
-def triu_indices(n, k=0, m=None) -> tuple[ndarray, ...]:
-    """Indices of an upper triangle."""
-    return tuple(core.from_host(i) for i in np.triu_indices(n, k, m))
 
 
 def tril_indices_from(arr, k=0) -> tuple[ndarray, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from cupy import _tables
 from cupy._core import _routines_indexing, core
 from cupy._core.core import ndarray
 
@@ -54,14 +55,12 @@ def compress(condition, a, axis=None, out=None) -> ndarray:
     return core.compute_now(lambda c, x: np.compress(c, x, axis), [condition, a])
 
 
-def extract(condition, a) -> ndarray:
-    """Elements where a condition holds."""
-    return core.compute_now(np.extract, [condition, core._argument(a)])
-
-
-def diagonal(a, offset=0, axis1=0, axis2=1) -> ndarray:
-    """The diagonal: a view."""
-    return core._checked(a, "a").diagonal(offset, axis1, axis2)
+_tables.functions(globals(), _tables.now(), """
+extract(condition, a: array) -> ndarray: Elements where a condition holds.
+""")
+_tables.functions(globals(), _tables.method, """
+diagonal(a: typed, offset=0, axis1=0, axis2=1) -> ndarray: The diagonal: a view.
+""")
 
 
 def select(condlist, choicelist, default=0) -> ndarray:

@@ -1,25 +1,18 @@
 """Arrays as text: NumPy's, of the values copied to the host."""
 
-from __future__ import annotations
-
 import numpy as np
-from cupy import _host
+from cupy import _host, _tables
 
 
-def _values(x):
-    return _host.look(x) if _host.is_array(x) else np.asarray(x)
+def _of_values(name):
+    function = getattr(np, name)
+    return lambda a, *args, **how: function(_host.on_host(a), *args, **how)
 
 
-def array_repr(arr, max_line_width=None, precision=None, suppress_small=None):
-    """Return what `repr` gives, with parameters."""
-    return np.array_repr(_values(arr), max_line_width, precision, suppress_small)
-
-
-def array_str(arr, max_line_width=None, precision=None, suppress_small=None):
-    """Return what `str` gives, with parameters."""
-    return np.array_str(_values(arr), max_line_width, precision, suppress_small)
-
-
-def array2string(a, *args, **kwargs):
-    """Return a text of an array, with NumPy's parameters."""
-    return np.array2string(_values(a), *args, **kwargs)
+_tables.functions(globals(), _of_values, """
+array_repr(arr, max_line_width=None, precision=None, suppress_small=None):
+    Return what `repr` gives, with parameters.
+array_str(arr, max_line_width=None, precision=None, suppress_small=None):
+    Return what `str` gives, with parameters.
+array2string(a, *args, **kwargs): Return a text of an array, with NumPy's parameters.
+""")

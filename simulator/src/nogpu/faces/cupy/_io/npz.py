@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from cupy import _host
+from cupy import _host, _tables
 
-
-def _values(x):
-    return _host.look(x) if _host.is_array(x) else np.asarray(x)
+__all__ = ["load", "save", "savez", "savez_compressed"]
 
 
 class NpzFile:
@@ -58,15 +56,20 @@ def load(file, mmap_mode=None, allow_pickle=None):
 
 def save(file, arr, allow_pickle=None):
     """Save an array to a .npy file."""
-    np.save(file, _values(arr), allow_pickle=True if allow_pickle is None else allow_pickle)
+    np.save(file, _host.on_host(arr), allow_pickle=True if allow_pickle is None else allow_pickle)
 
 
-def savez(file, *args, **kwds):
-    """Save several arrays to an .npz file."""
-    np.savez(file, *map(_values, args), **{name: _values(x) for name, x in kwds.items()})
+def _save_several(name):
+    function = getattr(np, name)
+
+    def call(file, *args, **kwds):
+        named = {key: _host.on_host(x) for key, x in kwds.items()}
+        function(file, *map(_host.on_host, args), **named)
+
+    return call
 
 
-def savez_compressed(file, *args, **kwds):
-    """Save several arrays to a compressed .npz file."""
-    np.savez_compressed(
-        file, *map(_values, args), **{name: _values(x) for name, x in kwds.items()})
+savez, savez_compressed = _tables.functions(globals(), _save_several, """
+savez(file, *args, **kwds): Save several arrays to an .npz file.
+savez_compressed(file, *args, **kwds): Save several arrays to a compressed .npz file.
+""")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from cupy import _host
+from cupy import _host, _tables
 
 
 def isin(element, test_elements, assume_unique=False, invert=False):
@@ -19,27 +19,12 @@ def in1d(ar1, ar2, assume_unique=False, invert=False):
     return isin(_host.argument(ar1).ravel(), ar2, assume_unique, invert)
 
 
-def intersect1d(arr1, arr2, assume_unique=False, return_indices=False):
-    """Return the sorted values that are in both; it waits."""
-    return _host.compute_now(
-        lambda v, w: np.intersect1d(v, w, assume_unique, return_indices),
-        [_host.argument(arr1), _host.argument(arr2)])
-
-
-def setdiff1d(ar1, ar2, assume_unique=False):
-    """Return the values of ar1 that are not in ar2; it waits."""
-    return _host.compute_now(
-        lambda v, w: np.setdiff1d(v, w, assume_unique),
-        [_host.argument(ar1), _host.argument(ar2)])
-
-
-def setxor1d(ar1, ar2, assume_unique=False):
-    """Return the sorted values that are in one array only; it waits."""
-    return _host.compute_now(
-        lambda v, w: np.setxor1d(v, w, assume_unique),
-        [_host.argument(ar1), _host.argument(ar2)])
-
-
-def union1d(arr1, arr2):
-    """Return the sorted values that are in either; it waits."""
-    return _host.compute_now(np.union1d, [_host.argument(arr1), _host.argument(arr2)])
+_tables.functions(globals(), _tables.now(), """
+intersect1d(arr1: array, arr2: array, assume_unique=False, return_indices=False):
+    Return the sorted values that are in both; it waits.
+setdiff1d(ar1: array, ar2: array, assume_unique=False):
+    Return the values of ar1 that are not in ar2; it waits.
+setxor1d(ar1: array, ar2: array, assume_unique=False):
+    Return the sorted values that are in one array only; it waits.
+union1d(arr1: array, arr2: array): Return the sorted values that are in either; it waits.
+""")

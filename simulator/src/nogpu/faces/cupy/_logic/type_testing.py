@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
-from cupy._core import core
+from cupy import _tables
 from cupy._core.core import ndarray
+from cupy._math.ufuncs import UFUNCS
 
 
-def iscomplex(x):
-    """Where the imaginary part is not zero."""
-    if isinstance(x, ndarray):
-        return core.compute(np.iscomplex, [x], x.shape, np.dtype(bool))
-    return np.iscomplex(x)
+def _where(name):
+    of_numpy = getattr(np, name)
+    return lambda x: _tables.elementwise(of_numpy, x) if isinstance(x, ndarray) else of_numpy(x)
 
 
-def isreal(x):
-    """Where the imaginary part is zero."""
-    if isinstance(x, ndarray):
-        return core.compute(np.isreal, [x], x.shape, np.dtype(bool))
-    return np.isreal(x)
+_tables.functions(globals(), _where, """
+iscomplex(x): Where the imaginary part is not zero.
+isreal(x): Where the imaginary part is zero.
+""")
+_tables.functions(globals(), lambda name: getattr(np, name), """
+isscalar(element) -> bool: Whether it is a scalar.
+""")
 
 
 def iscomplexobj(x) -> bool:
@@ -36,16 +37,19 @@ def isfortran(a) -> bool:
     return a.flags.fnc
 
 
-def isscalar(element) -> bool:
-    """Whether it is a scalar."""
-    return np.isscalar(element)
+def _infinite(negative: bool):
+    def call(x, out):
+        if x.dtype.kind == "c":
+            raise TypeError(f"This operation is not supported for {x.dtype} values because it "
+                            "would be ambiguous.")  # fmt: skip
+        return UFUNCS["logical_and"](
+            UFUNCS["isinf"](x), UFUNCS["signbit"](x) == negative, out=out
+        )
+
+    return call
 
 
-def isneginf(x, out=None):
-    """Where it is minus infinity."""
-    return core.compute(np.isneginf, [core._argument(x)], x.shape, np.dtype(bool))
-
-
-def isposinf(x, out=None):
-    """Where it is plus infinity."""
-    return core.compute(np.isposinf, [core._argument(x)], x.shape, np.dtype(bool))
+_tables.functions(globals(), lambda name: _infinite(name == "isneginf"), """
+isneginf(x: array, out=None): Where it is minus infinity.
+isposinf(x: array, out=None): Where it is plus infinity.
+""")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from cupy import _tables
 from cupy._core import core
 from cupy._core.core import ndarray
 from cupy._creation.from_data import asarray
@@ -17,19 +18,11 @@ def _atleast(function, arrays):
     return made[0] if len(made) == 1 else made
 
 
-def atleast_1d(*arys):
-    """At least one axis."""
-    return _atleast(np.atleast_1d, arys)
-
-
-def atleast_2d(*arys):
-    """At least two axes."""
-    return _atleast(np.atleast_2d, arys)
-
-
-def atleast_3d(*arys):
-    """At least three axes."""
-    return _atleast(np.atleast_3d, arys)
+_tables.functions(globals(), lambda name: lambda *arrays: _atleast(getattr(np, name), arrays), """
+atleast_1d(*arys): At least one axis.
+atleast_2d(*arys): At least two axes.
+atleast_3d(*arys): At least three axes.
+""")
 
 
 class broadcast:  # noqa: N801 -- the library's name
@@ -66,17 +59,9 @@ def broadcast_to(array, shape) -> ndarray:
     return core._wrap(view, array)
 
 
-def broadcast_shapes(*shapes) -> tuple[int, ...]:
-    """The common shape."""
-    return np.broadcast_shapes(*shapes)
-
-
-def expand_dims(a, axis) -> ndarray:
-    """New axes of length one."""
-    a = core._checked(a, "a")
-    return core._wrap(np.expand_dims(a._view, axis), a)
-
-
-def squeeze(a, axis=None) -> ndarray:
-    """Without axes of length one."""
-    return core._checked(a, "a").squeeze(axis)
+_tables.functions(globals(), _tables.view, """
+expand_dims(a: typed, axis) -> ndarray: New axes of length one.
+""")
+_tables.functions(globals(), _tables.method, """
+squeeze(a: typed, axis=None) -> ndarray: Without axes of length one.
+""")

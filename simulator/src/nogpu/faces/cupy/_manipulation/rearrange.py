@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+from cupy import _tables
 from cupy._core import core
 from cupy._core.core import ndarray
 
-
-def flip(a, axis=None) -> ndarray:
-    """Axes backwards: a view."""
-    return core._wrap(np.flip(core._checked(a, "a")._view, axis), a)
-
-
-def fliplr(a) -> ndarray:
-    """The second axis backwards: a view."""
-    return core._wrap(np.fliplr(core._checked(a, "a")._view), a)
-
-
-def flipud(a) -> ndarray:
-    """The first axis backwards: a view."""
-    return core._wrap(np.flipud(core._checked(a, "a")._view), a)
-
-
-def rot90(a, k=1, axes=(0, 1)) -> ndarray:
-    """Turned by quarters: a view."""
-    return core._wrap(np.rot90(core._checked(a, "a")._view, k, axes), a)
+_tables.functions(globals(), _tables.view, """
+flip(a: typed, axis=None) -> ndarray: Axes backwards: a view.
+fliplr(a: typed) -> ndarray: The second axis backwards: a view.
+flipud(a: typed) -> ndarray: The first axis backwards: a view.
+rot90(a: typed, k=1, axes=(0, 1)) -> ndarray: Turned by quarters: a view.
+""")
 
 
 def roll(a, shift, axis=None) -> ndarray:

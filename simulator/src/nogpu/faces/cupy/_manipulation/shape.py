@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from cupy import _tables
 from cupy._core import core
 from cupy._core.core import ndarray
 
@@ -12,9 +13,9 @@ def reshape(a, newshape, order="C") -> ndarray:
     return core._checked(a, "a").reshape(newshape, order=order)
 
 
-def ravel(a, order="C") -> ndarray:
-    """One axis; a view where possible."""
-    return core._checked(a, "a").ravel(order)
+_tables.functions(globals(), _tables.method, """
+ravel(a: typed, order="C") -> ndarray: One axis; a view where possible.
+""")
 
 
 def size(a, axis=None) -> int:
@@ -24,11 +25,12 @@ def size(a, axis=None) -> int:
     return np.shape(a)[axis] if not isinstance(a, ndarray) else a.shape[axis]
 
 
-def ndim(a) -> int:
-    """Number of axes."""
-    return a.ndim if isinstance(a, ndarray) else np.ndim(a)
+def _figure(name):
+    of_numpy = getattr(np, name)
+    return lambda a: getattr(a, name) if isinstance(a, ndarray) else of_numpy(a)
 
 
-def shape(a) -> tuple[int, ...]:
-    """Sizes of the axes."""
-    return a.shape if isinstance(a, ndarray) else np.shape(a)
+_tables.functions(globals(), _figure, """
+ndim(a) -> int: Number of axes.
+shape(a) -> tuple[int, ...]: Sizes of the axes.
+""")

@@ -3,39 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
+from cupy import _tables
 from cupy._core import core
-from cupy._core.core import ndarray
 from cupy._creation.basic import full
 from cupy._creation.from_data import asarray
 from cupy._manipulation.dims import broadcast_to
 from cupy._manipulation.join import concatenate
 from cupy._math.ufuncs import UFUNCS
 
-
-def sum(a, axis=None, dtype=None, out=None, keepdims=False):  # noqa: A001
-    """Add up along axes."""
-    return a.sum(axis=axis, dtype=dtype, out=out, keepdims=keepdims)
-
-
-def prod(a, axis=None, dtype=None, out=None, keepdims=False):
-    """Multiply along axes."""
-    return a.prod(axis=axis, dtype=dtype, out=out, keepdims=keepdims)
-
-
-product = prod
-
-
-def cumsum(a, axis=None, dtype=None, out=None):
-    """Running sums."""
-    return a.cumsum(axis, dtype, out)
-
-
-def cumprod(a, axis=None, dtype=None, out=None):
-    """Running products."""
-    return a.cumprod(axis, dtype, out)
-
-
-cumproduct = cumprod
+_, prod, cumsum, cumprod = _tables.functions(globals(), _tables.method, """
+sum(a, axis=None, dtype=None, out=None, keepdims=False): Add up along axes.
+prod(a, axis=None, dtype=None, out=None, keepdims=False): Multiply along axes.
+cumsum(a, axis=None, dtype=None, out=None): Running sums.
+cumprod(a, axis=None, dtype=None, out=None): Running products.
+""")
+product, cumproduct = prod, cumprod
 
 
 def cumulative_sum(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
@@ -61,32 +43,25 @@ def _cumulative(x, axis, dtype, out, include_initial, function, initial):
     return result
 
 
-def _nan_replaced(a: ndarray, value: float) -> ndarray:
-    if a.dtype.kind not in "fc":
-        return a
-    return core.compute(
-        lambda x: np.where(np.isnan(x), x.dtype.type(value), x), [a], a.shape, a.dtype
-    )
+def _without_nan(name):
+    neutral = 1 if "prod" in name else 0
+
+    def call(a, *how):
+        if a.dtype.kind in "fc":
+            a = core.compute(
+                lambda x: np.where(np.isnan(x), x.dtype.type(neutral), x), [a], a.shape, a.dtype
+            )
+        return getattr(a, name.removeprefix("nan"))(*how)
+
+    return call
 
 
-def nansum(a, axis=None, dtype=None, out=None, keepdims=False):
-    """Add up what is no nan."""
-    return _nan_replaced(core._argument(a), 0).sum(axis, dtype, out, keepdims)
-
-
-def nanprod(a, axis=None, dtype=None, out=None, keepdims=False):
-    """Multiply what is no nan."""
-    return _nan_replaced(core._argument(a), 1).prod(axis, dtype, out, keepdims)
-
-
-def nancumsum(a, axis=None, dtype=None, out=None):
-    """Running sums of what is no nan."""
-    return _nan_replaced(core._argument(a), 0).cumsum(axis, dtype, out)
-
-
-def nancumprod(a, axis=None, dtype=None, out=None):
-    """Running products of what is no nan."""
-    return _nan_replaced(core._argument(a), 1).cumprod(axis, dtype, out)
+_tables.functions(globals(), _without_nan, """
+nansum(a: array, axis=None, dtype=None, out=None, keepdims=False): Add up what is no nan.
+nanprod(a: array, axis=None, dtype=None, out=None, keepdims=False): Multiply what is no nan.
+nancumsum(a: array, axis=None, dtype=None, out=None): Running sums of what is no nan.
+nancumprod(a: array, axis=None, dtype=None, out=None): Running products of what is no nan.
+""")
 
 
 def diff(a, n=1, axis=-1, prepend=None, append=None):
@@ -116,23 +91,8 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
     return a
 
 
-def _numbers(function, inputs, **kwargs):
-    return core.compute_now(lambda *views: function(*views, **kwargs), inputs)
-
-
-def gradient(f, *varargs, axis=None, edge_order=1):
-    """Central differences."""
-    return _numbers(np.gradient, [core._argument(f), *varargs], axis=axis, edge_order=edge_order)
-
-
-def ediff1d(arr, to_end=None, to_begin=None):
-    """Differences of the flattened array."""
-    return core.compute_now(np.ediff1d, [core._argument(arr), to_end, to_begin])
-
-
-def trapezoid(y, x=None, dx=1.0, axis=-1):
-    """Integral by trapezoids."""
-    return core.compute_now(lambda a, b: np.trapezoid(a, b, dx, axis), [core._argument(y), x])
-
-
-trapz = trapezoid
+*_, trapz = _tables.functions(globals(), _tables.now(), """
+gradient(f: array, *varargs, axis=None, edge_order=1): Central differences.
+ediff1d(arr: array, to_end=None, to_begin=None): Differences of the flattened array.
+trapezoid(y: array, x=None, dx=1.0, axis=-1): Integral by trapezoids.
+""")

@@ -3,43 +3,42 @@
 from __future__ import annotations
 
 import numpy as np
-from cupy import _host
+from cupy import _host, _tables
 from cupy._core._fusion_thread_local import fusable
 
-
-def argmax(a, axis=None, dtype=None, out=None, keepdims=False):
-    """Return the first place of the largest value."""
-    return a.argmax(axis=axis, dtype=dtype, out=out, keepdims=keepdims)
-
-
-def argmin(a, axis=None, dtype=None, out=None, keepdims=False):
-    """Return the first place of the smallest value."""
-    return a.argmin(axis=axis, dtype=dtype, out=out, keepdims=keepdims)
+argmax, argmin = _tables.functions(globals(), _tables.method, """
+argmax(a, axis=None, dtype=None, out=None, keepdims=False):
+    Return the first place of the largest value.
+argmin(a, axis=None, dtype=None, out=None, keepdims=False):
+    Return the first place of the smallest value.
+""")
 
 
-def _without_nan(a, fill, axis, function, dtype, out, keepdims):
-    _host.argument(a)
-    if a.dtype.kind not in "fc":
-        return function(a, axis, dtype, out, keepdims)
-    clean = _host.compute(
-        lambda v: np.where(np.isnan(v), np.asarray(fill, v.dtype), v), [a], a.shape, a.dtype)
-    places = function(clean, axis, dtype, None, keepdims)
-    axes = None if axis is None else _host.axes_of(axis, a.ndim)
+def _without_nan(name):
+    worst, plain = (-np.inf, argmax) if name == "nanargmax" else (np.inf, argmin)
 
-    def work(found, v):  # -1 where there is nothing but nan
-        return np.where(np.isnan(v).all(axis=axes, keepdims=keepdims), -1, found)
+    def call(a, axis, dtype, out, keepdims):
+        if a.dtype.kind not in "fc":
+            return plain(a, axis, dtype, out, keepdims)
+        clean = _host.compute(
+            lambda v: np.where(np.isnan(v), np.asarray(worst, v.dtype), v), [a], a.shape, a.dtype)
+        places = plain(clean, axis, dtype, None, keepdims)
+        axes = None if axis is None else _host.axes_of(axis, a.ndim)
 
-    return _host.compute(work, [places, a], places.shape, places.dtype, out)
+        def work(found, v):  # -1 where there is nothing but nan
+            return np.where(np.isnan(v).all(axis=axes, keepdims=keepdims), -1, found)
+
+        return _host.compute(work, [places, a], places.shape, places.dtype, out)
+
+    return call
 
 
-def nanargmax(a, axis=None, dtype=None, out=None, keepdims=False):
-    """Return the place of the largest value, nan left out."""
-    return _without_nan(a, -np.inf, axis, argmax, dtype, out, keepdims)
-
-
-def nanargmin(a, axis=None, dtype=None, out=None, keepdims=False):
-    """Return the place of the smallest value, nan left out."""
-    return _without_nan(a, np.inf, axis, argmin, dtype, out, keepdims)
+_tables.functions(globals(), _without_nan, """
+nanargmax(a: array, axis=None, dtype=None, out=None, keepdims=False):
+    Return the place of the largest value, nan left out.
+nanargmin(a: array, axis=None, dtype=None, out=None, keepdims=False):
+    Return the place of the smallest value, nan left out.
+""")
 
 
 def nonzero(a):
@@ -48,16 +47,11 @@ def nonzero(a):
     return _host.compute_now(lambda v: tuple(np.nonzero(np.atleast_1d(v))), [a])
 
 
-def flatnonzero(a):
-    """Return the indices of what is not zero in the flattened array; it waits."""
-    _host.argument(a)
-    return _host.compute_now(np.flatnonzero, [a])
-
-
-def argwhere(a):
-    """Return the indices of what is not zero, a row for each; it waits."""
-    _host.argument(a)
-    return _host.compute_now(np.argwhere, [a])
+_tables.functions(globals(), _tables.now(), """
+flatnonzero(a: array):
+    Return the indices of what is not zero in the flattened array; it waits.
+argwhere(a: array): Return the indices of what is not zero, a row for each; it waits.
+""")
 
 
 @fusable
@@ -119,7 +113,3 @@ def searchsorted(a, v, side="left", sorter=None):
         return np.searchsorted(values, wanted, side=side, sorter=order)
 
     return _host.compute(work, inputs, v.shape, np.int64)
-
-
-def _ndarray_searchsorted(a, v, side="left", sorter=None):
-    return searchsorted(a, v, side, sorter)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-from cupy import _host
-from cupy._core import _routines_sorting
+import warnings
 
-_ndarray_sort = _routines_sorting._ndarray_sort
-_ndarray_argsort = _routines_sorting._ndarray_argsort
-_ndarray_partition = _routines_sorting._ndarray_partition
-_ndarray_argpartition = _routines_sorting._ndarray_argpartition
+import numpy as np
+from cupy import _host, _tables
+from cupy._core import _routines_sorting
 
 
 def sort(a, axis=-1, kind=None):
@@ -24,9 +21,9 @@ def sort(a, axis=-1, kind=None):
     return result
 
 
-def argsort(a, axis=-1, kind=None):
-    """Return the indices that sort; equal keys keep their order."""
-    return a.argsort(axis=axis, kind=kind)
+_tables.functions(globals(), _tables.method, """
+argsort(a, axis=-1, kind=None): Return the indices that sort; equal keys keep their order.
+""")
 
 
 def lexsort(keys):
@@ -43,8 +40,6 @@ def lexsort(keys):
 
 def msort(a):
     """Return a copy sorted along the first axis."""
-    import warnings
-
     warnings.warn("msort is deprecated, use cupy.sort(a, axis=0) instead", DeprecationWarning,
                   stacklevel=2)
     return sort(a, axis=0)

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from cupy import _host
+from cupy import _host, _tables
 from cupy._core import _routines_math
 
-
-def mean(a, axis=None, dtype=None, out=None, keepdims=False):
-    """Return the arithmetic mean."""
-    return a.mean(axis=axis, dtype=dtype, out=out, keepdims=keepdims)
-
-
-def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
-    """Return the variance."""
-    return a.var(axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims)
-
-
-def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
-    """Return the standard deviation."""
-    return a.std(axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims)
+mean, *_ = _tables.functions(globals(), _tables.method, """
+mean(a, axis=None, dtype=None, out=None, keepdims=False): Return the arithmetic mean.
+var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False): Return the variance.
+std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False): Return the standard deviation.
+""")
 
 
 def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
@@ -121,33 +112,34 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False):
     return _host.compute(work, [a], _host.reduced(a.shape, axes, keepdims), kind, out)
 
 
-def _nanspread(root, a, axis, dtype, out, ddof, keepdims):
-    _host.argument(a)
-    if a.dtype.kind not in "fc":
-        method = _routines_math.std if root else _routines_math.var
-        return method(a, axis, dtype, out, ddof, keepdims)
-    axes = _host.axes_of(axis, a.ndim)
-    kind = a.dtype if dtype is None else np.dtype(dtype)
+def _spread_without_nan(name):
+    root, plain = name == "nanstd", _routines_math.std if name == "nanstd" else _routines_math.var
 
-    def work(v):
-        v = v.astype(_host.wide(kind), copy=False)
-        valid = ~np.isnan(v)
-        count = np.sum(valid, axis=axes, keepdims=True)
-        around = np.where(valid, v - np.sum(v, axis=axes, where=valid, keepdims=True) / count, 0)
-        left = np.where(count > ddof, count - ddof, np.nan)
-        value = np.sum(np.abs(around) ** 2, axis=axes, keepdims=True) / left
-        value = np.sqrt(value) if root else value
-        return value if keepdims else value.reshape(shape)
+    def call(a, axis, dtype, out, ddof, keepdims):
+        if a.dtype.kind not in "fc":
+            return plain(a, axis, dtype, out, ddof, keepdims)
+        axes = _host.axes_of(axis, a.ndim)
+        kind = a.dtype if dtype is None else np.dtype(dtype)
+        shape = _host.reduced(a.shape, axes, keepdims)
 
-    shape = _host.reduced(a.shape, axes, keepdims)
-    return _host.compute(work, [a], shape, _host.real_type(kind), out)
+        def work(v):
+            v = v.astype(_host.wide(kind), copy=False)
+            valid = ~np.isnan(v)
+            count = np.sum(valid, axis=axes, keepdims=True)
+            middle = np.sum(v, axis=axes, where=valid, keepdims=True) / count
+            around = np.where(valid, v - middle, 0)
+            left = np.where(count > ddof, count - ddof, np.nan)
+            value = np.sum(np.abs(around) ** 2, axis=axes, keepdims=True) / left
+            return (np.sqrt(value) if root else value).reshape(shape)
 
+        return _host.compute(work, [a], shape, _host.real_type(kind), out)
 
-def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
-    """Return the variance, nan left out."""
-    return _nanspread(False, a, axis, dtype, out, ddof, keepdims)
+    return call
 
 
-def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
-    """Return the standard deviation, nan left out."""
-    return _nanspread(True, a, axis, dtype, out, ddof, keepdims)
+_tables.functions(globals(), _spread_without_nan, """
+nanvar(a: array, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+    Return the variance, nan left out.
+nanstd(a: array, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+    Return the standard deviation, nan left out.
+""")

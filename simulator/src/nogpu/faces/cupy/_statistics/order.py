@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from cupy import _host
+from cupy import _host, _tables
 
 METHODS = (
     "inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf",
@@ -14,45 +14,41 @@ METHODS = (
 )
 
 
-def amax(a, axis=None, out=None, keepdims=False):
-    """Return the maximum; nan wins."""
-    return a.max(axis=axis, out=out, keepdims=keepdims)
+def _extreme(name):
+    return _tables.method(name.removeprefix("a"))
 
 
-def amin(a, axis=None, out=None, keepdims=False):
-    """Return the minimum; nan wins."""
-    return a.min(axis=axis, out=out, keepdims=keepdims)
+amax, amin, _ = _tables.functions(globals(), _extreme, """
+amax(a, axis=None, out=None, keepdims=False): Return the maximum; nan wins.
+amin(a, axis=None, out=None, keepdims=False): Return the minimum; nan wins.
+ptp(a: array, axis=None, out=None, keepdims=False): Return the maximum less the minimum.
+""")
 
 
-def ptp(a, axis=None, out=None, keepdims=False):
-    """Return the maximum less the minimum."""
-    return _host.argument(a).ptp(axis=axis, out=out, keepdims=keepdims)
+def _without_nan(name):
+    function, plain = (np.fmax, amax) if name == "nanmax" else (np.fmin, amin)
+
+    def call(a, axis, out, keepdims):
+        if a.size == 0:
+            raise ValueError(
+                f"zero-size array to reduction operation cupy_{name} which has no identity")
+        if a.dtype.kind not in "fc":
+            return plain(a, axis, out, keepdims)
+        axes = _host.axes_of(axis, a.ndim)
+        shape = _host.reduced(a.shape, axes, keepdims)
+        result = _host.compute(
+            lambda v: function.reduce(v, axis=axes, keepdims=keepdims), [a], shape, a.dtype, out)
+        if np.isnan(_host.look(result)).any():
+            warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=3)
+        return result
+
+    return call
 
 
-def _nan_extreme(function, fallback, name, a, axis, out, keepdims):
-    _host.argument(a)
-    if a.size == 0:
-        raise ValueError(
-            f"zero-size array to reduction operation {name} which has no identity")
-    if a.dtype.kind not in "fc":
-        return fallback(a, axis, out, keepdims)
-    axes = _host.axes_of(axis, a.ndim)
-    shape = _host.reduced(a.shape, axes, keepdims)
-    result = _host.compute(
-        lambda v: function.reduce(v, axis=axes, keepdims=keepdims), [a], shape, a.dtype, out)
-    if np.isnan(_host.look(result)).any():
-        warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=3)
-    return result
-
-
-def nanmax(a, axis=None, out=None, keepdims=False):
-    """Return the maximum, nan left out; it waits."""
-    return _nan_extreme(np.fmax, amax, "cupy_nanmax", a, axis, out, keepdims)
-
-
-def nanmin(a, axis=None, out=None, keepdims=False):
-    """Return the minimum, nan left out; it waits."""
-    return _nan_extreme(np.fmin, amin, "cupy_nanmin", a, axis, out, keepdims)
+_tables.functions(globals(), _without_nan, """
+nanmax(a: array, axis=None, out=None, keepdims=False): Return the maximum, nan left out; it waits.
+nanmin(a: array, axis=None, out=None, keepdims=False): Return the minimum, nan left out; it waits.
+""")
 
 
 def _quantile(a, q, axis, out, method, keepdims, scale):
@@ -84,13 +80,16 @@ def _quantile(a, q, axis, out, method, keepdims, scale):
         work, inputs, (*shape, *_host.reduced(a.shape, axes, keepdims)), dtype, out)
 
 
-def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False,
-               *, interpolation=None):
-    """Return the q-th percentile, q from 0 to 100."""
-    return _quantile(a, q, axis, out, interpolation or method, keepdims, 100)
+def _scaled(scale):
+    def call(a, q, axis, out, overwrite_input, method, keepdims, *, interpolation):
+        return _quantile(a, q, axis, out, interpolation or method, keepdims, scale)
+
+    return call
 
 
-def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False,
-             *, interpolation=None):
-    """Return the q-th quantile, q from 0 to 1."""
-    return _quantile(a, q, axis, out, interpolation or method, keepdims, 1)
+_tables.functions(globals(), lambda name: _scaled(1 if name == "quantile" else 100), """
+percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *,
+        interpolation=None): Return the q-th percentile, q from 0 to 100.
+quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *,
+        interpolation=None): Return the q-th quantile, q from 0 to 1.
+""")

@@ -1,31 +1,10 @@
 """Discrete Fourier transforms."""
 
-from cupy.fft import config
-from cupy.fft._fft import (
-    fft,
-    fft2,
-    fftfreq,
-    fftn,
-    fftshift,
-    hfft,
-    ifft,
-    ifft2,
-    ifftn,
-    ifftshift,
-    ihfft,
-    irfft,
-    irfft2,
-    irfftn,
-    rfft,
-    rfft2,
-    rfftfreq,
-    rfftn,
-)
+from cupy.fft import _fft, config
 
 from nogpu.faces import missing as _missing
+from nogpu.faces import table as _table
 
-__all__ = [
-    "config", "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn",
-    "ifftshift", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
-]
+globals().update(_table.functions_of(_fft))
+__all__ = ["config", *_table.functions_of(_fft)]
 __getattr__ = _missing.missing("cupy.fft")

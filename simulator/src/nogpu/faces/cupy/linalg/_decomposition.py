@@ -9,10 +9,7 @@ from cupy.linalg import _util
 
 def cholesky(a):
     """Return the lower factor of each positive definite matrix."""
-    _util._assert_cupy_array(a)
-    _util._assert_stacked_2d(a)
-    _util._assert_stacked_square(a)
-    dtype = _util.linalg_common_type(a)
+    dtype = _util.type_of_stacked(a, square=True)
     _util.check_potrf(a, dtype)
     work = _util.each(np.linalg.cholesky)
     return _host.compute(lambda v: work(v.astype(dtype, copy=False)), [a], a.shape, dtype)

@@ -8,12 +8,10 @@ from cupy.linalg import _util
 
 
 def _checked(a, UPLO=None):
-    _util._assert_cupy_array(a)
-    _util._assert_stacked_2d(a)
-    _util._assert_stacked_square(a)
-    if UPLO is not None and UPLO not in ("L", "U"):
+    dtype = _util.type_of_stacked(a, square=True)
+    if UPLO not in (None, "L", "U"):
         raise ValueError("UPLO argument must be 'L' or 'U'")
-    return _util.linalg_common_type(a)
+    return dtype
 
 
 def eigh(a, UPLO="L"):

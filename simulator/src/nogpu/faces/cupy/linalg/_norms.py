@@ -31,9 +31,7 @@ def norm(x, ord=None, axis=None, keepdims=False):  # noqa: A002
 
 def cond(x, p=None):
     """Return the condition number."""
-    _util._assert_cupy_array(x)
-    _util._assert_stacked_2d(x)
-    dtype = _util.linalg_common_type(x)
+    dtype = _util.type_of_stacked(x)
 
     def work(v):
         return np.linalg.cond(v.astype(dtype, copy=False), p)
@@ -53,10 +51,7 @@ def det(a):
 
 
 def _slogdet(a):
-    _util._assert_cupy_array(a)
-    _util._assert_stacked_2d(a)
-    _util._assert_stacked_square(a)
-    dtype = _util.linalg_common_type(a)
+    dtype = _util.type_of_stacked(a, square=True)
     return dtype, lambda v: np.linalg.slogdet(v.astype(dtype, copy=False))
 
 

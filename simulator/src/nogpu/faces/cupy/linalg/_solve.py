@@ -84,10 +84,7 @@ def lstsq(a, b, rcond="warn"):
 
 def inv(a):
     """Return the inverse of each matrix."""
-    _util._assert_cupy_array(a)
-    _util._assert_stacked_2d(a)
-    _util._assert_stacked_square(a)
-    dtype = _util.linalg_common_type(a)
+    dtype = _util.type_of_stacked(a, square=True)
     _util.check_getrf(a, dtype)
     work = _util.each(np.linalg.inv)
     return _host.compute(lambda v: work(v.astype(dtype, copy=False)), [a], a.shape, dtype)
@@ -95,9 +92,7 @@ def inv(a):
 
 def pinv(a, rcond=1e-15):
     """Return the Moore-Penrose inverse, by the singular values."""
-    _util._assert_cupy_array(a)
-    _util._assert_stacked_2d(a)
-    dtype = _util.linalg_common_type(a)
+    dtype = _util.type_of_stacked(a)
     shape = (*a.shape[:-2], a.shape[-1], a.shape[-2])
     inputs = [a, rcond] if _host.is_array(rcond) else [a]
 

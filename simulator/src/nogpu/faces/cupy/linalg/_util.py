@@ -45,6 +45,15 @@ def linalg_common_type(*arrays, reject_float16=True):
     return np.result_type(*(_host.wide(_host.floating(kind)) for kind in types))
 
 
+def type_of_stacked(a, square=False) -> np.dtype:
+    """Return the type to compute in, once it is an array of (square) matrices."""
+    _assert_cupy_array(a)
+    _assert_stacked_2d(a)
+    if square:
+        _assert_stacked_square(a)
+    return linalg_common_type(a)
+
+
 def raises() -> bool:
     """Whether `cupyx.errstate(linalg="raise")` asks for exceptions."""
     return geterr().get("linalg") == "raise"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from cupy import _host
+from cupy import _host, _tables
 
 
 def polyvander(x, deg):
@@ -18,9 +18,11 @@ def polyvander(x, deg):
         lambda v: np.polynomial.polynomial.polyvander(v, deg).reshape(shape), [x], shape, dtype)
 
 
-def polycompanion(c):
-    """Return the companion matrix; it waits."""
-    return _host.compute_now(np.polynomial.polynomial.polycompanion, [_host.argument(c)])
+_tables.functions(globals(), _tables.now(np.polynomial.polynomial), """
+polycompanion(c: array): Return the companion matrix; it waits.
+polyvalfromroots(x: array, r: array, tensor=True):
+    Return at x the value of the polynomial with these roots; it waits.
+""")
 
 
 def polyval(x, c, tensor=True):
@@ -31,10 +33,3 @@ def polyval(x, c, tensor=True):
     shape = (*c.shape[1:], *x.shape) if tensor else np.broadcast_shapes(c.shape[1:], x.shape)
     return _host.compute(
         lambda v, w: np.polynomial.polynomial.polyval(v, w, tensor), [x, c], shape, dtype)
-
-
-def polyvalfromroots(x, r, tensor=True):
-    """Return at x the value of the polynomial with these roots; it waits."""
-    return _host.compute_now(
-        lambda v, w: np.polynomial.polynomial.polyvalfromroots(v, w, tensor),
-        [_host.argument(x), _host.argument(r)])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
-
 import numpy as np
 from cupy import _host
 from cupy.random import _draw
+
+from nogpu.faces import table
 
 
 def _real(dtype) -> np.dtype:
@@ -169,37 +169,23 @@ class RandomState:
             (*shape, mean.size), _real(dtype))
 
 
-def _method(name, parameters, kind):
-    """Make a method that draws from NumPy's distribution of that name."""
-    place = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    listed = [inspect.Parameter("self", place)]
-    for parameter, default in parameters.items():
-        none = inspect.Parameter.empty if default is ... else default
-        listed.append(inspect.Parameter(parameter, place, default=none))
-    listed.append(inspect.Parameter("size", place, default=None))
-    listed.append(inspect.Parameter("dtype", place, default=kind))
-    signature = inspect.Signature(listed)
+def _from_numpy(name):
+    """Draw from NumPy's distribution of that name."""
+    kind = _draw.DISTRIBUTIONS[name][1]
 
-    def draw(*args, **kwargs):
-        try:
-            bound = signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{name}() {error}") from None
-        bound.apply_defaults()
-        given = bound.arguments
-        dtype = _real(given["dtype"]) if kind is float else np.dtype(given["dtype"])
-        values = [given[one] for one in parameters]
-        return given["self"]._source.draw(_draw.by_name(name), values, given["size"], dtype)
+    def draw(self, *given):
+        *values, size, dtype = given
+        dtype = _real(dtype) if kind is float else np.dtype(dtype)
+        return self._source.draw(_draw.by_name(name), values, size, dtype)
 
-    draw.__name__, draw.__qualname__ = name, f"RandomState.{name}"
-    draw.__doc__ = f"Return numbers of the distribution that NumPy calls {name}."
-    draw.__signature__ = signature
     return draw
 
 
-for _name, (_parameters, _kind) in _draw.DISTRIBUTIONS.items():
-    if not hasattr(RandomState, _name):
-        setattr(RandomState, _name, _method(_name, _parameters, _kind))
+table.methods(RandomState, _from_numpy, "\n".join(
+    f"{name}({', '.join(['self', *parameters, 'size=None'])}, dtype={kind.__name__}): "
+    f"Return numbers of the distribution that NumPy calls {name}."
+    for name, (parameters, kind) in _draw.DISTRIBUTIONS.items() if name not in vars(RandomState)
+))  # fmt: skip
 
 _shared: RandomState | None = None
 

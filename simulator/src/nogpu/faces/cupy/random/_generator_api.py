@@ -7,6 +7,8 @@ from cupy import _host
 from cupy.random import _draw
 from cupy.random._bit_generator import XORWOW, BitGenerator
 
+from nogpu.faces import table
+
 
 def _real(dtype) -> np.dtype:
     dtype = np.dtype(dtype)
@@ -29,9 +31,6 @@ class Generator:
 
     def _draw(self, function, parameters, size, dtype, out=None):
         return self.bit_generator._source.draw(function, parameters, size, dtype, out)
-
-    def _named(self, name, parameters, size, dtype):
-        return self._draw(_draw.by_name(name), parameters, size, dtype)
 
     def random(self, size=None, dtype=np.float64, out=None):
         """Return uniform numbers of [0, 1)."""
@@ -73,17 +72,13 @@ class Generator:
         dtype = _real(dtype)
         return self._draw(_draw.by_name("standard_gamma"), (shape,), size, dtype, out)
 
-    def gamma(self, shape, scale=1.0, size=None):
-        """Return numbers of the gamma distribution."""
-        return self._named("gamma", (shape, scale), size, np.float64)
-
     def beta(self, a, b, size=None, dtype=np.float64):
         """Return numbers of the beta distribution."""
-        return self._named("beta", (a, b), size, _real(dtype))
+        return self._draw(_draw.by_name("beta"), (a, b), size, _real(dtype))
 
-    def chisquare(self, df, size=None):
-        """Return numbers of the chi-square distribution."""
-        return self._named("chisquare", (df,), size, np.float64)
+    def uniform(self, low=0.0, high=1.0, size=None, dtype=np.float64):
+        """Return uniform numbers of [low, high)."""
+        return self._draw(_draw.by_name("uniform"), (low, high), size, _real(dtype))
 
     def dirichlet(self, alpha, size=None):
         """Return points of a simplex."""
@@ -92,41 +87,30 @@ class Generator:
         return self._draw(
             lambda g, _: g.dirichlet(alpha, shape), (), (*shape, alpha.size), np.float64)
 
-    def exponential(self, scale=1.0, size=None):
-        """Return numbers of the exponential distribution."""
-        return self._named("exponential", (scale,), size, np.float64)
 
-    def f(self, dfnum, dfden, size=None):
-        """Return numbers of the F distribution."""
-        return self._named("f", (dfnum, dfden), size, np.float64)
+def _named(name):
+    kind = _draw.DISTRIBUTIONS[name][1]
 
-    def geometric(self, p, size=None):
-        """Return numbers of the geometric distribution."""
-        return self._named("geometric", (p,), size, np.int64)
+    def draw(self, *parameters_and_size):
+        *parameters, size = parameters_and_size
+        return self._draw(_draw.by_name(name), parameters, size, np.dtype(kind))
 
-    def hypergeometric(self, ngood, nbad, nsample, size=None):
-        """Return numbers of the hypergeometric distribution."""
-        return self._named("hypergeometric", (ngood, nbad, nsample), size, np.int64)
+    return draw
 
-    def logseries(self, p, size=None):
-        """Return numbers of the logarithmic series distribution."""
-        return self._named("logseries", (p,), size, np.int64)
 
-    def poisson(self, lam=1.0, size=None):
-        """Return numbers of the Poisson distribution."""
-        return self._named("poisson", (lam,), size, np.int64)
-
-    def power(self, a, size=None):
-        """Return numbers of the power distribution."""
-        return self._named("power", (a,), size, np.float64)
-
-    def binomial(self, n, p, size=None):
-        """Return numbers of the binomial distribution."""
-        return self._named("binomial", (n, p), size, np.int64)
-
-    def uniform(self, low=0.0, high=1.0, size=None, dtype=np.float64):
-        """Return uniform numbers of [low, high)."""
-        return self._named("uniform", (low, high), size, _real(dtype))
+table.methods(Generator, _named, """
+gamma(self, shape, scale=1.0, size=None): Return numbers of the gamma distribution.
+chisquare(self, df, size=None): Return numbers of the chi-square distribution.
+exponential(self, scale=1.0, size=None): Return numbers of the exponential distribution.
+f(self, dfnum, dfden, size=None): Return numbers of the F distribution.
+geometric(self, p, size=None): Return numbers of the geometric distribution.
+hypergeometric(self, ngood, nbad, nsample, size=None):
+    Return numbers of the hypergeometric distribution.
+logseries(self, p, size=None): Return numbers of the logarithmic series distribution.
+poisson(self, lam=1.0, size=None): Return numbers of the Poisson distribution.
+power(self, a, size=None): Return numbers of the power distribution.
+binomial(self, n, p, size=None): Return numbers of the binomial distribution.
+""")
 
 
 def default_rng(seed=None) -> Generator:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from cupy import _host
+from cupy import _host, _tables
 
 
 def _values(x):
@@ -18,20 +18,25 @@ def assert_allclose(actual, desired, rtol=1e-7, atol=0, err_msg="", verbose=True
         _values(actual), _values(desired), rtol=rtol, atol=atol, err_msg=err_msg, verbose=verbose)
 
 
-def assert_array_almost_equal(x, y, decimal=6, err_msg="", verbose=True):
-    """Raise an AssertionError unless the values are equal up to so many decimals."""
-    np.testing.assert_array_almost_equal(
-        _values(x), _values(y), decimal=decimal, err_msg=err_msg, verbose=verbose)
+def _of_values(name):
+    function = getattr(np.testing, name)
+
+    def check(x, y, *how):
+        function(_values(x), _values(y), *how)
+
+    return check
 
 
-def assert_array_almost_equal_nulp(x, y, nulp=1):
-    """Raise an AssertionError unless the values are that near to each other."""
-    np.testing.assert_array_almost_equal_nulp(_values(x), _values(y), nulp=nulp)
-
-
-def assert_array_max_ulp(a, b, maxulp=1, dtype=None):
-    """Raise an AssertionError where values are further apart than that."""
-    np.testing.assert_array_max_ulp(_values(a), _values(b), maxulp=maxulp, dtype=dtype)
+_tables.functions(globals(), _of_values, """
+assert_array_almost_equal(x, y, decimal=6, err_msg="", verbose=True):
+    Raise an AssertionError unless the values are equal up to so many decimals.
+assert_array_almost_equal_nulp(x, y, nulp=1):
+    Raise an AssertionError unless the values are that near to each other.
+assert_array_max_ulp(a, b, maxulp=1, dtype=None):
+    Raise an AssertionError where values are further apart than that.
+assert_array_less(x, y, err_msg="", verbose=True):
+    Raise an AssertionError unless every value of x is less than that of y.
+""")
 
 
 def assert_array_equal(x, y, err_msg="", verbose=True, strides_check=False, **kwargs):
@@ -49,8 +54,3 @@ def assert_array_list_equal(xlist, ylist, err_msg="", verbose=True):
         raise AssertionError(f"Lists of {len(xlist)} and of {len(ylist)} arrays\n{err_msg}")
     for x, y in zip(xlist, ylist):
         assert_array_equal(x, y, err_msg, verbose)
-
-
-def assert_array_less(x, y, err_msg="", verbose=True):
-    """Raise an AssertionError unless every value of x is less than that of y."""
-    np.testing.assert_array_less(_values(x), _values(y), err_msg=err_msg, verbose=verbose)

@@ -1,22 +1,11 @@
 """Filters of images."""
 
-from cupyx.scipy.ndimage._filters import (
-    convolve,
-    convolve1d,
-    correlate,
-    correlate1d,
-    gaussian_filter,
-    gaussian_filter1d,
-    maximum_filter,
-    minimum_filter,
-    uniform_filter,
-)
-from cupyx.scipy.ndimage._measurements import mean, sum, sum_labels  # noqa: A004
+from cupyx.scipy.ndimage import _filters, _measurements
 
 from nogpu.faces import missing as _missing
+from nogpu.faces import table as _table
 
-__all__ = [
-    "convolve", "convolve1d", "correlate", "correlate1d", "gaussian_filter", "gaussian_filter1d",
-    "maximum_filter", "mean", "minimum_filter", "sum", "sum_labels", "uniform_filter",
-]
+_functions = _table.functions_of(_filters, _measurements)
+globals().update(_functions)
+__all__ = [*_functions]
 __getattr__ = _missing.missing(__name__)

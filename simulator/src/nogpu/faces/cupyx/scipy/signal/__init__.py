@@ -1,15 +1,11 @@
 """Convolution and correlation of signals."""
 
-from cupyx.scipy.signal._signaltools import (
-    convolve,
-    convolve2d,
-    correlate,
-    correlate2d,
-    fftconvolve,
-    oaconvolve,
-)
+from cupyx.scipy.signal import _signaltools
 
 from nogpu.faces import missing as _missing
+from nogpu.faces import table as _table
 
-__all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "fftconvolve", "oaconvolve"]
+_functions = _table.functions_of(_signaltools)
+globals().update(_functions)
+__all__ = [*_functions]
 __getattr__ = _missing.missing(__name__)
