@@ -5,7 +5,7 @@
 
 SHELL = /bin/sh
 .DEFAULT_GOAL = help
-.PHONY: help lab update test clean help-authors new record exercises index tables publish bench
+.PHONY: help lab update test clean help-authors new record exercises index tables house publish bench
 
 # python3 if it is new enough, else the newest python3.X on PATH. Each one is run and asked for its
 # version, because a version manager's placeholder exists but does not run.
@@ -66,6 +66,9 @@ index:  #@ write the lessons' index of functions and their glossary
 
 tables:  #@ write the README's tables of lessons, faults and speeds
 	@$(INSTALL) run -m authoring tables $(ARGS)
+
+house:  #@ print the rooms, their lines and who imports whom
+	@$(INSTALL) run -m authoring house $(ARGS)
 
 publish:  #@ write the course's address into badges and setup cells (REPO=owner/name)
 	@$(INSTALL) run -m authoring publish $(REPO) $(ARGS)

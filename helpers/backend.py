@@ -197,12 +197,15 @@ def start(needs: str | None = None) -> Backend:
     gpu = find_gpu()
     if choice == "cuda" and gpu is None:
         raise RuntimeError("COURSE_BACKEND=cuda, but no CUDA device answers on this machine.")
-    on_gpu = gpu is not None and choice != "simulator"
+    # Whoever started this process with `python -m nogpu` wants nogpu, on a GPU machine too.
+    asked = choice == "simulator" or (choice == "auto" and nogpu.finder.is_installed())
+    on_gpu = gpu is not None and not asked
     if hosted.is_hosted():
         hosted.complete(needs, on_gpu)
     if on_gpu:
         if _started is not None and _started.name == "simulator":
             raise RuntimeError("The simulator runs in this process: restart the kernel to change.")
+        nogpu.uninstall()
         _started = Backend("cuda", gpu, _cuda_line(gpu, needs))
     else:
         _use_simulator()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import tracemalloc
 from collections.abc import Callable, Mapping
@@ -18,6 +19,14 @@ from .formats import aligned, with_unit
 
 MIN_SAMPLE = 1e-3  # seconds: shorter samples measure the clock as much as the work
 MIN_SAMPLES, MAX_SAMPLES = 5, 200
+
+
+def quick() -> bool:
+    """Whether times are only to be shown and not to be right: COURSE_QUICK_TIMES=1.
+
+    The course's own tests set it, because they look at every cell but never at a time.
+    """
+    return os.environ.get("COURSE_QUICK_TIMES", "0") not in ("", "0")
 
 
 @dataclass(frozen=True)
@@ -144,7 +153,8 @@ def bench(
     name : str, optional
         Shown in tables; the function's own name otherwise.
     seconds : float
-        Time to spend on samples after the warm-up, at least five samples whatever they take.
+        Time to spend on samples after the warm-up, at least five samples whatever they take. With
+        `quick` times there are two samples.
     device : {"cpu", "gpu"}
         "gpu" for work that CuPy does: on a GPU it is timed between two events on the current
         stream, on the simulator by the host's clock until all work is done.
@@ -175,8 +185,9 @@ def bench(
     while (once := sample(calls)) * calls < MIN_SAMPLE and until == "done":
         calls = max(2 * calls, int(MIN_SAMPLE / max(once, 1e-9)))
     taken = [once]
+    least, most = (2, 2) if quick() else (MIN_SAMPLES, MAX_SAMPLES)
     deadline = perf_counter() + seconds
-    while len(taken) < MIN_SAMPLES or (perf_counter() < deadline and len(taken) < MAX_SAMPLES):
+    while len(taken) < least or (perf_counter() < deadline and len(taken) < most):
         taken.append(sample(calls))
     low, median, high = statistics.quantiles(taken, n=4)
     return Timing(label, median, low, high, len(taken), nbytes, flops)
@@ -203,7 +214,7 @@ def _fastest(function: Callable, *args: object, device: str = "cpu",
     clock = _clock(device)
     clock(function, args, 1)
     # On a crowded machine a single call may take longer than `seconds`: one counts in any case.
-    best, deadline = clock(function, args, 1), perf_counter() + seconds
+    best, deadline = clock(function, args, 1), perf_counter() + (0 if quick() else seconds)
     while perf_counter() < deadline:
         best = min(best, clock(function, args, 1))
     return best

@@ -46,6 +46,8 @@ def no_gpu(monkeypatch):
     yield
     nogpu.uninstall()
     if was_there:
+        for name in finder.LIBRARIES:  # what a test put in the real library's place
+            sys.modules.pop(name, None)
         nogpu.install()
 
 
@@ -101,7 +103,18 @@ def test_start_refuses_unknown_needs():
         helpers.start(needs="torch")
 
 
-def test_start_on_a_gpu_without_cupy_gives_the_command(monkeypatch, capsys):
+@pytest.mark.parametrize("choice, name", [("auto", "simulator"), ("cuda", "cuda")])
+def test_nogpu_that_is_installed_already_is_used_unless_cuda_is_asked_for(
+    no_gpu, monkeypatch, choice, name
+):
+    monkeypatch.setattr(backend, "find_gpu", lambda: H200)
+    monkeypatch.setenv("COURSE_BACKEND", choice)
+    nogpu.install()
+    assert helpers.start().name == name
+    assert finder.is_installed() == (name == "simulator")
+
+
+def test_start_on_a_gpu_without_cupy_gives_the_command(no_gpu, monkeypatch, capsys):
     monkeypatch.setattr(backend, "find_gpu", lambda: H200)
     monkeypatch.setattr(backend, "installed", lambda *names: None)
     monkeypatch.delenv("COURSE_BACKEND", raising=False)
@@ -111,7 +124,7 @@ def test_start_on_a_gpu_without_cupy_gives_the_command(monkeypatch, capsys):
     assert helpers.size(gpu=10, simulator=3) == 10
 
 
-def test_start_on_an_old_driver_says_so(monkeypatch, capsys):
+def test_start_on_an_old_driver_says_so(no_gpu, monkeypatch, capsys):
     old = Gpu("Tesla K80", (3, 7), 12 * 2**30, (11, 4))
     monkeypatch.setattr(backend, "find_gpu", lambda: old)
     monkeypatch.delenv("COURSE_BACKEND", raising=False)

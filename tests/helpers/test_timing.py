@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -72,6 +73,17 @@ def test_a_recorded_run_of_a_gpu_names_the_gpu_and_its_library(monkeypatch, tmp_
     assert run.machine == f"Recorded on Toy 1 ({date}, cupy-cuda13x 14.2.0)"
     host, = timing.recorded_runs("99/host")
     assert "host of an Toy 1" in host.machine
+
+
+def test_quick_times_come_from_two_samples(monkeypatch):
+    calls = []
+    assert helpers.bench(lambda: time.sleep(0.002), seconds=0.05).samples > 5
+    monkeypatch.setenv("COURSE_QUICK_TIMES", "1")
+    assert helpers.bench(lambda: time.sleep(0.002), seconds=0.05).samples == 2
+    timing._fastest(lambda: calls.append(1), seconds=30)
+    assert len(calls) == 2
+    monkeypatch.setenv("COURSE_QUICK_TIMES", "0")
+    assert helpers.bench(lambda: time.sleep(0.002), seconds=0.05).samples > 5
 
 
 def test_a_ceiling_is_measured_however_long_one_call_takes():

@@ -182,7 +182,7 @@ def _compile_runtime(found: compiler.Compiler) -> bytes:
     lines = [line.strip() for line in log.splitlines() if line.strip()] or ["it gave no reason"]
     first = next((line for line in lines if "error" in line.lower()), lines[0])
     raise RuntimeUnavailable(
-        f"The simulator needs a C++ compiler to run kernels, and {shlex.join(found.command)} "
+        f"nogpu needs a C++ compiler to run kernels, and {shlex.join(found.command)} "
         f"({found.identity}) cannot build its runtime: {first}. Let CXX name another compiler, or "
         f"install one with: {compiler.install_line()}"
     )
@@ -208,7 +208,7 @@ def _load_runtime() -> ctypes.CDLL:
         return load_library(data, os.RTLD_GLOBAL)
     except OSError as error:
         raise RuntimeUnavailable(
-            f"The simulator's runtime, built by {shlex.join(found.command)} ({found.identity}), "
+            f"nogpu's runtime, built by {shlex.join(found.command)} ({found.identity}), "
             f"cannot be loaded: {error}. Let CXX name a compiler for this machine "
             f"({platform.machine()})"
         ) from None

@@ -268,7 +268,7 @@ class Scheduler:
             raise error
         if kind == records.FailureKind.CopyFailed:
             raise _copy_error(operation)
-        raise MemoryError("no memory for the simulator's worker threads")
+        raise MemoryError("no memory for nogpu's worker threads")
 
     def print_all(self) -> None:
         """Hand on what kernels have printed since the last time."""
@@ -309,7 +309,7 @@ class Scheduler:
     def _start_thread(self) -> None:
         with self._lock:
             if self._thread is None and not self._closed:
-                thread = threading.Thread(target=self._work, name="simulator", daemon=True)
+                thread = threading.Thread(target=self._work, name="nogpu", daemon=True)
                 thread.start()
                 self._thread = thread
 

@@ -238,7 +238,7 @@ def _copy(
 def refused(routine: str, error: engine.InvalidAddress) -> Exception:
     """A copy that leaves its memory: CUDA's error, with what the simulator knows about it."""
     result = failed(routine, "CUDA_ERROR_INVALID_VALUE")
-    result.__notes__ = [f"The simulator: {error}"]
+    result.__notes__ = [f"nogpu: {error}"]
     return result
 
 
