@@ -19,7 +19,7 @@ from .errors import EngineError, RuntimeUnavailable
 from .records import CounterTotals, FaultRecord, LaunchRequest, Place, Rows, Span
 
 _FUNCTIONS = {
-    "cs_start": (c_int, [c_int, c_uint64]),
+    "cs_start": (c_int, [c_int, c_uint64, c_uint64]),
     "cs_allocate": (c_uint64, [c_uint64, c_int]),
     "cs_free": (c_int, [c_uint64]),
     "cs_reserve": (c_uint64, [c_uint64, c_uint64]),
@@ -239,7 +239,9 @@ def runtime() -> ctypes.CDLL:
                 getattr(library, function).restype = result
                 getattr(library, function).argtypes = arguments
             workers = int(os.environ.get("NOGPU_WORKERS", "0")) or limits.worker_count()
-            if library.cs_start(workers, limits.device_memory()) != 0:
+            # What is left is for the workers' stacks and all else.
+            addresses = limits.address_space() // 4 * 3
+            if library.cs_start(workers, limits.device_memory(), addresses) != 0:
                 raise RuntimeUnavailable(
                     "The system grants no address space for the simulated device's memory "
                     "(see ulimit -v)"

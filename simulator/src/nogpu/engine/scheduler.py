@@ -221,7 +221,7 @@ class Scheduler:
 
     def wait_nodes(self, numbers: Sequence[int]) -> None:
         """Wait until these nodes are done. An interrupt stops all that runs on the device."""
-        if threading.current_thread() is self._thread:
+        if self.runs_here():
             raise StreamError("cudaErrorNotPermitted", "operation not permitted")
         if self._closed:
             return
@@ -298,6 +298,11 @@ class Scheduler:
                 self._held.pop(number, None)
             if count < 256:
                 return
+
+    def runs_here(self) -> bool:
+        """Whether the caller is a host function, or other Python work, that a stream runs: it must
+        not wait for streams, since its own goes on when it returns."""
+        return threading.current_thread() is self._thread
 
     # ---- Python's own work -------------------------------------------------------------------
 
