@@ -5,7 +5,7 @@ import json
 import nbformat
 import pytest
 
-from authoring.notebook_form import METADATA, read
+from authoring.notebook_form import METADATA, ROOT, AuthoringError, read
 from authoring.record import record
 
 
@@ -46,3 +46,21 @@ def test_runs_with_a_key_are_added_to_the_file_that_is_asked_for(tmp_path, monke
     content = json.loads((tmp_path / "runs.json").read_text())
     assert list(content["runs"]) == ["toy/f"]
     assert content["runs"]["toy/f"]["rows"][0]["name"] == "f" and content["machine"]
+
+
+def test_a_notebook_that_is_saved_while_it_is_recorded_stays_as_it_was_saved(tmp_path):
+    path = tmp_path / "note.ipynb"
+    code = f"open({str(path)!r}, 'a').write(' ')"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)]), path)
+    before = path.read_text()
+    with pytest.raises(AuthoringError, match="changed while its cells ran"):
+        record(path)
+    assert path.read_text() == before + " "
+
+
+def test_an_exercise_is_not_recorded():
+    path = ROOT / "exercises" / "03_einsum.ipynb"
+    before = path.read_bytes()
+    with pytest.raises(AuthoringError, match="exercises are not recorded"):
+        record(path)
+    assert path.read_bytes() == before
