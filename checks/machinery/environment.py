@@ -1,9 +1,7 @@
 """Failures of the machine, told from mistakes of an answer.
 
 Without a compiler, with a full disk or without memory no answer can be judged. A check then prints
-`[unchecked]` with the remedy, and says nothing about the answer. nbgrader knows no such verdict: an
-error in a check costs its points. So while it grades, the process ends, which makes `nbgrader
-autograde` fail and leaves the submission without a grade.
+`[unchecked]` with the remedy, and says nothing about the answer.
 """
 
 from __future__ import annotations
@@ -11,7 +9,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import sys
 import sysconfig
 import tempfile
 import traceback
@@ -23,9 +20,9 @@ import numpy as np
 
 import helpers
 import nogpu
+from checks import stop_grading
 from nogpu import engine
 
-STOPPED = 75  # the exit status of a process that ends because nothing can be judged
 # Whose code the machine's failures come from, and code that raises them for whoever calls it.
 OURS = tuple(str(path) + os.sep for path in (
     Path(__file__).parent.parent, Path(helpers.__file__).parent, Path(nogpu.__file__).parent))
@@ -77,10 +74,6 @@ class Hindrance(BaseException):
     """
 
 
-class NothingJudged(RuntimeError):
-    """While nbgrader runs: the machine kept a check from judging. It says nothing of the answer."""
-
-
 def hindrance_in(error: BaseException) -> str | None:
     """What keeps the machine from judging, with its remedy; None for an error of the answer's.
 
@@ -104,29 +97,6 @@ def stop_if_hindered(error: BaseException) -> None:
     """Raise `Hindrance` where an error is the machine's."""
     if sentence := hindrance_in(error):
         raise Hindrance(sentence) from error
-
-
-def stop_grading(sentence: str) -> None:
-    """While nbgrader runs, leave the submission without a grade; otherwise do nothing.
-
-    Raises
-    ------
-    NothingJudged
-        Outside a notebook's process. In one the process ends instead.
-    """
-    mode = os.environ.get("NBGRADER_EXECUTION")
-    if not mode:
-        return
-    text = f"Nothing was judged, and nothing is said of the answer: {sentence}"
-    python = sys.modules.get("IPython")
-    if mode == "autograde" and hasattr(python and python.get_ipython(), "kernel"):
-        # What a notebook's process prints is lost with it. The terminal of `nbgrader autograde` is
-        # where its standard error went before ipykernel took it.
-        terminal = getattr(sys.stderr, "_original_stdstream_copy", 2)
-        os.write(terminal, f"\ncourse: {text}\ncourse: This notebook is left without a grade, as"
-                           " autograde reports below (no endless loop is to blame).\n".encode())
-        os._exit(STOPPED)
-    raise NothingJudged(text)
 
 
 def stop_grading_without_kernels() -> None:

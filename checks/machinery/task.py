@@ -26,11 +26,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
+from checks import stop_grading
 from helpers.draw.layout import owner_of
 from helpers.errors import message
 from helpers.timing import peak_bytes
 
-from .environment import Hindrance, hindrance_in, stop_grading, stop_if_hindered
+from .environment import Hindrance, hindrance_in, stop_if_hindered
 
 Case = tuple  # the positional arguments of one call
 WIDTH = 92  # characters that a notebook shows without breaking a line inside a word

@@ -11,9 +11,9 @@ import helpers
 
 helpers.start()
 
-from checks import first_kernels  # noqa: E402
+from checks import NothingJudged, first_kernels  # noqa: E402
 from checks.machinery import environment  # noqa: E402
-from checks.machinery.environment import NothingJudged, hindrance_in  # noqa: E402
+from checks.machinery.environment import hindrance_in  # noqa: E402
 from checks.machinery.task import Mistake, Task  # noqa: E402
 from nogpu import engine  # noqa: E402
 
