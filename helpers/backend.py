@@ -260,7 +260,7 @@ def simulated_prints() -> Iterator[list[bytes]]:
     from nogpu import engine
 
     parts: list[bytes] = []
-    engine.streams.synchronize()  # what was launched before prints where it would have
+    engine.streams.synchronize()  # kernels launched before still print elsewhere
     before = engine.set_printer(parts.append)
     try:
         yield parts

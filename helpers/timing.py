@@ -362,7 +362,7 @@ def compare(functions: Mapping[str, Callable], *args: object,
 def recorded_runs(key: str, but: str = "") -> tuple[Comparison, ...]:
     """Runs of the comparison `key` from the files that `make bench` wrote on other machines.
 
-    The machine named `but` is left out: it need not stand beside itself.
+    The machine named `but` is left out, because its own run is shown already.
     """
     found = []
     for file, run in recordings.find(key, but):

@@ -272,9 +272,9 @@ class _Search:
 
 
 class _Progress:
-    """One line that says how far the search is, gone when it has ended.
+    """One line that says how far the search is, and that is removed at its end.
 
-    Only where somebody watches: recorded text must be the same each time.
+    Only in a terminal and in a notebook that somebody runs: recorded text must always be the same.
     """
 
     def __init__(self) -> None:
