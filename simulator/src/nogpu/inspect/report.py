@@ -89,7 +89,9 @@ def inspect(
             known = ", ".join(engine.Counts.names)
             raise KeyError(f"predict={name!r}: no counter is called so; there are {known}")
     names_given = (source.kernel,) if "<" in source.kernel else ()
-    module = engine.compile(source.compiled, source.options, names_given, dialect=source.dialect)
+    module = engine.compile(
+        source.compiled, source.options, names_given, dialect=source.dialect, counted=counters
+    )
     compiled = module.kernel(source.kernel)
     original = getattr(kernel, "max_dynamic_shared_size_bytes", None)
     static = compiled.static_shared
