@@ -5,7 +5,7 @@
 
 SHELL = /bin/sh
 .DEFAULT_GOAL = help
-.PHONY: help lab update test clean help-authors new record exercises index tables house publish bench
+.PHONY: help lab update test test-all clean help-authors new record exercises index tables house publish bench
 
 # python3 if it is new enough, else the newest python3.X on PATH. Each one is run and asked for its
 # version, because a version manager's placeholder exists but does not run.
@@ -37,6 +37,9 @@ update:  ## bring the new edition; whatever you have changed is kept
 
 test:  ## install what is missing and run every test (ARGS="-k name" for some of them)
 	@$(INSTALL) test $(ARGS)
+
+test-all:  ## run every test, also those that are slow by nature (--slow)
+	@$(INSTALL) test --slow $(ARGS)
 
 # It removes only what is named here, and nothing in work/.
 clean:  ## remove .venv and what builds and tests leave behind

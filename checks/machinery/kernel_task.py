@@ -45,6 +45,7 @@ KINDS = {
 OUTSIDE = ("GlobalOutOfBounds", "SharedOutOfBounds", "NotDeviceMemory", "UseAfterFree")
 TIME_LIMIT = 2.0  # seconds for a kernel in the simulator
 _rehearsed: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # kernel: endless or not
+LOOP = re.compile(r"\b(?:for|while|do|goto)\b")
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 # What compilers say of the commonest errors, host compilers and NVRTC, and what a learner needs.
 PLAINLY = [(re.compile(pattern), plain) for pattern, plain in (
@@ -338,14 +339,21 @@ def rehearse(kernel: Any, grid: tuple | None, block: tuple | None, args: tuple) 
     """Run a kernel in the simulator on copies of its arguments, and raise what is wrong with it.
 
     On a GPU every time: a fault here costs a sentence, there it would pass unseen or end all work.
-    In the simulator, which raises faults anyway, the first time: a loop without end is stopped.
+    In the simulator, where the launch itself finds every other fault, only to stop a loop without
+    end: once for a kernel, and not at all where its source has no loop.
     """
     import cupy
 
-    if is_simulated(cupy) and kernel in _rehearsed:
-        if _rehearsed[kernel] is not None:
-            raise _rehearsed[kernel]
-        return
+    if is_simulated(cupy):
+        if kernel in _rehearsed:
+            if _rehearsed[kernel] is not None:
+                raise _rehearsed[kernel]
+            return
+        texts = sources(kernel)
+        if texts and not any(LOOP.search(text) for text in texts):
+            return
+        if isinstance(kernel, cupy.RawKernel):
+            kernel.compile()  # so that the rehearsal takes it from the cache
     try:
         engine.find_compiler()
     except engine.RuntimeUnavailable:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import math
 import os
 import re
 import sys
@@ -566,9 +567,9 @@ def no_python_loop(*sizes: Case) -> Rule:
     small, large = sizes
 
     def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
-        few, many = (instructions(answer, size) for size in (small, large))
+        most = int(1.5 * instructions(answer, small)) + 50
         library = "CuPy" if any(map(is_on_device, large)) else "NumPy"
-        if many > 1.5 * few + 50:
+        if instructions(answer, large, most) > most:
             return ("it loops in Python: the interpreter's work grows with the size of the input."
                     f" Let {library} do the loop.")
         return None
@@ -576,11 +577,16 @@ def no_python_loop(*sizes: Case) -> Rule:
     return rule
 
 
-def instructions(function: Callable, case: Case) -> int:
+class _Enough(BaseException):
+    """Ends a call whose instructions were counted up to a limit."""
+
+
+def instructions(function: Callable, case: Case, limit: float = math.inf) -> int:
     """Bytecode instructions that the interpreter executes in `function(*case)`, called twice.
 
     The second call counts: Python 3.12 and 3.13 trace the instructions of a function only after
-    the call in which tracing was asked for, and 3.12 only once tracing was set anew.
+    the call in which tracing was asked for, and 3.12 only once tracing was set anew. A call with
+    more instructions than `limit` is ended there.
     """
     count = 0
 
@@ -590,6 +596,8 @@ def instructions(function: Callable, case: Case) -> int:
         frame.f_trace_lines = False
         if event in ("opcode", "call"):
             count += 1
+            if count > limit:
+                raise _Enough
         return trace
 
     before = sys.gettrace()
@@ -599,6 +607,8 @@ def instructions(function: Callable, case: Case) -> int:
         sys.settrace(trace)
         try:
             function(*arguments)
+        except _Enough:
+            break
         finally:
             sys.settrace(before)
     return count

@@ -35,11 +35,14 @@ def test_check_names_what_is_not_up_to_date_and_changes_nothing(course, capsys):
     assert capsys.readouterr().out == "nothing to change\n"
 
 
-def test_tables_are_written_into_the_readme_of_the_folder(course, capsys):
+def test_tables_are_written_into_the_readme_of_the_folder(course, commit, capsys):
     readme = course / "README.md"
     text = readme.read_text(encoding="utf-8")
     readme.write_text(text.replace("| **all** | 14 |", "| **all** | 15 |"), encoding="utf-8")
     assert main(["tables", "--check"], course) == 1
+    assert main(["tables"], course) == 1
+    assert capsys.readouterr().err.startswith("error: README.md: edited here and not committed")
+    commit()
     assert main(["tables"], course) == 0
     assert readme.read_text(encoding="utf-8") == text
 

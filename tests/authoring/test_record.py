@@ -3,7 +3,7 @@
 import nbformat
 import pytest
 
-from authoring.notebook_form import METADATA, read
+from authoring.notebook_form import METADATA, ROOT, AuthoringError, read
 from authoring.record import record
 
 
@@ -28,3 +28,21 @@ def test_record_leaves_a_failing_notebook_as_it_was(tmp_path):
     with pytest.raises(Exception, match="ZeroDivisionError"):
         record(path)
     assert path.read_text() == before
+
+
+def test_a_notebook_that_is_saved_while_it_is_recorded_stays_as_it_was_saved(tmp_path):
+    path = tmp_path / "note.ipynb"
+    code = f"open({str(path)!r}, 'a').write(' ')"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)]), path)
+    before = path.read_text()
+    with pytest.raises(AuthoringError, match="changed while its cells ran"):
+        record(path)
+    assert path.read_text() == before + " "
+
+
+def test_an_exercise_is_not_recorded():
+    path = ROOT / "exercises" / "03_einsum.ipynb"
+    before = path.read_bytes()
+    with pytest.raises(AuthoringError, match="exercises are not recorded"):
+        record(path)
+    assert path.read_bytes() == before

@@ -70,7 +70,7 @@ def main() -> int:
         print(f"No {options.library} with a device here: {greeting['absent']}", file=sys.stderr)
         return 2
     about = greeting["ready"]
-    if "simulator" in about["device"].lower() and not options.simulator:
+    if "nogpu" in about["device"] and not options.simulator:
         print(f"This is the simulator ({about['device']}): record on a GPU.", file=sys.stderr)
         return 2
     print(f"Recording {len(chosen)} programs twice on {about['device']}, "

@@ -75,7 +75,7 @@ class _Build:
                 raise LoadError(f"the compiled library cannot be loaded: {error}") from None
             raise CompileError(
                 f"{symbols.plain_name(missing.group(1))}: declared but not defined in this "
-                "source, or CUDA that the simulator lacks"
+                "source, or CUDA that nogpu lacks"
             ) from None
         names = description["entries"]
         try:
@@ -633,7 +633,7 @@ class Kernel:
         runtime = native.runtime()
         job = runtime.cs_submit(byref(prepared.request))
         if not job:
-            raise MemoryError("no memory for the simulator's worker threads")
+            raise MemoryError("no memory for nogpu's worker threads")
         timed_out = _wait(runtime, job, time_limit)
         fault_record = records.FaultRecord()
         output, length = c_char_p(), c_uint64()

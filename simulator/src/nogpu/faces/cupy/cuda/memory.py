@@ -70,8 +70,16 @@ def _quiet() -> bool:
     return True
 
 
+def _may_wait() -> bool:
+    """Whether the caller may wait for streams: a host function, which a stream runs, may not."""
+    planner = engine.streams.scheduler.get()
+    return planner is None or not planner.runs_here()
+
+
 def _wait_until_quiet() -> None:
     """Wait for all streams, and leave what went wrong on them to whoever waits for it."""
+    if not _may_wait():
+        raise runtime._error("cudaErrorNotPermitted")
     while not _quiet():
         time.sleep(0.0002)
 
@@ -678,11 +686,15 @@ class SingleDeviceMemoryPool:
         raise RuntimeError("Cannot free out-of-pool memory")
 
     def free_all_blocks(self, stream: _streams._BaseStream | None = None) -> None:
-        """Give the chunks that are free as a whole back to the device."""
+        """Give the chunks that are free as a whole back to the device.
+
+        It waits for work that still uses some of them. A host function, which runs as a stream's
+        work, cannot wait for that: called from there, it leaves those chunks in the pool.
+        """
         gone = []
         with self._lock:
             self._sort_in()
-        if self._lingering:  # a device waits before it frees
+        if self._lingering and _may_wait():
             _wait_until_quiet()
         with self._lock:
             self._sort_in()

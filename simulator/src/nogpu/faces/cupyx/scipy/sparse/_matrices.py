@@ -23,7 +23,7 @@ class spmatrix:  # noqa: N801
 
     def __getattr__(self, name):
         raise AttributeError(
-            f"the simulator's {type(self).__name__} has no {name!r}")
+            f"nogpu's {type(self).__name__} has no {name!r}")
 
     @property
     def dtype(self):
