@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from .. import recordings
-from ..backend import device_name, find_cupy, is_simulated
+from ..backend import SIMULATOR, device_name, find_cupy, is_simulated
 from ..timing import Comparison, Timing, ceiling, recorded_runs
 from . import simulator
 from .gpu import Gpu
@@ -122,7 +122,7 @@ def tune(
     finally:
         progress.close()
     names = {v.generated.name for v in variants if v.generated}
-    machine = "The course's simulator" if simulated else f"This machine: {device_name(cupy)}"
+    machine = f"This machine: {SIMULATOR if simulated else device_name(cupy)}"
     tuning = Tuning(title or (names.pop() if len(names) == 1 else "Tuning"), tuple(variants),
                     simulated, machine, nbytes, flops)
     if not tuning.ranked:
