@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from .exercises import write_exercises
+from .grading import GIGABYTES, SECONDS, grade
 from .house import picture, read_house
 from .index import write_pages
 from .new_lesson import new_lesson
@@ -37,6 +38,12 @@ def parser() -> argparse.ArgumentParser:
             "only name what is not up to date")
     command("tables", "write the README's tables from notebooks and recorded data",
             "only say whether they are up to date")
+    again = command("grade", "judge submissions again, each answer in a process of its own")
+    again.add_argument("solution", type=Path, help="solutions/03_einsum.ipynb")
+    again.add_argument("folder", type=Path, help="nbgrader's folder, or one of notebooks")
+    again.add_argument("--table", type=Path, default=Path("judged_again.csv"))
+    again.add_argument("--seconds", type=float, default=SECONDS, help="for one answer")
+    again.add_argument("--gigabytes", type=float, default=GIGABYTES, help="for one answer")
     command("house", "print which room imports which, and what breaks the rules")
     command("publish", "write owner/name into badges and setup cells").add_argument(
         "repository", nargs="?", default="", metavar="owner/name")
@@ -60,6 +67,10 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
             changed = write_pages(root / "notebooks", check)
         elif options.command == "tables":
             changed = write_tables(root / "README.md", check)
+        elif options.command == "grade":
+            grade(options.solution, options.folder, options.table, options.seconds,
+                  options.gigabytes)
+            changed = [str(options.table)]
         elif options.command == "publish":
             changed = publish(options.repository, root)
         elif options.command == "record":
