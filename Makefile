@@ -76,5 +76,8 @@ house:  #@ print the rooms, their lines and who imports whom
 publish:  #@ write the course's address into badges and setup cells (REPO=owner/name)
 	@$(INSTALL) run -m authoring publish $(REPO) $(ARGS)
 
+grade:  #@ judge submissions again (SOLUTION=solutions/03_einsum.ipynb FOLDER=room)
+	@$(INSTALL) run -m authoring grade $(SOLUTION) $(FOLDER) $(ARGS)
+
 bench:  #@ measure this machine and write the labelled data that lessons show
 	@$(INSTALL) run -m authoring bench $(ARGS)

@@ -7,8 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from checks.grading.submissions import GIGABYTES, SECONDS, GradingError, grade
+
 from .exercises import write_exercises
-from .grading import GIGABYTES, SECONDS, grade
 from .house import picture, read_house
 from .index import write_pages
 from .new_lesson import new_lesson
@@ -81,7 +82,7 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
             changed = [str(bench().relative_to(ROOT))]
             # In a process of its own, because the simulator installs threads and signal handlers.
             subprocess.run([sys.executable, str(ROOT / "simulator" / "benchmark.py")], check=True)
-    except AuthoringError as error:
+    except (AuthoringError, GradingError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     for name in changed:

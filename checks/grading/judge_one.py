@@ -1,4 +1,4 @@
-"""Judge one answer in a process of its own: `python -m authoring.judge_one`, which `grading` starts.
+"""Judge one answer: `python -m checks.grading.judge_one`, which `submissions` starts for each.
 
 The checks are imported before the answer runs. Afterwards their functions must be the same ones:
 an answer that replaces one of them, or one of NumPy's, is named and gets no points.
@@ -6,7 +6,6 @@ an answer that replaces one of them, or one of NumPy's, is named and gets no poi
 
 from __future__ import annotations
 
-import importlib
 import io
 import json
 import os
@@ -53,9 +52,6 @@ def _judge(job: dict, tell: object) -> None:
         helpers.start(**({"needs": job["needs"]} if job["needs"] else {}))
         for source in job["before"]:
             exec(compile(source, "<course>", "exec"), space)
-        for module in list(sys.modules):
-            if module.startswith("checks."):
-                importlib.import_module(module)
         found = fingerprint()
         tell(stage="the answer's cell")
         try:
@@ -80,7 +76,6 @@ def _run_check(source: str, space: dict, printed: io.StringIO) -> dict[str, str]
     from checks import NothingJudged
 
     os.environ["NBGRADER_EXECUTION"] = "validate"
-    # The names of the check's cell are the teacher's, whatever the answer bound them to.
     try:
         exec(compile(source, "<check>", "exec"), space)
         state, text = "ok", ""
@@ -135,7 +130,7 @@ def _identity(value: object) -> tuple:
 
 
 def changes(before: dict[str, tuple]) -> list[str]:
-    """Names of functions and classes that are not those of an earlier fingerprint; three at most."""
+    """Names of functions and classes that differ from an earlier fingerprint, three at most."""
     now = fingerprint()
     return [name for name, (what, _) in before.items()
             if name not in now or now[name][0] != what][:3]

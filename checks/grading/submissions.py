@@ -23,15 +23,17 @@ from pathlib import Path
 
 import nbformat
 
-from .exercises import strip_solution
-from .notebook_form import ROOT, AuthoringError, read
-
+ROOT = Path(__file__).parents[2]  # the course's folder
 SECONDS = 300  # for one answer
 GIGABYTES = 4  # for one answer
 # Names that no answer of this course needs: a reason to read the answer.
 UNUSUAL = {"check", "checks", "sys", "os", "gc", "inspect", "ctypes", "importlib", "builtins",
            "subprocess", "exec", "eval", "__import__", "globals", "setattr", "__class__", "spec",
            "modules", "_getframe", "__dict__", "__globals__", "system", "incbin"}
+
+
+class GradingError(ValueError):
+    """Nothing was judged: no submission, no task, or a machine that finds no answer right."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,10 @@ class Question:
     points : float
     before : list of str
         Sources of the teacher's that run first: imports, and the solutions of earlier tasks.
-    answer, stub, check : str
-        The solution, what the exercise holds in its place, and the check.
+    answer, check : str
+        The solution and the check.
+    needs : str
+        What the notebook's setup cell says to `helpers.start(needs=...)`.
     """
 
     name: str
@@ -54,7 +58,6 @@ class Question:
     points: float
     before: list[str]
     answer: str
-    stub: str
     check: str
     needs: str
 
@@ -87,14 +90,14 @@ def questions(solution: Path) -> list[Question]:
 
     Raises
     ------
-    AuthoringError
+    GradingError
         If the notebook has no task, or a check without an answer before it.
     """
     found: list[Question] = []
     before: list[str] = []
     answer = None
     needs = ""
-    for cell in read(solution).cells:
+    for cell in nbformat.read(solution, as_version=4).cells:
         mark = cell.metadata.get("nbgrader", {})
         if cell.id == "setup":
             needs = "".join(re.findall(r'start\(needs="(\w+)"\)', cell.source))
@@ -104,14 +107,13 @@ def questions(solution: Path) -> list[Question]:
             answer = mark["grade_id"], cell.source
         elif mark.get("grade"):
             if answer is None:
-                raise AuthoringError(f"{solution.name}: no answer before {mark['grade_id']}")
-            stub = strip_solution(answer[1], f"{solution.name}, {answer[0]}")
+                raise GradingError(f"{solution.name}: no answer before {mark['grade_id']}")
             found.append(Question(answer[0], mark["grade_id"], mark["points"], list(before),
-                                  answer[1], stub, cell.source, needs))
+                                  answer[1], cell.source, needs))
             before.append(answer[1])
             answer = None
     if not found:
-        raise AuthoringError(f"{solution}: no cell is marked as a task of nbgrader's")
+        raise GradingError(f"{solution}: no cell is marked as a task of nbgrader's")
     return found
 
 
@@ -154,9 +156,9 @@ def run_answer(question: Question, answer: str, seconds: float = SECONDS,
     limited = ["sh", "-c", f'ulimit -d {int(gigabytes * 2**20)}; exec "$@"', "sh"]
     with tempfile.TemporaryDirectory(prefix="grading-") as place:
         process = subprocess.Popen(
-            [*limited, sys.executable, "-m", "authoring.judge_one"], cwd=place, env=environment,
-            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            pass_fds=[writing], start_new_session=True)
+            [*limited, sys.executable, "-m", "checks.grading.judge_one"],
+            cwd=place, env=environment, stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=[writing], start_new_session=True)
         os.close(writing)
         timed_out = False
         try:
@@ -194,8 +196,8 @@ def unusual_names(source: str) -> list[str]:
         tree = ast.parse(source)
     except SyntaxError:
         return []
-    words = {getattr(node, key) for node in ast.walk(tree)
-             for key in ("id", "attr", "module", "name") if isinstance(getattr(node, key, None), str)}
+    words = {word for node in ast.walk(tree) for key in ("id", "attr", "module", "name")
+             if isinstance(word := getattr(node, key, None), str)}
     strings = " ".join(node.value for node in ast.walk(tree)
                        if isinstance(node, ast.Constant) and isinstance(node.value, str))
     words = {part for word in words for part in word.split(".")}
@@ -221,8 +223,6 @@ def judge_submission(learner: str, notebook: nbformat.NotebookNode, asked: list[
             notes.append("its check cell was changed")
         if not answers:
             state, text = "missing", "there is no answer"
-        elif answers[-1].strip() == question.stub.strip():
-            state, text = "todo", "not attempted yet"
         else:
             state, text = run_answer(question, answers[-1], seconds, gigabytes)
             if names := unusual_names(answers[-1]):
@@ -264,24 +264,24 @@ def grade(solution: Path, folder: Path, table: Path, seconds: float = SECONDS,
 
     Raises
     ------
-    AuthoringError
+    GradingError
         Where there is no submission, or where this machine does not find the solution right.
     """
     asked = questions(solution)
     found = submissions(folder, solution.name)
     if not found:
-        raise AuthoringError(f"{folder}: no submitted notebook {solution.name}")
+        raise GradingError(f"{folder}: no submitted notebook {solution.name}")
     for question in asked:
         state, text = run_answer(question, question.answer, seconds, gigabytes)
         if state != "ok":
-            raise AuthoringError(f"nothing was judged, since here the solution's own answer to"
+            raise GradingError(f"nothing was judged, since here the solution's own answer to"
                                  f" {question.name} is not right: [{state}] {text}")
     marks = marks_of_nbgrader(folder, solution.stem)
     by_check = {question.name: question.check_name for question in asked}
     results = []
     for learner, path in found.items():
         try:
-            notebook = read(path)
+            notebook = nbformat.read(path, as_version=4)
         except Exception as error:  # nbformat raises errors of many types
             results += [Result(learner, question.name, 0, question.points, "missing",
                                f"the notebook cannot be read: {error}") for question in asked]
