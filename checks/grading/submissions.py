@@ -158,7 +158,8 @@ def run_answer(question: Question, answer: str, seconds: float = SECONDS,
         process = subprocess.Popen(
             [*limited, sys.executable, "-m", "checks.grading.judge_one"],
             cwd=place, env=environment, stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=[writing], start_new_session=True)
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            pass_fds=[writing], start_new_session=True)
         os.close(writing)
         timed_out = False
         try:
