@@ -83,10 +83,10 @@ class DeviceTask(Task):
 @contextmanager
 def _no_copies() -> Iterator[list]:
     """What an answer copies to the host or to the device by CuPy, as a list of bytes."""
-    from helpers.transfers import _observed
+    from helpers.transfers import observed_copies
 
     copied: list[int] = []
-    with _observed(_both().cp, lambda nbytes, to_device: copied.append(nbytes)):
+    with observed_copies(_both().cp, lambda nbytes, to_device: copied.append(nbytes)):
         yield copied
 
 
