@@ -5,7 +5,7 @@
 
 SHELL = /bin/sh
 .DEFAULT_GOAL = help
-.PHONY: help lab update test clean help-authors new record exercises index tables publish bench
+.PHONY: help lab update test test-all clean help-authors new record exercises index tables house publish grade bench
 
 # python3 if it is new enough, else the newest python3.X on PATH. Each one is run and asked for its
 # version, because a version manager's placeholder exists but does not run.
@@ -38,6 +38,9 @@ update:  ## bring the new edition; whatever you have changed is kept
 test:  ## install what is missing and run every test (ARGS="-k name" for some of them)
 	@$(INSTALL) test $(ARGS)
 
+test-all:  ## run every test, also those that are slow by nature (--slow)
+	@$(INSTALL) test --slow $(ARGS)
+
 # It removes only what is named here, and nothing in work/.
 clean:  ## remove .venv and what builds and tests leave behind
 	@[ ! -e .venv ] || [ -e .venv/pyvenv.cfg ] || [ -e .venv/unfinished ] || { \
@@ -67,8 +70,14 @@ index:  #@ write the lessons' index of functions and their glossary
 tables:  #@ write the README's tables of lessons, faults and speeds
 	@$(INSTALL) run -m authoring tables $(ARGS)
 
+house:  #@ print the rooms, their lines and who imports whom
+	@$(INSTALL) run -m authoring house $(ARGS)
+
 publish:  #@ write the course's address into badges and setup cells (REPO=owner/name)
 	@$(INSTALL) run -m authoring publish $(REPO) $(ARGS)
+
+grade:  #@ judge submissions again (SOLUTION=solutions/03_einsum.ipynb FOLDER=room)
+	@$(INSTALL) run -m authoring grade $(SOLUTION) $(FOLDER) $(ARGS)
 
 bench:  #@ measure this machine and write the labelled data that lessons show
 	@$(INSTALL) run -m authoring bench $(ARGS)

@@ -5,11 +5,18 @@ Several processes take turns at whole files, as `--dist loadfile` says; of the t
 answers, at whole lessons.
 """
 
+import os
+
 import pytest
 
 
 def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="run the tests that are marked slow, too")
+
+
+def pytest_configure(config):
+    # Cells and checks measure as they do for a learner, but no test compares a time.
+    os.environ.setdefault("COURSE_QUICK_TIMES", "1")
 
 
 def pytest_collection_modifyitems(config, items):

@@ -17,6 +17,8 @@ from .notebook_form import (
     read,
     stored_text,
 )
+from .repository import committed
+from .working_copy import note_written, refuse_to_lose, would_be_lost
 
 # nbgrader's delimiters: `### BEGIN SOLUTION`, in CUDA `// ### BEGIN SOLUTION`.
 DELIMITER = re.compile(r"^(\s*)(//\s*)?###\s*(BEGIN|END) SOLUTION\s*$")
@@ -119,29 +121,46 @@ def exercise_from(solution: nbformat.NotebookNode, name: str) -> nbformat.Notebo
     return exercise
 
 
+def exercise_text(solution: Path) -> str:
+    """The text of the exercise notebook that belongs to a solved one."""
+    return stored_text(exercise_from(read(solution), f"solutions/{solution.name}"))
+
+
 def write_exercises(check: bool = False, root: Path = ROOT) -> list[str]:
     """Write `exercises/` from `solutions/`, or with `check` only name what is not up to date.
+
+    An exercise that was edited here, and is up to date in git, stays as it is. So does a notebook
+    that git does not know.
 
     Returns
     -------
     list of str
         The files written and removed, or with `check` the files that are missing, out of date or
         without a solution.
+
+    Raises
+    ------
+    AuthoringError
+        When a file to be written or removed was edited here; no file is then changed.
     """
-    changed = []
-    solutions = notebooks("solutions", root)
-    for path in solutions:
-        text = stored_text(exercise_from(read(path), f"solutions/{path.name}"))
-        target = root / "exercises" / path.name
-        if not target.exists() or target.read_text(encoding="utf-8") != text:
-            changed.append(f"exercises/{path.name}")
-            if not check:
-                target.parent.mkdir(exist_ok=True)
-                target.write_text(text, encoding="utf-8")
-    solved = {path.name for path in solutions}
-    for path in notebooks("exercises", root):
-        if path.name not in solved:
-            changed.append(f"exercises/{path.name}")
-            if not check:
-                path.unlink()
-    return changed
+    texts = {f"exercises/{path.name}": exercise_text(path) for path in notebooks("solutions", root)}
+    changed = [name for name, text in texts.items() if _is_out_of_date(name, text, root)]
+    removed = [f"exercises/{path.name}" for path in notebooks("exercises", root)
+               if f"exercises/{path.name}" not in texts]
+    if not check:
+        refuse_to_lose([*changed, *removed], root)
+        (root / "exercises").mkdir(exist_ok=True)
+        for name in changed:
+            (root / name).write_text(texts[name], encoding="utf-8")
+        note_written({name: texts[name] for name in changed}, root)
+        for name in removed:
+            (root / name).unlink()
+    return changed + removed
+
+
+def _is_out_of_date(name: str, text: str, root: Path) -> bool:
+    """Whether an exercise has to be written anew: an answered one is not, if git's is right."""
+    path = root / name
+    if path.exists() and path.read_text(encoding="utf-8") == text:
+        return False
+    return committed(name, root) != text or not would_be_lost(name, root)

@@ -17,6 +17,7 @@ from pathlib import Path
 import nbformat
 
 from .notebook_form import ROOT, AuthoringError, notebooks, read, stored_text, subject_of
+from .working_copy import note_written, refuse_to_edit, refuse_to_lose
 
 TERMS = ROOT / "helpers" / "data" / "glossary.json"
 SHORT = {"numpy": "np", "cupy": "cp", "pycuda.driver": "drv", "pycuda.gpuarray": "gpuarray",
@@ -268,8 +269,8 @@ def write_pages(folder: Path, check: bool = False) -> list[str]:
     Raises
     ------
     AuthoringError
-        When the glossary names a lesson that does not exist or that does not use the term; no
-        file is then changed.
+        When the glossary names a lesson that does not exist or that does not use the term, and
+        when a page or lesson was edited here; no file is then changed.
     """
     lessons = {path.name: read(path) for path in notebooks(folder.name, folder.parent)}
     files = {subject_of(Path(name).stem): name for name in lessons}
@@ -284,11 +285,14 @@ def write_pages(folder: Path, check: bool = False) -> list[str]:
     pages = {name: stored_text(notebook) for name, notebook in lessons.items()}
     pages["glossary.md"] = glossary_page(terms, files)
     pages["index.md"] = index_page(lessons)
-    changed = []
-    for name, text in pages.items():
-        path = folder / name
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            changed.append(name)
-            if not check:
-                path.write_text(text, encoding="utf-8")
-    return changed
+    texts = {f"{folder.name}/{name}": text for name, text in pages.items()
+             if not (folder / name).exists()
+             or (folder / name).read_text(encoding="utf-8") != text}
+    if texts and not check:
+        root = folder.parent
+        refuse_to_lose([name for name in texts if name.endswith(".md")], root)
+        refuse_to_edit(texts, root)
+        for name, text in texts.items():
+            (root / name).write_text(text, encoding="utf-8")
+        note_written(texts, root)
+    return [Path(name).name for name in texts]

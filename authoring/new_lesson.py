@@ -22,6 +22,7 @@ from .notebook_form import (
     subject_of,
 )
 from .publish import badges
+from .repository import make_known
 
 # Cells as (kind, id, text); the setup cell's text is copied from the first lesson.
 LESSON = (
@@ -99,7 +100,8 @@ def new_lesson(stem: str, root: Path = ROOT) -> list[str]:
     Raises
     ------
     AuthoringError
-        When the name is not of that form, or a lesson has the number or the subject.
+        When the name is not of that form, when a lesson has the number or the subject, and when
+        one of the files exists; none is then written.
     """
     if not re.fullmatch(r"\d\d_[a-z0-9_]+", stem):
         raise AuthoringError(f"{stem!r} is not of the form 15_sparse_arrays")
@@ -121,8 +123,12 @@ def new_lesson(stem: str, root: Path = ROOT) -> list[str]:
         notebook = nbformat.v4.new_notebook(cells=cells, metadata=nbformat.from_dict(METADATA))
         notebook.nbformat_minor = 5
         files[f"{folder}/{stem}.ipynb"] = stored_text(notebook)
+    for name in files:
+        if (root / name).exists():
+            raise AuthoringError(f"{name} exists: remove it or choose another name")
     for name, text in files.items():
         (root / name).write_text(text, encoding="utf-8")
+    make_known(files, root)
     return list(files)
 
 

@@ -1,6 +1,6 @@
 """What every notebook of the course has: where it lies, its metadata, its tags, its stored form.
 
-The other modules of this room build on this one; it imports none of them.
+Most modules of this room build on this one; of them it imports only `repository`.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import nbformat
+
+from .repository import git_names, has_git
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("notebooks", "exercises", "solutions")
@@ -36,18 +38,33 @@ class AuthoringError(ValueError):
 def notebooks(folder: str, root: Path = ROOT) -> list[Path]:
     """The notebooks in one of the course's folders, sorted by lesson number.
 
+    In a git repository a notebook that git does not know is not the course's: a learner made it.
+
     Parameters
     ----------
     folder : {"notebooks", "exercises", "solutions"}
     root : Path
         The course's folder.
     """
-    return sorted((root / folder).glob("*.ipynb"))
+    paths = sorted((root / folder).glob("*.ipynb"))
+    if not has_git(root):
+        return paths
+    known = git_names(root, "ls-files", "-z", "--", folder)
+    return [path for path in paths if f"{folder}/{path.name}" in known]
 
 
 def read(path: Path) -> nbformat.NotebookNode:
     """A notebook file as nbformat's version 4."""
     return nbformat.read(path, as_version=4)
+
+
+def is_stored_form(text: str) -> bool:
+    """Whether a notebook's text is as `make record` writes it; what Jupyter saves is not."""
+    try:
+        notebook = nbformat.reads(text, as_version=4)
+    except Exception:  # noqa: BLE001, what nbformat raises for a damaged file is not documented
+        return False
+    return notebook.metadata == METADATA and text == stored_text(notebook)
 
 
 def stored_text(notebook: nbformat.NotebookNode) -> str:

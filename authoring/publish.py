@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from .notebook_form import FOLDERS, ROOT, AuthoringError
+from .notebook_form import FOLDERS, ROOT, AuthoringError, notebooks
+from .working_copy import refuse_to_edit
 
 # OWNER/REPO stands for the address until `publish` writes the real one.
 REPOSITORY = re.compile(r'Repository = "https://github\.com/([\w.-]+/[\w.-]+)"')
@@ -43,8 +44,9 @@ def badges(place: str, root: Path = ROOT) -> str:
 def published_files(root: Path = ROOT) -> list[Path]:
     """The files that may contain the course's address: pages, project files and all notebooks."""
     patterns = ("*.md", "docs/**/*.md", "simulator/*.md", "pyproject.toml",
-                "simulator/pyproject.toml", *(f"{folder}/*.ipynb" for folder in FOLDERS))
-    return [path for pattern in patterns for path in sorted(root.glob(pattern))]
+                "simulator/pyproject.toml")
+    return [*(path for pattern in patterns for path in sorted(root.glob(pattern))),
+            *(path for folder in FOLDERS for path in notebooks(folder, root))]
 
 
 def publish(new: str, root: Path = ROOT) -> list[str]:
@@ -58,7 +60,8 @@ def publish(new: str, root: Path = ROOT) -> list[str]:
     Raises
     ------
     AuthoringError
-        When GitHub would not accept `new` as owner/name; no file is then changed.
+        When GitHub would not accept `new` as owner/name, and when a notebook was edited here; no
+        file is then changed.
     """
     owner, slash, name = new.partition("/")
     if not slash or "/" in name:
@@ -77,13 +80,16 @@ def publish(new: str, root: Path = ROOT) -> list[str]:
                          rf"{re.escape(old)}(?![\w-]|\.(?!git\b|\s|$))")
     # The README's first commands go into the folder that git names after the repository.
     folder = re.compile(rf"^cd {re.escape(old.partition('/')[2])}$", flags=re.M)
-    changed = []
+    changed: dict[Path, str] = {}
     for path in published_files(root):
         text = path.read_text(encoding="utf-8")
         replaced = address.sub(lambda found: found[1] + new, text)
         if path.suffix == ".md":
             replaced = folder.sub(f"cd {name}", replaced)
         if replaced != text:
-            path.write_text(replaced, encoding="utf-8")
-            changed.append(str(path.relative_to(root)))
-    return changed
+            changed[path] = replaced
+    names = [str(path.relative_to(root)) for path in changed]
+    refuse_to_edit(names, root)
+    for path, replaced in changed.items():
+        path.write_text(replaced, encoding="utf-8")
+    return names

@@ -13,6 +13,7 @@ from pathlib import Path
 import nbformat
 
 from .notebook_form import METADATA, ROOT, AuthoringError, notebooks, read, stored_text
+from .working_copy import note_written, refuse_to_lose
 
 
 def execute(notebook: nbformat.NotebookNode, folder: Path, timeout: int = 600) -> None:
@@ -27,6 +28,11 @@ def execute(notebook: nbformat.NotebookNode, folder: Path, timeout: int = 600) -
     timeout : int
         Seconds that a cell may take.
 
+    Notes
+    -----
+    Where the environment variable COURSE_RECORD_RUNS names a file, the runs that the cells measure
+    under a key are added to it.
+
     Raises
     ------
     nbclient.exceptions.CellExecutionError
@@ -35,7 +41,13 @@ def execute(notebook: nbformat.NotebookNode, folder: Path, timeout: int = 600) -
     from nbclient import NotebookClient
 
     os.environ["COURSE_QUIET"] = "1"  # progress lines are for people, not for recorded outputs
+    arguments = []
+    if file := os.environ.get("COURSE_RECORD_RUNS"):
+        first = (f"import sys; sys.path.append({str(ROOT)!r}); from authoring import runs;"
+                 f" runs.keep_runs({os.path.abspath(file)!r}); del sys, runs")
+        arguments = [f"--IPKernelApp.exec_lines={first}"]
     NotebookClient(notebook, timeout=timeout, kernel_name="python3", record_timing=False,
+                   extra_arguments=arguments,
                    resources={"metadata": {"path": str(folder)}}).execute()
 
 
@@ -46,7 +58,13 @@ def record(path: Path) -> None:
     ------
     nbclient.exceptions.CellExecutionError
         When a cell raises; the file then stays as it was.
+    AuthoringError
+        When the file was changed while its cells ran, and when it is an exercise.
     """
+    if path.resolve().parent == ROOT / "exercises":
+        raise AuthoringError(f"{path}: exercises are not recorded, they are written by make"
+                             " exercises")
+    before = path.read_bytes()
     notebook = read(path)
     execute(notebook, path.resolve().parent)
     notebook.metadata = nbformat.from_dict(METADATA)
@@ -54,6 +72,8 @@ def record(path: Path) -> None:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
             cell.outputs = [_without_metadata(output) for output in _joined_streams(cell.outputs)]
+    if path.read_bytes() != before:
+        raise AuthoringError(f"{path}: changed while its cells ran, so it stays as it is now")
     path.write_text(stored_text(notebook), encoding="utf-8")
 
 
@@ -82,8 +102,7 @@ def _without_metadata(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
 def bench() -> Path:
     """Run every notebook that compares times and write this machine's times to a data file.
 
-    The lessons' own cells measure: `compare(..., key=...)` appends to the file that the
-    environment variable COURSE_RECORD_RUNS names.
+    The lessons' own cells measure: `compare(..., key=...)` and the like; see `runs`.
 
     Returns
     -------
@@ -93,7 +112,7 @@ def bench() -> Path:
     Raises
     ------
     AuthoringError
-        When no notebook has measured anything.
+        When no notebook has measured anything, and when the data file was edited here.
     """
     from helpers import backend, recordings
 
@@ -102,6 +121,8 @@ def bench() -> Path:
     name = re.sub(r"[^a-z0-9]+", "-", machine.lower()).strip("-")
     path = recordings.FOLDER / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
+    data = str(path.relative_to(ROOT))
+    refuse_to_lose([data], ROOT)
     unfinished = path.with_suffix(".json.part")
     unfinished.unlink(missing_ok=True)
     os.environ["COURSE_RECORD_RUNS"] = str(unfinished)
@@ -113,5 +134,7 @@ def bench() -> Path:
                 execute(notebook, source.parent)
     if not unfinished.exists():
         raise AuthoringError("no notebook has measured anything")
+    refuse_to_lose([data], ROOT)
     unfinished.replace(path)
+    note_written({data: path.read_text(encoding="utf-8")}, ROOT)
     return path

@@ -17,6 +17,7 @@ from nogpu import engine
 
 from .notebook_form import ROOT, AuthoringError, notebooks, number_of, read
 from .publish import badges
+from .working_copy import note_written, refuse_to_lose
 
 RECORDED = ROOT / "helpers" / "data" / "recorded" / "nvidia-h200.json"
 # The kinds of faults that the clinic's kernels have.
@@ -130,6 +131,12 @@ def speeds() -> str:
     return "\n".join(lines)
 
 
+def _tables_in(readme: str) -> str:
+    """The tables of which `write_tables` keeps nothing; in that of the lessons it keeps words."""
+    found = re.findall(r"<!-- (faults|speeds) -->\n(.*?)<!-- end of \1 -->", readme, re.S)
+    return "".join(table for _, table in found)
+
+
 def write_tables(readme: Path, check: bool = False) -> list[str]:
     """Write the three tables into the README.
 
@@ -147,7 +154,7 @@ def write_tables(readme: Path, check: bool = False) -> list[str]:
     Raises
     ------
     AuthoringError
-        When the README lacks the comments around a table.
+        When the README lacks the comments around a table, and when a table was edited here.
     """
     text = old = readme.read_text(encoding="utf-8")
     for name, table in (("lessons", lessons(old)), ("faults", faults()), ("speeds", speeds())):
@@ -158,5 +165,7 @@ def write_tables(readme: Path, check: bool = False) -> list[str]:
             raise AuthoringError(
                 f"{readme.name} lacks <!-- {name} --> ... <!-- end of {name} -->")
     if text != old and not check:
+        refuse_to_lose([readme.name], readme.parent, _tables_in)
         readme.write_text(text, encoding="utf-8")
+        note_written({readme.name: _tables_in(text)}, readme.parent)
     return [readme.name] if text != old else []

@@ -1,4 +1,4 @@
-"""Checks of the exercises to lesson 08, Kernels and memory."""
+"""Checks of the exercises to lesson 08, Memory and tiles."""
 
 from __future__ import annotations
 

@@ -96,4 +96,5 @@ def run_tests(options: list[str]) -> None:
     """Run pytest with `options` in up to four processes; one process runs all tests of a file."""
     ensure({"dev"})
     build_font_cache()
-    become_python(["-m", "pytest", "-n", "auto", "--maxprocesses=4", "--dist=loadfile", *options])
+    spread = ["-n", "auto", "--maxprocesses=4", "--dist=loadfile"]
+    become_python(["-m", "authoring.testing", *spread, *options])

@@ -1,4 +1,4 @@
-"""How fast the engine is: ``python -m nogpu.benchmark [--output FILE.json]``.
+"""How fast the engine is: ``python simulator/benchmark.py [--output FILE.json]``.
 
 Every figure is a ratio of two times taken alternately in one run: this machine's clock is compared
 with nothing but itself. The plain loops are C++ at -O2 with as many threads as the engine has

@@ -41,20 +41,98 @@ def test_only_solutions_differ(path):
                 "// YOUR CODE HERE" in theirs.source
 
 
-def test_a_solution_is_written_as_an_exercise_and_one_without_a_solution_is_removed(tmp_path):
-    cell = nbformat.v4.new_code_cell("### BEGIN SOLUTION\n1\n### END SOLUTION", id="task")
+def solve(path, answer):
+    """Write a notebook with one solved task."""
+    cell = nbformat.v4.new_code_cell(f"### BEGIN SOLUTION\n{answer}\n### END SOLUTION", id="task")
     cell.metadata.nbgrader = {"solution": True}
-    (tmp_path / "solutions").mkdir()
-    (tmp_path / "exercises").mkdir()
-    notebook = nbformat.v4.new_notebook(cells=[cell])
-    (tmp_path / "solutions" / "01_a.ipynb").write_text(stored_text(notebook))
-    (tmp_path / "exercises" / "00_removed.ipynb").write_text(stored_text(notebook))
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(stored_text(nbformat.v4.new_notebook(cells=[cell])))
+
+
+def test_a_solution_is_written_as_an_exercise_and_one_without_a_solution_is_removed(
+        tmp_path, commit):
+    solve(tmp_path / "solutions" / "01_a.ipynb", 1)
+    solve(tmp_path / "exercises" / "00_removed.ipynb", 1)
+    commit()
     names = ["exercises/01_a.ipynb", "exercises/00_removed.ipynb"]
     assert write_exercises(check=True, root=tmp_path) == names
     assert [path.name for path in notebooks("exercises", tmp_path)] == ["00_removed.ipynb"]
     assert write_exercises(root=tmp_path) == names
     (written,) = notebooks("exercises", tmp_path)
     assert read(written).cells[0].source == "# YOUR CODE HERE\nraise NotImplementedError()"
+
+
+@pytest.fixture
+def course(tmp_path, commit):
+    """Two lessons whose exercises are up to date and committed."""
+    for name in ("01_a", "02_b"):
+        solve(tmp_path / "solutions" / f"{name}.ipynb", name)
+    commit()
+    write_exercises(root=tmp_path)
+    commit()
+    return tmp_path
+
+
+def texts(course):
+    return {path.name: path.read_text() for path in sorted((course / "exercises").iterdir())}
+
+
+def test_an_answered_exercise_is_up_to_date_and_stays(course):
+    answered = course / "exercises" / "01_a.ipynb"
+    answered.write_text("a learner's answer")
+    (course / "exercises" / "mine_07.ipynb").write_text("a learner's own notebook")
+    before = texts(course)
+    assert write_exercises(check=True, root=course) == []
+    assert write_exercises(root=course) == []
+    assert texts(course) == before
+
+
+def add_a_heading(path):
+    notebook = read(path)
+    notebook.cells.insert(0, nbformat.v4.new_markdown_cell("# New"))
+    path.write_text(stored_text(notebook))
+
+
+def test_an_exercise_that_was_edited_is_not_overwritten(course):
+    """Not even where its solution has changed; and then no other exercise is written either."""
+    for name in ("01_a", "02_b"):
+        add_a_heading(course / "solutions" / f"{name}.ipynb")
+    (course / "exercises" / "02_b.ipynb").write_text("an answer")
+    before = texts(course)
+    assert write_exercises(check=True, root=course) == ["exercises/01_a.ipynb",
+                                                        "exercises/02_b.ipynb"]
+    with pytest.raises(AuthoringError, match=r"^exercises/02_b.ipynb: edited here and not"):
+        write_exercises(root=course)
+    assert texts(course) == before
+
+
+def test_an_author_may_write_exercises_again_and_again(course):
+    """Without a commit in between: what the tool wrote it may overwrite."""
+    for _ in range(3):
+        add_a_heading(course / "solutions" / "01_a.ipynb")
+        assert write_exercises(check=True, root=course) == ["exercises/01_a.ipynb"]
+        assert write_exercises(root=course) == ["exercises/01_a.ipynb"]
+        assert write_exercises(check=True, root=course) == []
+
+
+def test_a_leftover_exercise_that_was_edited_is_not_removed(course):
+    (course / "solutions" / "01_a.ipynb").unlink()
+    answered = course / "exercises" / "01_a.ipynb"
+    answered.write_text("an answer")
+    with pytest.raises(AuthoringError, match=r"^exercises/01_a.ipynb: edited here"):
+        write_exercises(root=course)
+    assert answered.read_text() == "an answer"
+
+
+def test_without_git_no_exercise_is_overwritten_or_removed(tmp_path):
+    solve(tmp_path / "solutions" / "01_a.ipynb", 1)
+    (tmp_path / "exercises").mkdir()
+    for name in ("01_a", "mine_07"):
+        (tmp_path / "exercises" / f"{name}.ipynb").write_text("an answer")
+    before = texts(tmp_path)
+    with pytest.raises(AuthoringError, match="edited here"):
+        write_exercises(root=tmp_path)
+    assert texts(tmp_path) == before
 
 
 def test_python_and_cuda_solutions_become_stubs():

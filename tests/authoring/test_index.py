@@ -112,12 +112,31 @@ def copy(tmp_path):
     return folder
 
 
-def test_a_function_that_the_index_lacks_is_noticed(copy):
+def test_a_function_that_the_index_lacks_is_noticed(copy, commit):
     page = copy / "index.md"
     page.write_text(page.read_text().replace("`np.einsum_path`", "`np.einsum_road`"))
     assert indexing.write_pages(copy, check=True) == ["index.md"]
+    with pytest.raises(AuthoringError, match="^notebooks/index.md: edited here"):
+        indexing.write_pages(copy)
+    commit()
     indexing.write_pages(copy)
     assert page.read_text() == PAGES[1].read_text(encoding="utf-8")
+
+
+def test_a_lesson_in_which_somebody_is_at_work_is_not_written(copy, commit):
+    """Links are added to lessons in the stored form only; Jupyter saves another one."""
+    commit()
+    lesson = next(copy.glob("06_*.ipynb"))
+    text = lesson.read_text(encoding="utf-8")
+    glossary = re.compile(r"\[(\*\*?[\w ]+\*\*?)\]\(glossary.md#[\w-]+\)")
+    lesson.write_text(glossary.sub(r"\1", text, count=1).rstrip("\n"), encoding="utf-8")
+    before = lesson.read_text(encoding="utf-8")
+    with pytest.raises(AuthoringError, match=f"^notebooks/{lesson.name}: edited here"):
+        indexing.write_pages(copy)
+    assert lesson.read_text(encoding="utf-8") == before
+    lesson.write_text(before + "\n", encoding="utf-8")
+    assert indexing.write_pages(copy) == [lesson.name]
+    assert lesson.read_text(encoding="utf-8") == text
 
 
 def test_a_term_of_an_unknown_lesson_is_an_error(copy, monkeypatch):

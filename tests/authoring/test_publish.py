@@ -3,7 +3,7 @@
 import pytest
 
 from authoring.__main__ import main
-from authoring.notebook_form import ROOT
+from authoring.notebook_form import ROOT, AuthoringError
 from authoring.publish import publish, published_files, repository
 
 
@@ -30,13 +30,14 @@ def test_no_file_with_the_address_is_forgotten():
     address = f"github.com/{repository()}"
     written = {path for kind in ("*.md", "*.toml", "*.ipynb", "*.yml", "*.yaml")
                for path in ROOT.rglob(kind)
-               if not {".venv", "build"} & set(path.relative_to(ROOT).parts)
+               if not {".venv", "build", "work"} & set(path.relative_to(ROOT).parts)
                and address in path.read_text(encoding="utf-8", errors="replace")}
     assert len(written) > 30 and written <= set(published_files())
 
 
-def test_publish_writes_one_address_everywhere(unpublished):
+def test_publish_writes_one_address_everywhere(unpublished, commit):
     before, root, now = unpublished
+    commit()
     assert set(publish("ada-l/a.b", root)) == set(before)
     assert repository(root) == "ada-l/a.b"
     assert now()["README.md"] == (
@@ -46,7 +47,18 @@ def test_publish_writes_one_address_everywhere(unpublished):
     assert "github/ada-l/a.b/blob" in now()["notebooks/00.ipynb"]
     assert "content.com/ada-l/a.b/main" in now()["notebooks/00.ipynb"]
     assert publish("ada-l/a.b", root) == []
+    commit()
     assert set(publish("OWNER/REPO", root)) == set(before)
+    assert now() == before
+
+
+def test_publish_refuses_over_a_notebook_that_was_edited_here(unpublished, commit):
+    _, root, now = unpublished
+    commit()
+    (root / "notebooks/00.ipynb").write_text("github.com/OWNER/REPO, and what a learner wrote")
+    before = now()
+    with pytest.raises(AuthoringError, match=r"^notebooks/00.ipynb: edited here and not committed"):
+        publish("ada-l/a.b", root)
     assert now() == before
 
 

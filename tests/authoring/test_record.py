@@ -1,9 +1,11 @@
 """Recording runs a notebook and stores what it prints, in a form that depends on nothing else."""
 
+import json
+
 import nbformat
 import pytest
 
-from authoring.notebook_form import METADATA, read
+from authoring.notebook_form import METADATA, ROOT, AuthoringError, read
 from authoring.record import record
 
 
@@ -28,3 +30,37 @@ def test_record_leaves_a_failing_notebook_as_it_was(tmp_path):
     with pytest.raises(Exception, match="ZeroDivisionError"):
         record(path)
     assert path.read_text() == before
+
+
+def test_runs_with_a_key_are_added_to_the_file_that_is_asked_for(tmp_path, monkeypatch):
+    cell = ("from helpers import compare, recordings, timing\n"
+            "timing.ceiling = lambda device: timing.Ceiling('toy', 1e9, 1e9, 1e9, 1e9)\n"
+            "for key in ('toy/f', None):\n"
+            "    compare({'f': lambda: 0}, key=key, title='F', seconds=0.01)\n"
+            "print(sorted(set(dir()) & {'sys', 'runs', 'keep_runs'}))")
+    path = tmp_path / "note.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)]), path)
+    monkeypatch.setenv("COURSE_RECORD_RUNS", str(tmp_path / "runs.json"))
+    record(path)
+    assert read(path).cells[0].outputs[0].text == "[]\n"
+    content = json.loads((tmp_path / "runs.json").read_text())
+    assert list(content["runs"]) == ["toy/f"]
+    assert content["runs"]["toy/f"]["rows"][0]["name"] == "f" and content["machine"]
+
+
+def test_a_notebook_that_is_saved_while_it_is_recorded_stays_as_it_was_saved(tmp_path):
+    path = tmp_path / "note.ipynb"
+    code = f"open({str(path)!r}, 'a').write(' ')"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)]), path)
+    before = path.read_text()
+    with pytest.raises(AuthoringError, match="changed while its cells ran"):
+        record(path)
+    assert path.read_text() == before + " "
+
+
+def test_an_exercise_is_not_recorded():
+    path = ROOT / "exercises" / "03_einsum.ipynb"
+    before = path.read_bytes()
+    with pytest.raises(AuthoringError, match="exercises are not recorded"):
+        record(path)
+    assert path.read_bytes() == before

@@ -20,27 +20,46 @@ def test_tables_are_up_to_date():
     ("(notebooks/06_first_kernels.ipynb) | 75 |", "(notebooks/06_first_kernels.ipynb) | 70 |"),
     ("| 16 | attention, 4", "| 12 | attention, 4"),
 ])
-def test_a_wrong_number_is_found_and_corrected(tmp_path, right, wrong):
+def test_a_wrong_number_is_found_and_corrected(tmp_path, commit, right, wrong):
     copy = tmp_path / "README.md"
     text = README.read_text(encoding="utf-8")
     assert text.count(right) == 1
     copy.write_text(text.replace(right, wrong), encoding="utf-8")
     assert write_tables(copy, check=True) == ["README.md"]
     assert wrong in copy.read_text(encoding="utf-8")
+    commit()
     assert write_tables(copy) == ["README.md"]
     assert copy.read_text(encoding="utf-8") == text
 
 
-def test_the_words_of_a_lesson_are_kept_and_a_missing_row_is_added(tmp_path):
+def test_the_words_of_a_lesson_are_kept_and_a_missing_row_is_added(tmp_path, commit):
     copy = tmp_path / "README.md"
     text = README.read_text(encoding="utf-8")
     lines = text.splitlines(keepends=True)
     (row,) = (line for line in lines if line.startswith("| 03 | "))
     copy.write_text(text.replace(row, "").replace("your machine, an honest", "our honest"))
+    commit()
     write_tables(copy)
     written = copy.read_text(encoding="utf-8")
     assert "| our honest first measurement" in written
     assert "| 03 | [Einsum](notebooks/03_einsum.ipynb) | 60 | ... | [tasks]" in written
+
+
+def test_a_table_that_was_edited_here_is_not_overwritten(tmp_path, commit):
+    """A change elsewhere in the README is no obstacle, and neither is what the tool wrote."""
+    copy = tmp_path / "README.md"
+    text = README.read_text(encoding="utf-8")
+    copy.write_text(text, encoding="utf-8")
+    commit()
+    edited = text.replace("| **all** | 14 |", "| **my own sum** | 15 |")
+    copy.write_text(edited, encoding="utf-8")
+    with pytest.raises(AuthoringError, match="^README.md: edited here and not committed"):
+        write_tables(copy)
+    assert copy.read_text(encoding="utf-8") == edited
+    commit()
+    copy.write_text("# Mine\n" + edited, encoding="utf-8")
+    assert write_tables(copy) == ["README.md"]
+    assert copy.read_text(encoding="utf-8") == "# Mine\n" + text
 
 
 def test_a_readme_without_the_comments_is_refused(tmp_path):

@@ -11,6 +11,12 @@ import nogpu
 from nogpu import finder
 
 
+@pytest.fixture(autouse=True)
+def careful_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure as in a lesson: see `helpers.timing.quick`."""
+    monkeypatch.delenv("COURSE_QUICK_TIMES", raising=False)
+
+
 @pytest.fixture(scope="session")
 def cp() -> Iterator[ModuleType]:
     """The simulator's CuPy, put away again afterwards where it was not there before."""

@@ -1,6 +1,6 @@
-"""conda's files name what pyproject.toml names.
+"""conda's files ask for the same packages and versions as pyproject.toml.
 
-No test here solves them: that takes conda and its servers.
+No test here lets conda create the environments, because that needs conda and its servers.
 """
 
 import re
@@ -18,9 +18,9 @@ ROOT = Path(__file__).resolve().parents[2]
 FULL = ROOT / "environment.yml"
 BINDER = ROOT / ".binder" / "environment.yml"
 
-# What conda calls otherwise than pip does.
+# Packages with another name in conda than in pip.
 PIP_NAMES = {"cupy": "cupy-cuda12x"}
-# What is Python itself or comes from outside Python, and so has no place in pyproject.toml.
+# Python itself and programs that are no Python packages: pyproject.toml cannot ask for them.
 CONDA_ONLY = {
     FULL: {"python": ">=3.10", "cuda-version": "=12.9", "cuda-nvcc": ""},
     BINDER: {"python": "=3.13", "cxx-compiler": ""},
@@ -52,7 +52,7 @@ def conda_bounds(path):
 
 
 def without_conda_only(path):
-    """What pip has to have too, under pip's names."""
+    """The packages that pyproject.toml has to ask for as well, under pip's names."""
     bounds = conda_bounds(path)
     return {PIP_NAMES.get(k, k): v for k, v in bounds.items() if k not in CONDA_ONLY[path]}
 
@@ -73,7 +73,7 @@ def test_what_only_conda_has_is_as_decided(path):
 
 
 def test_bounds_leave_room_for_colab_and_for_new_versions():
-    """Colab's versions of August 2026 fit, so that it need not install its own packages anew."""
+    """Colab's versions of August 2026 are accepted, so it need not install other ones."""
     colab = {"numpy": "2.1.3", "cupy-cuda12x": "14.0.1", "matplotlib": "3.10.0", "pytest": "8.4.2"}
     bounds = pip_bounds("gpu", "dev")
     for name, version in colab.items():

@@ -53,6 +53,13 @@ def wrong_links(text: str) -> list[str]:
     return found
 
 
+def wrong_titles(code: str) -> list[str]:
+    """The docstrings like "Checks of lesson 08, Memory and tiles." whose title is another one."""
+    return [f"lesson {number}, {title}"
+            for number, title in re.findall(r"\blesson (\d\d), ([A-Z][^.\n]*)\.\"", code)
+            if not HEADINGS.get(number, "").startswith(f"{number} {title}")]
+
+
 def names(paths: list[Path]) -> list[str]:
     return [str(path.relative_to(ROOT)) for path in paths]
 
@@ -68,6 +75,8 @@ def test_pages_and_code_name_only_lessons_that_exist():
     problems = {str(path.relative_to(ROOT)): found for path in PAGES if path != this
                 if (found := unknown_lessons(prose(path)) + wrong_links(prose(path)))}
     assert problems == {}
+    code = "\n".join(prose(path) for path in PAGES if path.suffix == ".py" and path != this)
+    assert wrong_titles(code) == []
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=names(NOTEBOOKS))
@@ -95,6 +104,11 @@ def test_the_numbers_in_the_map_of_the_last_lesson_are_those_of_lessons():
 ])
 def test_a_number_without_a_lesson_is_found(text, found):
     assert unknown_lessons(text) == found
+
+
+def test_another_title_is_found():
+    assert wrong_titles('"""Of lesson 08, Memory and tiles."""') == []
+    assert wrong_titles('"""Of lesson 08, Kernels."""') == ["lesson 08, Kernels"]
 
 
 @pytest.mark.parametrize("link, wrong", [

@@ -86,7 +86,7 @@ static int run(Library* library, int entry, int grid, int block,
 }
 int main(int, char** arguments) {
     checks = (uint32_t)atoi(arguments[1]);
-    if (cs_start(2, (uint64_t)1 << 30) != 0) return 1;
+    if (cs_start(2, (uint64_t)1 << 30, UINT64_MAX) != 0) return 1;
     dl_iterate_phdr(find_tls, nullptr);
     Library* l = cs_library(tls_marker, (uint64_t)marker() - tls_base, tls_size, nullptr, 0, 0, 0,
                             0, 0);

@@ -40,12 +40,12 @@ def test_errors_carry_the_learners_lines(compiler: str) -> None:
 )
 def test_what_the_simulator_lacks_is_named(compiler: str, body: str, name: str) -> None:
     message = error_of("__global__ void f(int* x) { " + body + " }")
-    assert name in message and "the simulator lacks it" in message
+    assert name in message and "nogpu lacks it" in message
 
 
 @pytest.mark.parametrize("header", ["cooperative_groups.h", "mma.h", "cub/cub.cuh", "cuda_bf16.h"])
 def test_headers_that_the_simulator_lacks(header: str) -> None:
-    assert f"the simulator lacks {header}" in error_of(f"#include <{header}>\n{ZERO}")
+    assert f"nogpu lacks {header}" in error_of(f"#include <{header}>\n{ZERO}")
 
 
 def test_inline_ptx(compiler: str) -> None:

@@ -142,6 +142,21 @@ TABLE = [
       "if (blockIdx.x == 0 || @) tile[threadIdx.x] = a[0]; __syncthreads(); "
       "b[i] = tile[threadIdx.x];", "n < 0", "n > 0", "tile", None, None, (1, 0, 0),
       threads=(32,)),
+    # The compiler knows that these hold 0: their reads must not be removed.
+    P("shared_never_written", engine.UninitialisedRead, "__shared__ float tile[256]; @ "
+      "b[i] = tile[threadIdx.x];", "", "tile[threadIdx.x] = i;", "tile", 0),
+    P("shared_number_never_written", engine.UninitialisedRead, "__shared__ int limit; @ "
+      "__syncthreads(); if (threadIdx.x < limit) b[i] = 1;", "",
+      "if (threadIdx.x == 0) limit = 3;", "limit", 0, None),
+    P("shared_rows_never_written", engine.UninitialisedRead, "__shared__ double rows[8][32]; @ "
+      "__syncthreads(); double sum = 0; for (int j = 0; j < 8; j++) "
+      "sum += rows[j][threadIdx.x % 32]; b[i] = sum;", "",
+      "rows[threadIdx.x / 32][threadIdx.x % 32] = 1;", "rows", None, None),
+    P("shared_vectors_never_written", engine.UninitialisedRead, "__shared__ float4 tile[256]; @ "
+      "b[i] = tile[threadIdx.x].y;", "", "tile[threadIdx.x] = make_float4(1, 2, 3, 4);", "tile"),
+    P("shared_pairs_never_written", engine.UninitialisedRead, "struct Pair { int a, b; }; "
+      "__shared__ Pair pairs[256]; @ b[i] = pairs[threadIdx.x].b;", "",
+      "pairs[threadIdx.x] = {1, 2};", "pairs", None),
     P("dynamic_unwritten", engine.UninitialisedRead, "extern __shared__ float dynamic[]; "
       "if (threadIdx.x < @) dynamic[threadIdx.x] = a[0]; __syncthreads(); "
       "b[i] = threadIdx.x == 253 ? dynamic[threadIdx.x] : 0;", "250", "256", "dynamic", 253,

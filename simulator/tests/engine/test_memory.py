@@ -271,6 +271,8 @@ def test_a_placed_allocation_is_checked_like_any_other(nbytes: int) -> None:
 
 
 WITHOUT_A_COMPILER = """
+import importlib.util
+importlib.util.find_spec = lambda name: None  # ziglang may be installed
 import numpy as np
 from nogpu import engine
 from nogpu.engine import memory, plain
@@ -325,3 +327,69 @@ def test_arrays_work_without_a_compiler(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     lines = ran.stdout.splitlines()
     assert "has 10 bytes" in lines[0] and lines[1] == "full" and lines[2].startswith("kernels:")
+
+
+UNDER_A_LIMIT = """
+import importlib.util, resource, sys
+resource.setrlimit(resource.{kind}, ({limit}, {limit}))
+if {arrays_alone}:
+    from nogpu.engine import compiler, errors
+    def find():
+        raise errors.CompilerNotFound("none")
+    compiler.find = find
+import nogpu
+nogpu.install()
+import cupy as cp
+from nogpu import engine
+capacity = engine.usage()[1]
+print(capacity, cp.cuda.runtime.memGetInfo()[1])
+for allocate in (engine.allocate, cp.cuda.alloc, lambda n: cp.zeros(n, cp.uint8)):
+    try:
+        piece = allocate(capacity + 1)
+    except (engine.OutOfMemory, MemoryError) as error:
+        print(error)
+    piece = allocate(capacity // 2)
+    more = allocate(capacity // 4)
+    if isinstance(piece, engine.Allocation):
+        piece.free()
+        more.free()
+    del piece, more
+    cp.get_default_memory_pool().free_all_blocks()
+piece = engine.allocate(capacity)
+assert engine.usage() == (capacity, capacity)
+piece.free()
+parts = [engine.allocate(2**20, unwritten=False) for _ in range(capacity // 2**20)]
+"""
+
+
+@pytest.mark.parametrize("kind", ["RLIMIT_AS", "RLIMIT_DATA"])
+@pytest.mark.parametrize(("gigabytes", "arrays_alone"), [(8, False), (5, False), (2, True)])
+def test_under_a_limit_the_device_is_as_large_as_it_says(
+    kind: str, gigabytes: int, arrays_alone: bool
+) -> None:
+    """All that it says it has can be allocated, in one piece and in many, and no more."""
+    code = UNDER_A_LIMIT.format(kind=kind, limit=gigabytes * 2**30, arrays_alone=arrays_alone)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    figures, *messages = ran.stdout.splitlines()
+    capacity, told = map(int, figures.split())
+    assert capacity == told <= gigabytes * 2**30 // 2
+    assert messages[0] == (
+        f"out of memory: {capacity + 1:,} bytes requested, 0 of {capacity:,} in use"
+    )
+    assert len(messages) == 3
+    for message in messages[1:]:
+        assert message.startswith("Out of memory allocating ")
+        assert message.endswith(" bytes (allocated so far: 0 bytes).")
+
+
+def test_memory_that_is_free_in_pieces_only_is_said_so() -> None:
+    assert str(engine.OutOfMemory(60, 50, 100)) == (
+        "out of memory: 60 bytes requested, 50 of 100 in use"
+    )
+    assert str(engine.OutOfMemory(50, 50, 100)) == (
+        "out of memory: 50 bytes requested, 50 of 100 in use, and no piece of the rest is as large"
+    )

@@ -525,7 +525,7 @@ def test_methods_of_a_memory_pointer(cp) -> None:
 def test_the_device_says_what_it_is(cp) -> None:
     runtime = cp.cuda.runtime
     properties, attributes = runtime.getDeviceProperties(0), cp.cuda.Device().attributes
-    assert b"Simulator" in properties["name"]
+    assert b"nogpu" in properties["name"]
     assert (properties["major"], properties["minor"]) == engine.limits.COMPUTE_CAPABILITY
     assert cp.cuda.Device().compute_capability == "75"
     assert attributes["MaxThreadsPerBlock"] == properties["maxThreadsPerBlock"] == 1024
@@ -630,3 +630,55 @@ def test_arrays_work_without_a_compiler(tmp_path: Path) -> None:
     assert lines[:4] == ["100.0 [11.0, 13.0, 15.0, 17.0, 19.0] True", "[0.0, 0.0, 0.0]",
                          "[1. 1. 1.]", "True"]  # fmt: skip
     assert lines[4].startswith("kernels:")
+
+
+IN_A_HOST_FUNCTION = """
+import threading
+import nogpu
+nogpu.install()
+import cupy as cp
+import numpy as np
+
+pool = cp.get_default_memory_pool()
+stream = cp.cuda.Stream(non_blocking=True)
+gate, said = threading.Event(), []
+
+def host(arg):
+    pool.free_all_blocks()
+    said.append(("pool", pool.total_bytes()))
+    try:
+        with stream:
+            y = cp.empty(150_000, cp.float32)  # another size than what is still in use there
+        said.append(("array", y.size))
+    except cp.cuda.runtime.CUDARuntimeError as error:
+        said.append(("array", str(error)))
+    try:
+        stream.synchronize()
+    except cp.cuda.runtime.CUDARuntimeError as error:
+        said.append(("wait", str(error)))
+
+kept = cp.empty(10, cp.float32)
+with stream:
+    stream.launch_host_func(lambda arg: gate.wait(), None)
+    x = cp.empty(300_000, cp.float32)
+    x += 1  # queued: larger than what runs at once
+    del x  # given back while work is queued on it
+    stream.launch_host_func(host, None)
+gate.set()
+stream.synchronize()
+print(said[0][0], said[0][1] > kept.nbytes, said[1], said[2], sep="\\n")
+pool.free_all_blocks()
+print(pool.total_bytes())
+"""
+
+
+def test_free_all_blocks_in_a_host_function_does_not_wait() -> None:
+    """What work still uses stays in the pool until then; an array that would wait is refused."""
+    done = subprocess.run(
+        [sys.executable, "-c", IN_A_HOST_FUNCTION], capture_output=True, text=True, timeout=60,
+        check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    refused = "cudaErrorNotPermitted: operation not permitted"
+    assert done.stdout.splitlines() == [
+        "pool", "True", f"('array', '{refused}')", f"('wait', '{refused}')", "512",
+    ], done.stderr  # fmt: skip

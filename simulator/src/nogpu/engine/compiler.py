@@ -45,9 +45,12 @@ _CHECKED = {
         # A copy that the compiler expands itself is not seen: leave all of them calls.
         "-fno-builtin-memcpy", "-fno-builtin-memmove", "-fno-builtin-memset",
         "-fno-tree-loop-distribute-patterns", "-fno-optimize-sibling-calls",
+        # Of a shared array that no kernel writes all reads would be removed, since it is 0; they
+        # are faults. (For clang the same is done in nogpu_prelude.h.)
+        "-fno-ipa-reference-addressable",
     ],
     "clang": [
-        "-O2", "-fno-vectorize", "-fno-slp-vectorize",
+        "-O2", "-fno-vectorize", "-fno-slp-vectorize", "-Wno-ignored-attributes",
         "-fsanitize=thread", "-fsanitize=array-bounds,integer-divide-by-zero",
         "-fno-optimize-sibling-calls", "-mllvm", "-tsan-instrument-func-entry-exit=0",
         "-mllvm", "-tsan-distinguish-volatile=1",
@@ -217,7 +220,7 @@ def find() -> Compiler:
             return found
     wrong = f" CXX names {given}, which is none that works." if given else ""
     raise CompilerNotFound(
-        "The simulator compiles CUDA kernels with this machine's C++ compiler, and there is none."
+        "nogpu compiles CUDA kernels with this machine's C++ compiler, and there is none."
         f"{wrong} Install one with: {install_line()}"
     )
 
@@ -271,9 +274,9 @@ def explain(log: str) -> CompileError:
         if _LACKING.match(name) and name not in lacking:
             lacking.append(name)
     notes = [
-        f"{name}: if this is CUDA's, the simulator lacks it."
+        f"{name}: if this is CUDA's, nogpu lacks it."
         if name.startswith("__") or name in ("malloc", "free")
-        else f"{name}: the simulator lacks it."
+        else f"{name}: nogpu lacks it."
         for name in lacking
     ]
     if re.search(
@@ -281,8 +284,8 @@ def explain(log: str) -> CompileError:
         r"invalid operand in inline asm|invalid '?asm'?|invalid output constraint",
         log,
     ):
-        notes.append("Inline PTX (asm): the simulator lacks it.")
+        notes.append("Inline PTX (asm): nogpu lacks it.")
     if "<<<" in log:
-        notes.append("A launch with <<< >>>: the simulator lacks it inside kernel source.")
+        notes.append("A launch with <<< >>>: nogpu lacks it inside kernel source.")
     message = "\n".join([text, *notes])
     return CompileError(message, text)

@@ -59,7 +59,7 @@ class InvalidLaunch(EngineError):
 
 
 class OutOfMemory(EngineError, MemoryError):
-    """The device's memory is full.
+    """The device's memory is full, or has no free piece of this size.
 
     Attributes
     ----------
@@ -68,9 +68,10 @@ class OutOfMemory(EngineError, MemoryError):
     """
 
     def __init__(self, requested: int, used: int, capacity: int) -> None:
-        super().__init__(
-            f"out of memory: {requested:,} bytes requested, {used:,} of {capacity:,} in use"
-        )
+        text = f"out of memory: {requested:,} bytes requested, {used:,} of {capacity:,} in use"
+        if requested <= capacity - used:
+            text += ", and no piece of the rest is as large"
+        super().__init__(text)
         self.requested, self.used, self.capacity = requested, used, capacity
 
 

@@ -6,6 +6,7 @@ Source: CUDA C++ Programming Guide, table "Technical Specifications per Compute 
 from __future__ import annotations
 
 import os
+import resource
 from pathlib import Path
 
 COMPUTE_CAPABILITY = (7, 5)
@@ -55,6 +56,14 @@ def host_memory(groups: str = "/sys/fs/cgroup", mine: str = "/proc/self/cgroup")
             if text.strip().isdigit():
                 total = min(total, int(text))
     return total
+
+
+def address_space() -> int:
+    """Bytes of addresses that this process may use (``ulimit -v`` and ``-d``), touched or not."""
+    allowed = [
+        resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)
+    ]
+    return min([2**63, *(limit for limit in allowed if limit != resource.RLIM_INFINITY)])
 
 
 def device_memory() -> int:

@@ -19,7 +19,7 @@ from .errors import EngineError, RuntimeUnavailable
 from .records import CounterTotals, FaultRecord, LaunchRequest, Place, Rows, Span
 
 _FUNCTIONS = {
-    "cs_start": (c_int, [c_int, c_uint64]),
+    "cs_start": (c_int, [c_int, c_uint64, c_uint64]),
     "cs_allocate": (c_uint64, [c_uint64, c_int]),
     "cs_free": (c_int, [c_uint64]),
     "cs_reserve": (c_uint64, [c_uint64, c_uint64]),
@@ -182,7 +182,7 @@ def _compile_runtime(found: compiler.Compiler) -> bytes:
     lines = [line.strip() for line in log.splitlines() if line.strip()] or ["it gave no reason"]
     first = next((line for line in lines if "error" in line.lower()), lines[0])
     raise RuntimeUnavailable(
-        f"The simulator needs a C++ compiler to run kernels, and {shlex.join(found.command)} "
+        f"nogpu needs a C++ compiler to run kernels, and {shlex.join(found.command)} "
         f"({found.identity}) cannot build its runtime: {first}. Let CXX name another compiler, or "
         f"install one with: {compiler.install_line()}"
     )
@@ -208,7 +208,7 @@ def _load_runtime() -> ctypes.CDLL:
         return load_library(data, os.RTLD_GLOBAL)
     except OSError as error:
         raise RuntimeUnavailable(
-            f"The simulator's runtime, built by {shlex.join(found.command)} ({found.identity}), "
+            f"nogpu's runtime, built by {shlex.join(found.command)} ({found.identity}), "
             f"cannot be loaded: {error}. Let CXX name a compiler for this machine "
             f"({platform.machine()})"
         ) from None
@@ -239,7 +239,9 @@ def runtime() -> ctypes.CDLL:
                 getattr(library, function).restype = result
                 getattr(library, function).argtypes = arguments
             workers = int(os.environ.get("NOGPU_WORKERS", "0")) or limits.worker_count()
-            if library.cs_start(workers, limits.device_memory()) != 0:
+            # What is left is for the workers' stacks and all else.
+            addresses = limits.address_space() // 4 * 3
+            if library.cs_start(workers, limits.device_memory(), addresses) != 0:
                 raise RuntimeUnavailable(
                     "The system grants no address space for the simulated device's memory "
                     "(see ulimit -v)"

@@ -60,7 +60,7 @@ def parse(options: Sequence[str]) -> Options:
             value = value if joined else _next(rest, option)
             if value not in _STANDARDS:
                 known = ", ".join(sorted(_STANDARDS))
-                raise OptionError(f"{option}: the simulator knows the standards {known}")
+                raise OptionError(f"{option}: nogpu knows the standards {known}")
             standard = value
         elif name in ("--define-macro", "--undefine-macro", "--include-path"):
             letter = {"--define-macro": "-D", "--undefine-macro": "-U", "--include-path": "-I"}

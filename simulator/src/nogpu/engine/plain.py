@@ -25,8 +25,8 @@ class Plain:
     """Stands in for the runtime library where only memory is asked for."""
 
     def __init__(self) -> None:
-        self.capacity = limits.device_memory()
-        extent = 4 * self.capacity
+        capacity = limits.device_memory()
+        extent = min(4 * capacity, limits.address_space() // 2)
         while True:
             try:
                 self._map = mmap.mmap(
@@ -37,6 +37,7 @@ class Plain:
                 extent //= 2
                 if extent < 2**26:
                     raise
+        self.capacity = min(capacity, extent // 4)
         self._keep = ctypes.c_char.from_buffer(self._map)
         self._low = ctypes.addressof(self._keep)
         self._start = -(-self._low // _GRANULE) * _GRANULE

@@ -221,7 +221,7 @@ class Scheduler:
 
     def wait_nodes(self, numbers: Sequence[int]) -> None:
         """Wait until these nodes are done. An interrupt stops all that runs on the device."""
-        if threading.current_thread() is self._thread:
+        if self.runs_here():
             raise StreamError("cudaErrorNotPermitted", "operation not permitted")
         if self._closed:
             return
@@ -268,7 +268,7 @@ class Scheduler:
             raise error
         if kind == records.FailureKind.CopyFailed:
             raise _copy_error(operation)
-        raise MemoryError("no memory for the simulator's worker threads")
+        raise MemoryError("no memory for nogpu's worker threads")
 
     def print_all(self) -> None:
         """Hand on what kernels have printed since the last time."""
@@ -299,12 +299,17 @@ class Scheduler:
             if count < 256:
                 return
 
+    def runs_here(self) -> bool:
+        """Whether the caller is a host function, or other Python work, that a stream runs: it must
+        not wait for streams, since its own goes on when it returns."""
+        return threading.current_thread() is self._thread
+
     # ---- Python's own work -------------------------------------------------------------------
 
     def _start_thread(self) -> None:
         with self._lock:
             if self._thread is None and not self._closed:
-                thread = threading.Thread(target=self._work, name="simulator", daemon=True)
+                thread = threading.Thread(target=self._work, name="nogpu", daemon=True)
                 thread.start()
                 self._thread = thread
 

@@ -89,7 +89,9 @@ def inspect(
             known = ", ".join(engine.Counts.names)
             raise KeyError(f"predict={name!r}: no counter is called so; there are {known}")
     names_given = (source.kernel,) if "<" in source.kernel else ()
-    module = engine.compile(source.compiled, source.options, names_given, dialect=source.dialect)
+    module = engine.compile(
+        source.compiled, source.options, names_given, dialect=source.dialect, counted=counters
+    )
     compiled = module.kernel(source.kernel)
     original = getattr(kernel, "max_dynamic_shared_size_bytes", None)
     static = compiled.static_shared
@@ -156,7 +158,7 @@ def _triple(sizes: int | Sequence[int]) -> tuple[int, int, int]:
 
 
 class Report:
-    """What `inspect` found. Print it, or ask it.
+    """What `inspect` found. Print it, or read its attributes.
 
     Attributes
     ----------

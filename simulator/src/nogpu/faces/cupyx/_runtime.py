@@ -10,7 +10,7 @@ from cupy._version import __version__
 
 from nogpu import engine
 
-_LACKS = "(the simulator has none)"
+_LACKS = "(nogpu has none)"
 
 
 def _compiler() -> str:

@@ -283,7 +283,7 @@ class Device:
 
     def total_memory(self) -> int:
         """Bytes of its memory."""
-        return engine.limits.device_memory()
+        return engine.usage()[1]
 
     def pci_bus_id(self) -> str:
         """Where it sits."""

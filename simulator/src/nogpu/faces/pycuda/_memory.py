@@ -83,11 +83,13 @@ class DeviceAllocation(Dependent):
         return self
 
     def free(self) -> None:
-        """Give it back."""
+        """Give it back, when no stream has work left; called by a host function that a stream
+        runs, it does not wait for that, and the memory is freed later."""
         if self._allocation is None:
             raise failed("device_allocation::free", "CUDA_ERROR_INVALID_HANDLE")
         allocation, self._allocation = self._allocation, None
-        _frees.wait_until_quiet()
+        if _frees.may_wait():
+            _frees.wait_until_quiet()
         _frees.free_later(allocation)
 
     def __del__(self, is_finalizing=sys.is_finalizing) -> None:
@@ -209,7 +211,7 @@ def _copy(
 def refused(routine: str, error: engine.InvalidAddress) -> Exception:
     """A copy that leaves its memory: CUDA's error, with what the simulator knows about it."""
     result = failed(routine, "CUDA_ERROR_INVALID_VALUE")
-    result.__notes__ = [f"The simulator: {error}"]
+    result.__notes__ = [f"nogpu: {error}"]
     return result
 
 

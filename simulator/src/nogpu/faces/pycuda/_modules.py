@@ -197,7 +197,7 @@ class Function:
             queue.launch(kernel, grid, block, buffer, int(shared), keep)
         except engine.InvalidLaunch as error:
             raised = failed("cuLaunchKernel", error.code)
-            raised.__notes__ = [f"The simulator: {error}"]
+            raised.__notes__ = [f"nogpu: {error}"]
             raise raised from None
 
 

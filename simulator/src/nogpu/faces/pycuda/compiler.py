@@ -42,7 +42,7 @@ def _nvcc_says(log: str, shift: int) -> str:
 def _error(what: str, options: Sequence[str], stderr: str) -> Exception:
     from .driver import CompileError
 
-    place = os.path.join(tempfile.gettempdir(), "simulator", "kernel.cu")
+    place = os.path.join(tempfile.gettempdir(), "nogpu", "kernel.cu")
     return CompileError(f"nvcc {what} of {place} failed", _command(options), "", stderr)
 
 
@@ -64,7 +64,7 @@ def _build(source: object, options: list[str], plain: bool, keep: bool = False) 
     """Compile, and say what is wrong as nvcc does."""
     source = str(source)
     if keep:
-        print(f"*** compiler output in {os.path.join(tempfile.gettempdir(), 'simulator')}")
+        print(f"*** compiler output in {os.path.join(tempfile.gettempdir(), 'nogpu')}")
     arch = options[options.index("-arch") + 1]
     if not re.fullmatch(r"(sm|compute|lto)_\d{2,3}[af]?", arch):
         raise _error(

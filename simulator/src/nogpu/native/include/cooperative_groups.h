@@ -1,1 +1,1 @@
-#error "the simulator lacks cooperative_groups.h"
+#error "nogpu lacks cooperative_groups.h"

@@ -1,1 +1,1 @@
-#error "the simulator lacks cublas_v2.h"
+#error "nogpu lacks cublas_v2.h"

@@ -1,1 +1,1 @@
-#error "the simulator lacks cuda_bf16.h"
+#error "nogpu lacks cuda_bf16.h"

@@ -1,1 +1,1 @@
-#error "the simulator lacks cuda_fp8.h"
+#error "nogpu lacks cuda_fp8.h"

@@ -1,1 +1,1 @@
-#error "the simulator lacks cuda_pipeline.h"
+#error "nogpu lacks cuda_pipeline.h"

@@ -1,1 +1,1 @@
-#error "the simulator lacks cufft.h"
+#error "nogpu lacks cufft.h"

@@ -1,1 +1,1 @@
-#error "the simulator lacks curand_kernel.h"
+#error "nogpu lacks curand_kernel.h"

@@ -1,1 +1,1 @@
-#error "the simulator lacks mma.h"
+#error "nogpu lacks mma.h"

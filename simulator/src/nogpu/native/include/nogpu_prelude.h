@@ -19,7 +19,13 @@
 #define __managed__
 #define __grid_constant__
 // Aligned as a GPU places them in practice, so that a float4 at the start of an array works.
+#if CUSIM_CHECKED && defined(__clang__)
+// "used" keeps the reads of an array that no kernel writes: they are faults, and would be removed
+// otherwise, since the array is 0. An `extern` array needs it not, and ignores it.
+#define __shared__ __attribute__((aligned(16), used)) thread_local
+#else
 #define __shared__ __attribute__((aligned(16))) thread_local
+#endif
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __align__(n) __attribute__((aligned(n)))

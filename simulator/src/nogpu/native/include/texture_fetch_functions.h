@@ -1,1 +1,1 @@
-#error "the simulator lacks texture_fetch_functions.h"
+#error "nogpu lacks texture_fetch_functions.h"

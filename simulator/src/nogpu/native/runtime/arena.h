@@ -29,11 +29,13 @@ static uint64_t bytes_in_use, bytes_capacity;
 
 static inline uintptr_t round_up(uintptr_t n, uintptr_t to) { return (n + to - 1) / to * to; }
 
-// Several times the device's capacity, so that addresses come back late.
-static bool reserve_arena(uint64_t capacity) {
+// Several times the device's capacity, so that addresses come back late; less where the process may
+// not have so many: then the device is smaller as well. `most` addresses for arena and shadow.
+static bool reserve_arena(uint64_t capacity, uint64_t most) {
     uintptr_t wanted = (uintptr_t)4 << 30;
     while (wanted < 4 * capacity && wanted < (uintptr_t)64 << 30) wanted *= 2;
     for (uintptr_t size = wanted; size >= ((uintptr_t)256 << 20); size /= 2) {
+        if (size * 11 > most) continue;
         void* all = mmap(nullptr, size * 11 + kHuge, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (all == MAP_FAILED) continue;
@@ -47,6 +49,7 @@ static bool reserve_arena(uint64_t capacity) {
         medium_size = size * 3 / 16;
         medium_cursor = arena_base + small_size;
         large_cursor = medium_cursor + medium_size;
+        bytes_capacity = capacity < size / 4 ? capacity : size / 4;
         madvise(all, size * 11 + kHuge, MADV_DONTDUMP);
 #ifdef MADV_HUGEPAGE
         // Large arrays and their shadow in huge pages: fewer page faults at first touch.
@@ -176,6 +179,8 @@ static uintptr_t find_room(uintptr_t actual) {
         at = find_gap(cursor, low, high, actual, gap, alignment);
         if (!at) at = find_gap(low, low, high, actual, gap, alignment);
         if (at) cursor = at + actual + gap;
+        const uintptr_t end = arena_base + arena_size;
+        if (!at && !large) at = find_gap(middle, middle, end, actual, kHuge, kHuge);
     }
     return at;
 }

@@ -65,7 +65,7 @@ static void* prepare_stack(char* top) {
     return sp;
 }
 #else
-#error "the simulator switches fibres on x86-64 and arm64 only"
+#error "nogpu switches fibres on x86-64 and arm64 only"
 #endif
 
 static const uintptr_t kStack = 256 * 1024, kGuard = 64 * 1024;

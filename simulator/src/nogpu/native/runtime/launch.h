@@ -536,11 +536,11 @@ static void after_fork_in_child() {
     forget_streams();
 }
 
-CUSIM_API int cs_start(int count, uint64_t capacity) {
+CUSIM_API int cs_start(int count, uint64_t capacity, uint64_t most) {
     static bool ready = false;
     wanted_workers = count > 0 ? count : 1;
     if (ready) return 0;
-    if (!reserve_arena(capacity)) return -1;
+    if (!reserve_arena(capacity, most)) return -1;
     live = new std::map<uintptr_t, Allocation*>;
     freed = new std::map<uintptr_t, uintptr_t>;
     libraries = new std::vector<Library*>;
@@ -549,7 +549,6 @@ CUSIM_API int cs_start(int count, uint64_t capacity) {
     running_jobs = new std::vector<Job*>;
     paused_jobs = new std::vector<Job*>;
     sleeping_workers = new std::vector<Worker*>;
-    bytes_capacity = capacity;
     segments = (SegmentInfo*)mmap(nullptr, sizeof(SegmentInfo) << 20, PROT_READ | PROT_WRITE,
                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (segments == MAP_FAILED) return -1;

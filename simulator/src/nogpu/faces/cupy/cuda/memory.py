@@ -663,11 +663,15 @@ class SingleDeviceMemoryPool:
         raise RuntimeError("Cannot free out-of-pool memory")
 
     def free_all_blocks(self, stream: _streams._BaseStream | None = None) -> None:
-        """Give the chunks that are free as a whole back to the device."""
+        """Give the chunks that are free as a whole back to the device.
+
+        It waits for work that still uses some of them. A host function, which runs as a stream's
+        work, cannot wait for that: called from there, it leaves those chunks in the pool.
+        """
         gone = []
         with self._lock:
             self._sort_in()
-        if self._lingering:  # a device waits before it frees
+        if self._lingering and _frees.may_wait():
             _frees.wait_until_quiet()
         with self._lock:
             self._sort_in()

@@ -1,1 +1,1 @@
-#error "the simulator lacks cub/cub.cuh"
+#error "nogpu lacks cub/cub.cuh"

@@ -12,6 +12,8 @@ from collections import deque
 
 from nogpu import engine
 
+from ._errors import runtime_error
+
 _waiting: deque[engine.Allocation] = deque()
 
 
@@ -24,8 +26,22 @@ def quiet() -> bool:
     return all(one._native is None or planner.done(one._native) for one in streams)
 
 
+def may_wait() -> bool:
+    """Whether the caller may wait for streams: a host function, which a stream runs, may not."""
+    planner = engine.streams.scheduler.get()
+    return planner is None or not planner.runs_here()
+
+
 def wait_until_quiet() -> None:
-    """Wait for all streams, and leave what went wrong on them to whoever waits for it."""
+    """Wait for all streams, and leave what went wrong on them to whoever waits for it.
+
+    Raises
+    ------
+    CUDARuntimeError
+        In a host function.
+    """
+    if not may_wait():
+        raise runtime_error("cudaErrorNotPermitted")
     while not quiet():
         time.sleep(0.0002)
 

@@ -183,7 +183,7 @@ cudaDevAttrMemoryPoolsSupported = 115
 computeModeDefault, computeModeExclusive, computeModeProhibited = 0, 1, 2
 is_hip = False
 CUDA_VERSION = engine.limits.CUDA_VERSION
-_NAME = "Simulator on this machine's processor (no GPU)"
+_NAME = "nogpu on this machine's processor (no GPU)"
 _PCI = "0000:00:00.0"
 
 

@@ -108,7 +108,7 @@ def gaussian_filter1d(input, sigma, axis=-1, order=0, output=None, mode="reflect
                       cval=0.0, truncate=4.0, *, radius=None):
     """Return the convolution with a Gaussian along one axis."""
     if order:
-        raise NotImplementedError("the simulator has the Gaussian only, not its derivatives")
+        raise NotImplementedError("nogpu has the Gaussian only, not its derivatives")
     radius = int(float(truncate) * float(sigma) + 0.5) if radius is None else int(radius)
     x = np.arange(-radius, radius + 1)
     weights = np.exp(-0.5 / (sigma * sigma) * x**2)
@@ -132,7 +132,7 @@ def gaussian_filter(input, sigma, order=0, output=None, mode="reflect", cval=0.0
 
 def _sizes(array, size, footprint=None):
     if footprint is not None:
-        raise NotImplementedError("the simulator's filters have sizes, no footprints")
+        raise NotImplementedError("nogpu's filters have sizes, no footprints")
     return tuple(size) if np.iterable(size) else (size,) * array.ndim
 
 

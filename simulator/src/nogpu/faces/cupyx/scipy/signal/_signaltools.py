@@ -89,7 +89,7 @@ correlate(in1, in2, mode="full", method="auto"):
 def fftconvolve(in1, in2, mode="full", axes=None):
     """Return the convolution, by Fourier transforms; floats for integers."""
     if axes is not None:
-        raise NotImplementedError("the simulator's fftconvolve goes over all axes")
+        raise NotImplementedError("nogpu's fftconvolve goes over all axes")
     as_float = [
         _host.copy(x, np.float64) if _host.argument(x).dtype.kind not in "fc" else x
         for x in (in1, in2)
@@ -103,9 +103,9 @@ oaconvolve = fftconvolve
 def _of_images(name):
     def call(in1, in2, mode, boundary, fillvalue):
         if fillvalue:
-            raise NotImplementedError("the simulator fills with zero only")
+            raise NotImplementedError("nogpu fills with zero only")
         if boundary != "fill":
-            raise NotImplementedError("the simulator has the boundary 'fill' only")
+            raise NotImplementedError("nogpu has the boundary 'fill' only")
         if in1.ndim != 2 or in2.ndim != 2:
             raise ValueError("convolve2d inputs must both be 2-D arrays")
         return _convolve(in1, in2, mode, "direct", name == "correlate2d")
