@@ -158,7 +158,7 @@ def _triple(sizes: int | Sequence[int]) -> tuple[int, int, int]:
 
 
 class Report:
-    """What `inspect` found. Print it, or ask it.
+    """What `inspect` found. Print it, or read its attributes.
 
     Attributes
     ----------
