@@ -159,6 +159,14 @@ def test_filling_again_overwrites_nothing_and_copies_what_was_deleted(course):
     assert set(after) - set(before) == {str(deleted)}
 
 
+def test_what_a_killed_run_has_begun_to_write_is_removed(course):
+    course.fill()
+    begun = course.work / "exercises/.03_einsum.ipynb.course-part"
+    begun.write_text("half of")
+    course.fill()
+    assert not begun.exists()
+
+
 def test_a_file_of_the_learners_that_was_there_first_stays(course):
     mine = course.work / "exercises/03_einsum.ipynb"
     write(mine, notebook("mine from the start"))
@@ -530,12 +538,15 @@ def test_a_course_from_a_zip_says_where_the_new_one_goes(course, tmp_path):
     assert everything(course.root) == before
     new = tmp_path / "new"
     shutil.copytree(course.author, new, ignore=shutil.ignore_patterns(".git"))
+    (new / "solutions/08_fast_kernels.ipynb").rename(new / "solutions/11_fast_kernels.ipynb")
     answered = course.work / "exercises/00_start_here.ipynb"
     answered.write_text(notebook("mine"))
     status, said = course.run("update", root=new, COURSE_WORK=str(course.work))
     assert status == 0 and same(answered, notebook("mine"))
     assert "new edition" in (course.work / "notebooks/00_start_here.ipynb").read_text()
-    assert "notebooks 00_start_here" in "".join(everything(course.work / "kept").values())
+    assert not (course.work / "solutions/08_fast_kernels.ipynb").exists()
+    kept = "".join(everything(course.work / "kept").values())
+    assert "notebooks 00_start_here" in kept and "solutions 08_fast_kernels" in kept
 
 
 def test_a_machine_without_git_says_so(course, tmp_path):
@@ -562,7 +573,8 @@ def test_a_read_only_course_fills_and_updates_the_folder_of_each_learner(course,
         answered.write_text(notebook("mine"))
         course.new_edition("exercises/03_einsum.ipynb", "exercises/00_start_here.ipynb")
         course.ok("update")  # by whoever may write there
-        status, said = course.run("update", **mine)
+        (tmp_path / "bin").mkdir()  # as for git, which refuses a repository of somebody else
+        status, said = course.run("update", **mine, PATH=str(tmp_path / "bin"))
         assert status == 0 and "is not yours to update" in said
         assert same(answered, notebook("mine"))
         assert "new edition" in (tmp_path / "mine/exercises/00_start_here.ipynb").read_text()
