@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import gc
-import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from time import perf_counter, sleep
+from time import perf_counter
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,6 +18,7 @@ from nogpu import engine
 from nogpu.inspect import inspect
 
 from .machinery.kernel_task import TIME_LIMIT, explained, to_device
+from .machinery.stream_task import A_WHILE, Hold, comes_true, experiment, watched
 from .machinery.task import (
     Case,
     Mistake,
@@ -31,8 +31,7 @@ from .machinery.task import (
     require_tuple,
 )
 
-HELD = 0.15  # seconds for which work is held at least, so that other streams could run ahead
-GIVE_UP = 3.0  # seconds after which an answer that does not return is let go
+LONGEST_WAIT = 3.0  # seconds for work that nothing holds back, on any machine
 
 
 @functools.cache
@@ -84,10 +83,10 @@ class DeviceTask(Task):
 @contextmanager
 def _no_copies() -> Iterator[list]:
     """What an answer copies to the host or to the device by CuPy, as a list of bytes."""
-    from helpers.transfers import _observed
+    from helpers.transfers import observed_copies
 
     copied: list[int] = []
-    with _observed(_both().cp, lambda nbytes, to_device: copied.append(nbytes)):
+    with observed_copies(_both().cp, lambda nbytes, to_device: copied.append(nbytes)):
         yield copied
 
 
@@ -199,65 +198,6 @@ def _process(chunks: list[int], slow: str) -> np.ndarray:
     return np.repeat(2 * np.asarray(chunks), 5).reshape(-1, 5).astype(np.int32)
 
 
-class _Held:
-    """Holds pieces of work until they are let go; whether the host had to wait for one of them.
-
-    While the answer runs, who waits for held work is noticed, and all goes on.
-    """
-
-    def __init__(self) -> None:
-        self._host, self._doors = threading.get_ident(), []
-        self._returned, self.waited_for = threading.Event(), False
-        self._timer = threading.Timer(GIVE_UP, self._give_up)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def _give_up(self) -> None:
-        self.waited_for = True
-        self._returned.set()
-        self._open_all()
-
-    def _open_all(self) -> None:
-        for door in list(self._doors):
-            door.set()
-
-    def hold(self, stream: object) -> None:
-        """Hold what is queued in a stream behind this."""
-        from helpers.transfers import stands_still
-
-        door = threading.Event()
-
-        def wait(argument: None) -> None:
-            if not self.waited_for and stands_still(self._host, self._returned):
-                self._give_up()
-            door.wait()
-
-        self._doors.append(door)
-        if self.waited_for:
-            door.set()
-        stream.launch_host_func(wait, None)
-
-    def returned(self) -> None:
-        """The answer is back: from here on, only the check waits."""
-        self._timer.cancel()
-        self._returned.set()
-
-    def release(self, k: int) -> None:
-        """Let one piece go."""
-        self._doors[k].set()
-
-    def end(self) -> None:
-        """Let everything go."""
-        self.returned()
-        self._open_all()
-
-
-def _until(done: Callable[[], bool], seconds: float) -> None:
-    end = perf_counter() + seconds
-    while not done() and perf_counter() < end:
-        sleep(0.002)
-
-
 def _lent(stream: object) -> object:
     """CuPy's stream for a PyCUDA stream."""
 
@@ -281,7 +221,7 @@ def _run_process(answer: Callable, chunks: list[int], slow: str) -> np.ndarray:
                " nothing overlaps. Use the streams that you are given.")
     results = iter(cp.full((len(chunks) + 1, 5), -5, dtype=cp.int32))
     other, scratch = cp.cuda.Stream(non_blocking=True), cp.zeros_like(buffer)
-    written, was_read = [], []
+    written, was_read, holds = [], [], []
 
     def write(chunk, stream):
         if stream is None:
@@ -289,7 +229,7 @@ def _run_process(answer: Callable, chunks: list[int], slow: str) -> np.ndarray:
         if not isinstance(stream, drv.Stream):
             raise Refusal(f"write() takes a PyCUDA stream; it got {describe_value(stream)}.")
         if slow == "producer":
-            held.hold(_lent(stream))
+            holds.append(Hold(_lent(stream)))
         drv.memset_d32_async(buffer.data.ptr, int(chunk), buffer.size, stream)
         written.append(drv.Event().record(stream).query)
 
@@ -298,7 +238,7 @@ def _run_process(answer: Callable, chunks: list[int], slow: str) -> np.ndarray:
         if stream.ptr in (0, 1, 2):
             raise Refusal(default)
         if slow == "consumer":
-            held.hold(stream)
+            holds.append(Hold(stream))
         value = cp.multiply(buffer, 2, out=next(results))
         event = stream.record()
         was_read.append(lambda: event.done)
@@ -306,29 +246,25 @@ def _run_process(answer: Callable, chunks: list[int], slow: str) -> np.ndarray:
 
     with consumer:
         cp.multiply(buffer, 2, out=next(results))  # the first use of a kernel may wait
-    both.context.synchronize()
-    held = _Held()
-    try:
-        value = answer(chunks, write, read, producer, consumer)
-        held.returned()
-        slow_ones, fast_ones = ((written, was_read) if slow == "producer" else (was_read, written))
-        for k, done in enumerate(slow_ones):
-            with other:  # a busy machine needs longer than HELD for work that nothing holds
+    with experiment(holds):
+        with watched(holds, progress=lambda: len(written) + len(was_read)):
+            try:
+                value = answer(chunks, write, read, producer, consumer)
+            except StopIteration:
+                raise Refusal(f"it calls read() more than {len(chunks)} times for {len(chunks)}"
+                              " chunks.") from None
+        if any(hold.python_stood for hold in holds):
+            raise Refusal("the host waits for the device. Let one stream wait for the other, by"
+                          " events.", "host")
+        held, free = (written, was_read) if slow == "producer" else (was_read, written)
+        for hold, done in zip(holds, held):
+            with other:  # on a busy machine work that nothing holds back takes longer
                 cp.multiply(scratch, 2, out=scratch)
-            least, probe = perf_counter() + HELD, other.record()
-            _until(lambda least=least, probe=probe: all(one() for one in fast_ones) or (
-                probe.done and perf_counter() > least), GIVE_UP)
-            held.release(k)
-            _until(done, GIVE_UP)
-    except StopIteration:
-        raise Refusal(f"it calls read() more than {len(chunks)} times for {len(chunks)}"
-                      " chunks.") from None
-    finally:
-        held.end()
-        both.context.synchronize()
-    if held.waited_for:
-        raise Refusal("the host waits for the device. Let one stream wait for the other, by"
-                      " events.", "host")
+            least, probe = perf_counter() + A_WHILE, other.record()
+            comes_true(lambda least=least, probe=probe: all(one() for one in free) or (
+                probe.done and perf_counter() > least), LONGEST_WAIT)
+            hold.release()
+            comes_true(done, LONGEST_WAIT)
     if not isinstance(value, list):
         raise Refusal(f"expected the list of what read() returned, got {describe_value(value)}."
                       f"{hint_at_return(value)}")

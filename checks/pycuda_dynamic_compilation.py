@@ -15,8 +15,9 @@ import numpy as np
 from helpers.backend import is_simulated
 from helpers.generate import C_TYPES, c_type, explain, literal, literals
 
-from .machinery.kernel_task import COMMENT, counted, explained, rehearse, wrong_declaration
+from .machinery.kernel_task import LOOP, counted, explained, rehearse, wrong_declaration
 from .machinery.task import (
+    COMMENT,
     Case,
     Mistake,
     Outcome,
@@ -29,7 +30,6 @@ from .machinery.task import (
     replaced,
 )
 
-LOOP = re.compile(r"\b(?:for|while|do|goto)\b")
 MEMORY = 200  # sources whose results are remembered
 STATES = ("does not compile", "does not run", "wrong")
 DOUBLE = re.compile(r"(?<![\w.])(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?(?![\w.])")
@@ -65,8 +65,8 @@ def build(source: object, name: str, parameters: str) -> object:
 def run(kernel: object, name: str, source: str, grid: tuple, block: tuple, args: tuple) -> None:
     """Rehearse the kernel, launch it and wait; what is wrong with it is a Refusal.
 
-    In the simulator a launch finds all faults but a loop without end: without a loop there is no
-    need for a rehearsal, which compiles the source again.
+    In the simulator a launch finds all faults but a loop without end, so without a loop there is no
+    need for a rehearsal.
     """
     import cupy
     import pycuda.driver as drv

@@ -22,6 +22,7 @@ from helpers.errors import find_compiler_error, message
 from nogpu import engine
 from nogpu.inspect import fault_sentence, inspect
 
+from .environment import stop_grading_without_kernels, stop_if_hindered
 from .task import (
     COMMENT,
     Case,
@@ -45,6 +46,7 @@ KINDS = {
 OUTSIDE = ("GlobalOutOfBounds", "SharedOutOfBounds", "NotDeviceMemory", "UseAfterFree")
 TIME_LIMIT = 2.0  # seconds for a kernel in the simulator
 _rehearsed: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # kernel: endless or not
+LOOP = re.compile(r"\b(?:for|while|do|goto)\b")
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 # What compilers say of the commonest errors, host compilers and NVRTC, and what a learner needs.
 PLAINLY = [(re.compile(pattern), plain) for pattern, plain in (
@@ -67,6 +69,8 @@ PLAINLY = [(re.compile(pattern), plain) for pattern, plain in (
      "an address is wanted, not a value: atomicAdd(&y[i], value)"),
     (r"(.*) \[-f\w+\]", r"\1"),
 )]
+
+stop_grading_without_kernels()
 
 
 class Recipe(NamedTuple):
@@ -255,7 +259,8 @@ def _types(parameters: str) -> list[str]:
 
 
 def explained(error: Exception, name: str) -> Refusal | Exception:
-    """What a compiler, a launch or the simulator said against a kernel, as a sentence."""
+    """What a compiler, a launch or the simulator said of a kernel; raises `Hindrance`."""
+    stop_if_hindered(error)
     types = [base.__name__ for base in type(error).__mro__]
     if isinstance(error, engine.KernelTimeout):
         return Refusal(f"the kernel {name} does not come to an end: it was stopped after"
@@ -338,21 +343,29 @@ def rehearse(kernel: Any, grid: tuple | None, block: tuple | None, args: tuple) 
     """Run a kernel in the simulator on copies of its arguments, and raise what is wrong with it.
 
     On a GPU every time: a fault here costs a sentence, there it would pass unseen or end all work.
-    In the simulator, which raises faults anyway, the first time: a loop without end is stopped.
+    In the simulator, where the launch itself finds every other fault, only to stop a loop without
+    end: once for a kernel, and not at all where its source has no loop.
     """
     import cupy
 
-    if is_simulated(cupy) and kernel in _rehearsed:
-        if _rehearsed[kernel] is not None:
-            raise _rehearsed[kernel]
-        return
+    if is_simulated(cupy):
+        if kernel in _rehearsed:
+            if _rehearsed[kernel] is not None:
+                raise _rehearsed[kernel]
+            return
+        texts = sources(kernel)
+        if texts and not any(LOOP.search(text) for text in texts):
+            return
+        if isinstance(kernel, cupy.RawKernel):
+            kernel.compile()  # so that the rehearsal takes it from the cache
     try:
         engine.find_compiler()
     except engine.RuntimeUnavailable:
         return
     try:
         fault = inspect(kernel, grid, block, args, time_limit=TIME_LIMIT, counters=False).fault
-    except (engine.CompileError, TypeError, ValueError):
+    except (engine.CompileError, TypeError, ValueError) as error:
+        stop_if_hindered(error)
         return  # the launch itself says so in CuPy's words
     if is_simulated(cupy):  # any other fault the launch finds as well, and knows its line
         fault = fault if isinstance(fault, engine.KernelTimeout) else None

@@ -7,6 +7,7 @@ meanwhile the other streams either come to their end or do not.
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import threading
 import time
@@ -33,7 +34,7 @@ SOON = 1.0  # seconds within which free work is done, on any machine
 A_WHILE = 0.05  # seconds in which work that nothing holds back would have begun
 TURNS = 1000  # so often a line runs without progress only where Python asks again and again
 # Where the course's own lines are, and those of its simulator.
-OWN = tuple(str(Path(package.__file__).parent) for package in (checks, helpers, nogpu))
+OWN = tuple(f"{Path(package.__file__).parent}{os.sep}" for package in (checks, helpers, nogpu))
 
 SOURCE = r"""
 extern "C" __global__ void hold(const volatile int* open, long long cycles) {
@@ -90,7 +91,8 @@ class Hold:
             # Neither from a pool that a check looks at, nor part of what is being captured.
             current = cupy.cuda.get_current_stream()
             with cupy.cuda.Stream.null, cupy.cuda.using_allocator(None):
-                self._flag = cupy.zeros(1, dtype=cupy.int32)
+                self._flag = cupy.empty(1, dtype=cupy.int32)
+            self._flag._view[0] = 0  # by no stream, because streams may be held already
             current.use()  # also where an answer chose it by use()
             argument: object = self._flag
         else:  # memory of the host, which a GPU can read: no queue is needed to let go
@@ -193,9 +195,9 @@ def experiment(holds: list[Hold]) -> Iterator[None]:
         cupy.cuda.Device().synchronize()
 
 
-def comes_true(condition: Callable[[], bool], seconds: float = SOON) -> bool:
-    """Whether it becomes true in time; what is right need not wait for the whole of it."""
-    end = time.monotonic() + seconds
+def comes_true(condition: Callable[[], bool], seconds: float | None = None) -> bool:
+    """Whether `condition` becomes true within `seconds` (SOON); returns as soon as it does."""
+    end = time.monotonic() + (SOON if seconds is None else seconds)
     while not condition():
         if time.monotonic() > end:
             return False

@@ -253,7 +253,7 @@ WRONG = {
         (with_tiles(lambda m, rows: rows, lambda n, keys: 1), "of 32 keys it does not make"),
         (with_tiles(lambda m, rows: 1, lambda n, keys: 1), "of 32 queries it does not make"),
         (all_queries_of_a_tile, "of `rows` queries only"),
-        (endless, "it has not ended after 2 seconds"),
+        (endless, "it has not ended after"),
     ],
     "attend": [
         (FROM_MEMORY, "use what is in qs, ks and vs"),

@@ -160,6 +160,12 @@ class Module:
         memory.register_variables(self._find_variable)
         _modules.add(self)
 
+    def copy(self) -> Module:
+        """The same source compiled the same way, from the cache, with variables of its own."""
+        return Module(
+            self.source, self.options, self._names, self.dialect, self.name, self.compiler
+        )
+
     # ---- compilation ---------------------------------------------------------------------
 
     def _scan_preprocessed(self) -> None:

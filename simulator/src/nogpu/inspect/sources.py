@@ -14,6 +14,8 @@ import re
 import sys
 from dataclasses import dataclass
 
+from nogpu import engine
+
 
 @dataclass(frozen=True)
 class Source:
@@ -144,6 +146,16 @@ def find_source(kernel: object) -> Source:
         "ElementwiseKernel, or a function of a RawModule or SourceModule that was made after "
         "nogpu.inspect.sources.record_sources()."
     )
+
+
+def find_module(kernel: object) -> engine.Module | None:
+    """What nogpu's own CuPy or PyCUDA has compiled of a kernel already, else None."""
+    behind = getattr(kernel, "_kernel", None)
+    for holder in (kernel, behind, getattr(behind, "_kernel", None)):
+        module = getattr(holder, "module", None)
+        if isinstance(module, engine.Module):
+            return module
+    return None
 
 
 _COMMENTS = re.compile(r'//[^\n]*|/\*.*?\*/', re.DOTALL)
