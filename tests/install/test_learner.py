@@ -393,15 +393,20 @@ def test_renamed_lessons_are_recognised(course):
     assert "not changed them: 2 files" in said
 
 
-def test_a_renamed_lesson_that_was_edited_in_the_courses_folder_is_kept(course):
-    old = "exercises/08_fast_kernels.ipynb"
+@pytest.mark.parametrize("has_copy", [False, True])
+def test_a_renamed_lesson_that_was_edited_in_the_courses_folder_is_kept(course, has_copy):
+    old = kept = "exercises/08_fast_kernels.ipynb"
+    if has_copy:
+        course.fill()
+        kept = "exercises/08_fast_kernels_mine.ipynb"
     write(course.root / old, notebook("exercises 08", "mine"))
     (course.author / old).rename(course.author / "exercises/11_fast_kernels.ipynb")
     course.publish()
     said = course.ok("update")
     assert course.is_new and not (course.root / old).exists()
-    assert same(course.work / old, notebook("exercises 08", "mine"))
-    assert f"The new edition is work/{old.replace('08_', '11_')}" in said
+    assert same(course.work / kept, notebook("exercises 08", "mine"))
+    new = old.replace("08_", "11_")
+    assert f"work/{kept} is yours and stays. The new edition is work/{new}" in said
 
 
 def test_other_files_that_were_edited_are_kept_too(course):
