@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import re
 import statistics
@@ -81,19 +80,30 @@ def run(kernel: object, name: str, source: str, grid: tuple, block: tuple, args:
         raise explained(error, name) from error
 
 
-def remembered(run_source: Callable) -> Callable:
-    """Run the same source for the same case once: known mistakes are tried at every failure."""
+def reader(name: str, parameters: str, launch: Callable[..., tuple],
+           single: bool = True) -> Callable[[object, Case], np.ndarray]:
+    """The `read` of a task whose answer returns the source of a kernel: it compiles and runs it.
+
+    `launch(*case)` returns grid, block and arguments, of which the second is the result. The same
+    source runs once for a case, since known mistakes are tried whenever an answer fails. `single`
+    where the kernel is of float32 and must do no arithmetic in double.
+    """
     known: dict[tuple, Outcome] = {}
 
-    @functools.wraps(run_source)
+    def run_source(source: object, *case: object) -> np.ndarray:
+        if single:
+            refuse_double(source)
+        kernel = build(source, name, parameters)
+        grid, block, arguments = launch(*case)
+        run(kernel, name, source, grid, block, arguments)
+        return arguments[1].get()
+
     def read(source: object, case: Case) -> np.ndarray:
-        if not isinstance(source, str):
-            return run_source(source, case)
-        key = source, repr([getattr(part, "shape", part) for part in case])
+        key = repr(source), repr([getattr(part, "shape", part) for part in case])
         if key not in known:
             if len(known) >= MEMORY:
                 known.clear()
-            known[key] = Outcome.of(run_source, (source, case))
+            known[key] = Outcome.of(run_source, (source, *case))
         if known[key].error is not None:
             raise known[key].error
         return known[key].value
@@ -114,7 +124,7 @@ def blank_gpu_array(shape: tuple[int, ...], dtype: object) -> object:
     return to_gpu_array(np.full(shape, np.nan if dtype.kind == "f" else np.iinfo(dtype).min, dtype))
 
 
-def no_double(source: object) -> None:
+def refuse_double(source: object) -> None:
     """Refuse a literal like 0.1 in source for float32: it is a double, and so is what it meets."""
     found = DOUBLE.search(COMMENT.sub(" ", source)) if isinstance(source, str) else None
     if found:
@@ -135,20 +145,18 @@ def _polynomial(coefficients: list[float]) -> np.ndarray:
                       POINTS.astype(np.float64)).astype(np.float32)
 
 
-@remembered
-def _run_polynomial(source: object, case: Case) -> np.ndarray:
-    no_double(source)
-    kernel = build(source, "polynomial", "const float* x, float* y, int n")
-    n = POINTS.size
-    x, y = to_gpu_array(POINTS), blank_gpu_array((n,), np.float32)
-    run(kernel, "polynomial", source, (-(-n // 128),), (128,), (x, y, np.int32(n)))
-    return y.get()
+POLYNOMIAL = "const float* x, float* y, int n"
+
+
+def _polynomial_launch(coefficients: list[float], n: int = POINTS.size) -> tuple:
+    args = to_gpu_array(POINTS[:n]), blank_gpu_array((n,), np.float32), np.int32(n)
+    return (-(-n // 128),), (128,), args
 
 
 def _one_load(answer: Callable, trials: Sequence[Trial]) -> str | None:
-    kernel = build(answer(*trials[0].case), "polynomial", "const float* x, float* y, int n")
-    args = to_gpu_array(POINTS[:512]), blank_gpu_array((512,), np.float32), np.int32(512)
-    counts = counted(kernel, (4,), (128,), args)
+    (coefficients,) = trials[0].case
+    kernel = build(answer(coefficients), "polynomial", POLYNOMIAL)
+    counts = counted(kernel, *_polynomial_launch(coefficients, 512))
     if counts["bytes_loaded"] > 4 * 512:
         return (f"a thread loads {counts['bytes_loaded'] / 512:.0f} bytes from memory. Only x[i],"
                 " 4 bytes, must come from there: the coefficients are in the source.")
@@ -186,7 +194,7 @@ polynomial = Task(
     "polynomial", _polynomial,
     lambda: [([1 / 3, 0, -1.25, 2.0],), (np.array([2e-7, -1e-7, 3e-8], np.float32),),
              ([1.0, float("nan"), 2.0],), ([float("inf")],), ([1e300, 0.5],), ([],)],
-    read=_run_polynomial,
+    read=reader("polynomial", POLYNOMIAL, _polynomial_launch),
     mistakes=[
         Mistake("the coefficients in the other order: the highest power comes first",
                 _horner(lambda c: _terms(literals(c[::-1])))),
@@ -227,18 +235,23 @@ def _axpy(dtype: str, a: float) -> np.ndarray:
     return (y + kind.type(a) * x).astype(kind)
 
 
-@remembered
-def _run_axpy(source: object, case: Case) -> np.ndarray:
+def _axpy_launch(dtype: str, a: float) -> tuple:
+    x, y = map(to_gpu_array, _axpy_arrays(np.dtype(dtype)))
+    return (3,), (128,), (x, y, np.int32(x.size))
+
+
+def _read_axpy(source: object, case: Case) -> object:
     dtype = np.dtype(case[0])
     if dtype.name not in C_TYPES:  # an error is expected, not a source
         return source
-    name = c_type(dtype)
-    kernel = build(source, "axpy", f"const {name}* x, {name}* y, int n")
-    if dtype == np.float32:
-        no_double(source)
-    x, y = map(to_gpu_array, _axpy_arrays(dtype))
-    run(kernel, "axpy", source, (3,), (128,), (x, y, np.int32(x.size)))
-    return y.get()
+    if dtype not in _axpy_readers:
+        kind = c_type(dtype)
+        _axpy_readers[dtype] = reader("axpy", f"const {kind}* x, {kind}* y, int n", _axpy_launch,
+                                      single=dtype == np.float32)
+    return _axpy_readers[dtype](source, case)
+
+
+_axpy_readers: dict[np.dtype, Callable] = {}
 
 
 def _axpy_source(kind: str, number: str, line: str = "y[i] += {a} * x[i]") -> str:
@@ -279,7 +292,7 @@ axpy = Task(
     "axpy", _axpy,
     lambda: [("float32", 0.1), ("float64", 0.1), ("int32", -3), ("float16", 0.5),
              ("complex64", 2.0), ("int32", 0.5)],
-    read=_run_axpy,
+    read=_read_axpy,
     mistakes=[
         Mistake("a literal of float32 in float64: 0.1f has seven digits, float64 wants sixteen",
                 _short_literal),
@@ -312,26 +325,17 @@ def _image(rows: int = 45, columns: int = 70) -> np.ndarray:
 STENCIL = "const float* x, float* y, int rows, int columns"
 
 
-def _stencil_arguments(image: np.ndarray) -> tuple:
-    rows, columns = image.shape
+def _stencil_launch(weights: np.ndarray, rows: int = 45, columns: int = 70) -> tuple:
+    image = _image(rows, columns)
     args = (to_gpu_array(image), blank_gpu_array(image.shape, np.float32), np.int32(rows),
             np.int32(columns))
     return (-(-columns // 32), -(-rows // 8)), (32, 8), args
 
 
-@remembered
-def _run_stencil(source: object, case: Case) -> np.ndarray:
-    no_double(source)
-    kernel = build(source, "stencil", STENCIL)
-    grid, block, args = _stencil_arguments(_image())
-    run(kernel, "stencil", source, grid, block, args)
-    return args[1].get()
-
-
 def _no_load_for_zeros(answer: Callable, trials: Sequence[Trial]) -> str | None:
     (weights,) = trials[0].case
     kernel = build(answer(weights), "stencil", STENCIL)
-    counts = counted(kernel, *_stencil_arguments(_image(16, 64)))
+    counts = counted(kernel, *_stencil_launch(weights, 16, 64))
     loads, most = counts["global_load_requests"], np.count_nonzero(weights) * 32
     if loads > most:
         return (f"the warps load {loads} times for 16 x 64 numbers; {np.count_nonzero(weights)} of"
@@ -376,7 +380,7 @@ def _clamped(weights: np.ndarray) -> str:
 
 
 stencil = Task(
-    "stencil", _stencil, _weights, read=_run_stencil,
+    "stencil", _stencil, _weights, read=reader("stencil", STENCIL, _stencil_launch),
     mistakes=[
         Mistake("the weights turned round, as in a convolution: weights[0, 0] belongs to the"
                 " neighbour above and to the left",
@@ -580,24 +584,16 @@ FLOAT = re.compile(r"(?<![\w.])(\d+\.?\d*(?:[eE][+-]?\d+)?)f")
 DENSE = "const float* x, float* y, int n"
 
 
-def _dense_arguments(weight: np.ndarray, n: int = 150) -> tuple:
+def _dense_launch(weight: np.ndarray, bias: np.ndarray, n: int = 150) -> tuple:
     args = (to_gpu_array(_features(len(weight), n)),
             blank_gpu_array((weight.shape[1], n), np.float32), np.int32(n))
     return (-(-n // 64),), (64,), args
 
 
-@remembered
-def _run_dense(source: object, case: Case) -> np.ndarray:
-    no_double(source)
-    kernel = build(source, "dense", DENSE)
-    grid, block, args = _dense_arguments(case[0])
-    run(kernel, "dense", source, grid, block, args)
-    return args[1].get()
-
-
 def _no_weight_loads(answer: Callable, trials: Sequence[Trial]) -> str | None:
     weight, bias = trials[0].case
-    counts = counted(build(answer(weight, bias), "dense", DENSE), *_dense_arguments(weight, 128))
+    kernel = build(answer(weight, bias), "dense", DENSE)
+    counts = counted(kernel, *_dense_launch(weight, bias, 128))
     used = int(np.any(weight != 0, axis=1).sum())
     loaded = counts["bytes_loaded"] / 128
     zeros = sum(float(number) == 0 for number in FLOAT.findall(answer(weight, bias)))
@@ -652,7 +648,7 @@ def _with(**changes: object) -> Callable:
 
 
 dense = Task(
-    "dense", _dense, _dense_cases, read=_run_dense,
+    "dense", _dense, _dense_cases, read=reader("dense", DENSE, _dense_launch),
     mistakes=[
         Mistake("the bias left out", _with(start=lambda b: "0")),
         Mistake("outputs side by side: here y[o * n + i] is output o of thread i",

@@ -224,10 +224,9 @@ class Task:
         trials: list[Trial] = []
         for case in cases:
             before = _snapshot(case)
-            outcome = Outcome.of(function, case)
+            outcome = self._read(Outcome.of(function, case), case)
             if isinstance(outcome.error, NotImplementedError) and not trials:
                 return Verdict("todo", "not attempted yet")
-            outcome = self._read(outcome, case)
             endless = getattr(outcome.error, "kind", "") == "time"
             if not endless and _snapshot(case) != before:
                 return Verdict("no", f"for {describe_case(case, self.spec)}: your function changed"
@@ -284,8 +283,8 @@ class Task:
                 refuse_outside_memory(outcome.value)
                 return outcome
             return Outcome(value=self.read(outcome.value, case))
-        except Refusal as refusal:
-            return Outcome(error=refusal)
+        except Exception as error:
+            return Outcome(error=error)
 
     def _expected(self, case: Case) -> Outcome:
         return Outcome.of(self.spec, case)
