@@ -32,7 +32,7 @@ def _merge(top1: np.ndarray, total1: np.ndarray, out1: np.ndarray, top2: np.ndar
     return top, total1 * f1 + total2 * f2, out1 * f1[..., None] + out2 * f2[..., None]
 
 
-def _part(rng: np.random.Generator, shape: tuple[int, ...], d: int, keys: int, far: float,
+def _random_part(rng: np.random.Generator, shape: tuple[int, ...], d: int, keys: int, far: float,
           dtype: str) -> list[np.ndarray]:
     """A real part: of `keys` scores around `far` and as many values, for each query."""
     s = far + 3 * rng.standard_normal((*shape, keys))
@@ -49,21 +49,21 @@ def _merge_cases() -> list[Case]:
                                         ((6,), 6, 400, 403, "float32"),
                                         ((3, 2), 1, -300, 5, "float32"),
                                         ((4,), 5, 900, -900, "float64")):
-        cases.append((*_part(rng, shape, d, 4, far1, dtype), *_part(rng, shape, d, 9, far2, dtype)))
+        cases.append((*_random_part(rng, shape, d, 4, far1, dtype), *_random_part(rng, shape, d, 9, far2, dtype)))
     for left, right in (([1, 3], []), ([], [0, 4]), ([0, 2], [0, 3])):  # rows with nothing in them
-        parts = _part(rng, (6,), 3, 4, 1, "float32"), _part(rng, (6,), 3, 4, 2, "float32")
+        parts = _random_part(rng, (6,), 3, 4, 1, "float32"), _random_part(rng, (6,), 3, 4, 2, "float32")
         for rows, (top, total, out) in zip((left, right), parts):
             top[rows], total[rows], out[rows] = -np.inf, 0, 0
         cases.append((*parts[0], *parts[1]))
     return cases
 
 
-def _many(n: int) -> Case:
+def _merge_case(n: int) -> Case:
     rng = np.random.default_rng(n)
-    return *_part(rng, (n,), 3, 4, 0, "float32"), *_part(rng, (n,), 3, 4, 0, "float32")
+    return *_random_part(rng, (n,), 3, 4, 0, "float32"), *_random_part(rng, (n,), 3, 4, 0, "float32")
 
 
-def _with_factors(factors: Callable) -> Callable:
+def _make_merge(factors: Callable) -> Callable:
     """A merge that rescales total and out by what `factors(top1, top2)` returns behind top."""
 
     def merge(top1, total1, out1, top2, total2, out2):
@@ -74,40 +74,40 @@ def _with_factors(factors: Callable) -> Callable:
     return merge
 
 
-def _turned_round(top1: np.ndarray, top2: np.ndarray) -> tuple:
+def _factors_inverted(top1: np.ndarray, top2: np.ndarray) -> tuple:
     top = np.maximum(top1, top2)
     return top, np.exp(top - top1), np.exp(top - top2)
 
 
-def _infinite(top1: np.ndarray, top2: np.ndarray) -> tuple:
+def _factors_of_infinity(top1: np.ndarray, top2: np.ndarray) -> tuple:
     top = np.maximum(top1, top2)
     return top, np.exp(top1 - top), np.exp(top2 - top)
 
 
-def _to_the_right(top1: np.ndarray, top2: np.ndarray) -> tuple:
+def _factors_to_the_second(top1: np.ndarray, top2: np.ndarray) -> tuple:
     return top2, np.exp(top1 - top2), np.ones_like(top2)
 
 
-def _to_zero(top1: np.ndarray, top2: np.ndarray) -> tuple:
+def _factors_to_zero(top1: np.ndarray, top2: np.ndarray) -> tuple:
     return np.maximum(top1, top2), np.exp(top1), np.exp(top2)
 
 
-def _only_added(top1: np.ndarray, top2: np.ndarray) -> tuple:
+def _factors_of_one(top1: np.ndarray, top2: np.ndarray) -> tuple:
     return np.maximum(top1, top2), np.ones_like(top1), np.ones_like(top2)
 
 
-def _o_as_it_was(top1, total1, out1, top2, total2, out2):
+def _merge_without_out(top1, total1, out1, top2, total2, out2):
     top, total, _ = _merge(top1, total1, out1, top2, total2, out2)
     return top, total, out1 + out2
 
 
-def _divided(top1, total1, out1, top2, total2, out2):
+def _merge_divided(top1, total1, out1, top2, total2, out2):
     top, total, out = _merge(top1, total1, out1, top2, total2, out2)
     with np.errstate(all="ignore"):
         return top, total, out / total[..., None]
 
 
-def _along_columns(top1, total1, out1, top2, total2, out2):
+def _merge_along_columns(top1, total1, out1, top2, total2, out2):
     top = np.maximum(top1, top2)
     with np.errstate(all="ignore"):
         f1, f2 = np.exp(top1 - top), np.exp(top2 - top)
@@ -118,21 +118,21 @@ merge = Task(
     "merge", _merge, _merge_cases,
     mistakes=[
         Mistake("sums added without rescaling: their powers are relative to different tops",
-                _with_factors(_only_added)),
-        Mistake("total rescaled and out not: both are sums of the same powers", _o_as_it_was),
+                _make_merge(_factors_of_one)),
+        Mistake("total rescaled and out not: both are sums of the same powers", _merge_without_out),
         Mistake("factors turned round: exp(top - top1) makes the smaller part larger still",
-                _with_factors(_turned_round)),
+                _make_merge(_factors_inverted)),
         Mistake("-inf minus -inf where both parts have nothing in them: that is no number",
-                _with_factors(_infinite)),
+                _make_merge(_factors_of_infinity)),
         Mistake("everything made relative to top2: where top1 is larger, its powers overflow",
-                _with_factors(_to_the_right)),
+                _make_merge(_factors_to_the_second)),
         Mistake("powers made relative to 0, exp(top1) and exp(top2): those overflow",
-                _with_factors(_to_zero)),
-        Mistake("out divided by total already: a later merge needs the sum itself", _divided),
+                _make_merge(_factors_to_zero)),
+        Mistake("out divided by total already: a later merge needs the sum itself", _merge_divided),
         Mistake("a query's factor along the wrong axis of out: it needs [..., None]",
-                _along_columns),
+                _merge_along_columns),
     ],
-    rules=[no_warnings(), no_python_loop(_many(4), _many(400))],
+    rules=[no_warnings(), no_python_loop(_merge_case(4), _merge_case(400))],
     rtol=2e-6,
     time_limit=TIME_LIMIT,
 )
@@ -180,7 +180,7 @@ def _many_queries() -> Case:
     return q, k, v, np.ones(256, bool), 64, 128
 
 
-def _as_told(answer: Callable, trials: Sequence[Trial]) -> str | None:
+def _tiles_as_given(answer: Callable, trials: Sequence[Trial]) -> str | None:
     """Smaller tiles are more work for the interpreter, unless the answer has tiles of its own."""
     rng = np.random.default_rng(2)
     q, k, v = (rng.standard_normal((32, 4), dtype=np.float32) for _ in range(3))
@@ -193,7 +193,7 @@ def _as_told(answer: Callable, trials: Sequence[Trial]) -> str | None:
     return None
 
 
-def _in_float64(q: np.ndarray, k: np.ndarray, v: np.ndarray, counts: np.ndarray, rows: int,
+def _tiled_in_float64(q: np.ndarray, k: np.ndarray, v: np.ndarray, counts: np.ndarray, rows: int,
                 keys: int) -> np.ndarray:
     return _tiled_attention(*(x.astype(np.float64) for x in (q, k, v)), counts, rows, keys)
 
@@ -245,9 +245,9 @@ tiled_attention = Task(
         Mistake("a tile in which no key counts: -inf minus -inf, or 0 / 0, is no number",
                 _as_mistake(finite=False)),
         Mistake("float32 divided by np.sqrt(d), a float64: that makes float64 of all that follows,"
-                " and math.sqrt(d) does not", _in_float64),
+                " and math.sqrt(d) does not", _tiled_in_float64),
     ],
-    rules=[_as_told, no_warnings(),
+    rules=[_tiles_as_given, no_warnings(),
            peak_memory(_long_strip(), 400_000, "one tile of scores at a time, and no copies of k"
                                                " and v."),
            peak_memory(_many_queries(), 1_000_000, "one tile of scores at a time, of `rows`"
@@ -326,7 +326,7 @@ def _attend_launch(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float) ->
     return (-(-m // 8),), (32, 8), args
 
 
-def _from_shared(counts: object, q: np.ndarray, k: np.ndarray, v: np.ndarray,
+def _loads_once(counts: object, q: np.ndarray, k: np.ndarray, v: np.ndarray,
                  scale: float) -> str | None:
     least = q.nbytes + k.nbytes + v.nbytes
     if counts["bytes_loaded"] > least:
@@ -365,7 +365,7 @@ attend = KernelTask(
         Mistake.replacing("no barrier before the tile is replaced: slower warps still read it",
                           "        __syncthreads();\n    }\n    for", "    }\n    for"),
     ],
-    rules=[counters(_from_shared)],
+    rules=[counters(_loads_once)],
     rtol=5e-5,
 )
 
@@ -384,7 +384,7 @@ def _causal_cases() -> list[Case]:
     return [(block, rows, keys, n) for rows, keys, n in sizes for block in (0, 1, 2, 4, 7)]
 
 
-def _whole(answer: Callable, trials: Sequence[Trial]) -> str | None:
+def _whole_numbers(answer: Callable, trials: Sequence[Trial]) -> str | None:
     for _, _, got in trials:
         values = got.value if isinstance(got.value, tuple) else (got.value,)
         for value in values:
@@ -394,49 +394,49 @@ def _whole(answer: Callable, trials: Sequence[Trial]) -> str | None:
     return None
 
 
-def _without_end(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
+def _tiles_without_end(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
     return (block * rows + 1) // keys, -(-(block + 1) * rows // keys)
 
 
-def _one_key_less(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
+def _tiles_one_key_less(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
     return min(block * rows, n) // keys, _causal_tiles(block, rows, keys, n)[1]
 
 
-def _rounded_down(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
+def _tiles_rounded_down(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
     return _causal_tiles(block, rows, keys, n)[0], min((block + 1) * rows, n) // keys
 
 
-def _by_the_last(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
+def _tiles_of_the_last_query(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
     return min((block + 1) * rows, n) // keys, _causal_tiles(block, rows, keys, n)[1]
 
 
-def _by_the_first(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
+def _tiles_of_the_first_query(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
     return _causal_tiles(block, rows, keys, n)[0], -(-min(block * rows + 1, n) // keys)
 
 
-def _all_needed(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
+def _tiles_all_needed(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
     return _causal_tiles(block, rows, keys, n)[0], -(-n // keys)
 
 
-def _square(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
+def _tiles_square(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
     return block, block + 1
 
 
 causal_tiles = Task(
     "causal_tiles", _causal_tiles, _causal_cases,
     mistakes=[
-        Mistake("the end at n forgotten", _without_end),
-        Mistake("the first query's own key forgotten: query i sees i + 1 keys", _one_key_less),
+        Mistake("the end at n forgotten", _tiles_without_end),
+        Mistake("the first query's own key forgotten: query i sees i + 1 keys", _tiles_one_key_less),
         Mistake("the needed tiles rounded down: a tile of which one key is needed is needed",
-                _rounded_down),
+                _tiles_rounded_down),
         Mistake("the free tiles taken from the last query of the block: the first sees fewest keys",
-                _by_the_last),
+                _tiles_of_the_last_query),
         Mistake("the needed tiles taken from the first query of the block: the last sees most keys",
-                _by_the_first),
-        Mistake("all tiles needed: those above the diagonal are not", _all_needed),
-        Mistake("a block of queries as wide as a tile of keys: rows and keys may differ", _square),
+                _tiles_of_the_first_query),
+        Mistake("all tiles needed: those above the diagonal are not", _tiles_all_needed),
+        Mistake("a block of queries as wide as a tile of keys: rows and keys may differ", _tiles_square),
     ],
-    rules=[_whole, no_python_loop((1, 8, 8, 100), (100, 80, 8, 10_000)),
+    rules=[_whole_numbers, no_python_loop((1, 8, 8, 100), (100, 80, 8, 10_000)),
            *(peak_memory(case, 20_000, "a formula of whole numbers needs no array.")
              for case in ((3, 8, 64, 100_000), (0, 20_000, 64, 200)))],
     time_limit=TIME_LIMIT,
@@ -459,7 +459,7 @@ def _bytes_cases() -> list[Case]:
                                   (1, 1000, 128, 32), (4096, 4096, 64, 128), (33, 65, 32, 16))]
 
 
-def _bytes(visited: Callable, answers: int = 1, size: int = 4) -> Callable:
+def _make_requested_bytes(visited: Callable, answers: int = 1, size: int = 4) -> Callable:
     """A formula with another count of keys visited."""
 
     def requested_bytes(m: int, n: int, d: int, side: int, causal: bool) -> int:
@@ -468,23 +468,23 @@ def _bytes(visited: Callable, answers: int = 1, size: int = 4) -> Callable:
     return requested_bytes
 
 
-def _visited(m: int, n: int, side: int, causal: bool) -> int:
+def _keys_visited(m: int, n: int, side: int, causal: bool) -> int:
     blocks = np.arange(-(-m // side)) + 1
     return int(np.minimum(blocks * side, n).sum()) if causal else len(blocks) * n
 
 
-def _half(m: int, n: int, side: int, causal: bool) -> int:
+def _keys_halved(m: int, n: int, side: int, causal: bool) -> int:
     return -(-m // side) * n // (2 if causal else 1)
 
 
-def _whole_tiles(m: int, n: int, side: int, causal: bool) -> int:
+def _keys_of_whole_tiles(m: int, n: int, side: int, causal: bool) -> int:
     blocks = np.arange(-(-m // side)) + 1
     tiles = np.minimum(blocks, -(-n // side)) if causal else np.full(len(blocks), -(-n // side))
     return int(tiles.sum()) * side
 
 
-def _whole_blocks(m: int, n: int, side: int, causal: bool) -> int:
-    return _visited(m // side * side, n, side, causal)
+def _keys_of_whole_blocks(m: int, n: int, side: int, causal: bool) -> int:
+    return _keys_visited(m // side * side, n, side, causal)
 
 
 def _no_loop_over_tiles(answer: Callable, trials: Sequence[Trial]) -> str | None:
@@ -499,17 +499,17 @@ def _no_loop_over_tiles(answer: Callable, trials: Sequence[Trial]) -> str | None
 requested_bytes = Task(
     "requested_bytes", _requested_bytes, _bytes_cases,
     mistakes=[
-        Mistake("floats counted, not bytes", _bytes(_visited, size=1)),
-        Mistake("the answers left out: they are stored once", _bytes(_visited, answers=0)),
+        Mistake("floats counted, not bytes", _make_requested_bytes(_keys_visited, size=1)),
+        Mistake("the answers left out: they are stored once", _make_requested_bytes(_keys_visited, answers=0)),
         Mistake("keys and values read once in all: each block reads them again",
-                _bytes(lambda m, n, side, causal: n)),
+                _make_requested_bytes(lambda m, n, side, causal: n)),
         Mistake("half of everything for causal: the tiles on the diagonal are loaded whole",
-                _bytes(_half)),
-        Mistake("zeros beyond n loaded: they come from nowhere", _bytes(_whole_tiles)),
-        Mistake("the last, smaller block of queries left out", _bytes(_whole_blocks)),
+                _make_requested_bytes(_keys_halved)),
+        Mistake("zeros beyond n loaded: they come from nowhere", _make_requested_bytes(_keys_of_whole_tiles)),
+        Mistake("the last, smaller block of queries left out", _make_requested_bytes(_keys_of_whole_blocks)),
         Mistake("causal left out of account",
-                _bytes(lambda m, n, side, causal: _visited(m, n, side, False))),
+                _make_requested_bytes(lambda m, n, side, causal: _keys_visited(m, n, side, False))),
     ],
-    rules=[_whole, _no_loop_over_tiles],
+    rules=[_whole_numbers, _no_loop_over_tiles],
     time_limit=TIME_LIMIT,
 )

@@ -44,13 +44,13 @@ def _overlapping_view(frames, hop):
     return result, sliding_window_view(result, width, writeable=True)[::hop]
 
 
-def _lost(frames, hop):
+def _add_on_the_view(frames, hop):
     result, view = _overlapping_view(frames, hop)
     view += frames
     return result
 
 
-def _averaged(frames, hop):
+def _mean_of_frames(frames, hop):
     counts = np.maximum(_overlap_add(np.ones_like(frames), hop), 1)
     return (_overlap_add(frames, hop) / counts).astype(frames.dtype)
 
@@ -71,12 +71,12 @@ overlap_add = Task(
     ],
     mistakes=[
         Mistake("`view += frames` on the overlapping view, or plain assignment: where frames"
-                " overlap, only the last one survives", _lost),
+                " overlap, only the last one survives", _add_on_the_view),
         Mistake("a signal of count * hop elements, which loses the end of the last frame; the last"
                 " frame starts at (count - 1) * hop and is `width` long",
                 lambda frames, hop: np.append(
                     _overlap_add(frames, hop), np.zeros(hop, frames.dtype))[:len(frames) * hop]),
-        Mistake("the mean of the frames that overlap; it should be their sum", _averaged),
+        Mistake("the mean of the frames that overlap; it should be their sum", _mean_of_frames),
         Mistake("frames put end to end; frame k starts at k * hop",
                 lambda frames, hop: frames.reshape(-1).copy()),
     ],
@@ -122,7 +122,7 @@ def _softmax_cases() -> list[Case]:
     ]
 
 
-def _quiet(function: Callable) -> Callable:
+def _without_warnings(function: Callable) -> Callable:
     """The mistake without the warnings that it deserves."""
 
     def wrong(scores, mask):
@@ -150,31 +150,31 @@ masked_softmax = Task(
     cases=_softmax_cases,
     mistakes=[
         Mistake("exp without the row's maximum subtracted first: exp(89) is already infinite in"
-                " float32", _quiet(lambda s, m: _weights(s, m, 0))),
+                " float32", _without_warnings(lambda s, m: _weights(s, m, 0))),
         Mistake("exp without the row's maximum subtracted first: exp(89) is already infinite in"
-                " float32", _quiet(lambda s, m: _weights(s, m, 0, guard=False))),
+                " float32", _without_warnings(lambda s, m: _weights(s, m, 0, guard=False))),
         Mistake("a large negative number in place of masked scores: a row that is masked entirely"
                 " then gets equal weights instead of zeros",
-                _quiet(lambda s, m: _softmax(np.where(m, s, -1e9)))),
+                _without_warnings(lambda s, m: _softmax(np.where(m, s, -1e9)))),
         Mistake("-inf in place of masked scores without a thought for the row that is masked"
                 " entirely: -inf - -inf is not a number",
-                _quiet(lambda s, m: _softmax(np.where(m, s, -np.inf)))),
+                _without_warnings(lambda s, m: _softmax(np.where(m, s, -np.inf)))),
         Mistake("softmax first and zeros afterwards: the weights that are left no longer sum to"
-                " one", _quiet(lambda s, m: np.where(m, _softmax(s), 0))),
+                " one", _without_warnings(lambda s, m: np.where(m, _softmax(s), 0))),
         Mistake("a maximum over the masked scores too: if one of them is huge, all others vanish",
-                _quiet(lambda s, m: _weights(s, m, s.max(axis=-1, keepdims=True)))),
+                _without_warnings(lambda s, m: _weights(s, m, s.max(axis=-1, keepdims=True)))),
         Mistake("a maximum over the masked scores too: if one of them is huge, all others vanish",
-                _quiet(lambda s, m: _weights(s, m, s.max(axis=-1, keepdims=True), guard=False))),
+                _without_warnings(lambda s, m: _weights(s, m, s.max(axis=-1, keepdims=True), guard=False))),
         Mistake("the mask the other way round; True means keep",
-                _quiet(lambda s, m: _masked_softmax(s, ~m))),
+                _without_warnings(lambda s, m: _masked_softmax(s, ~m))),
         Mistake("scores multiplied by the mask: a score of zero is a score like any other, and"
-                " gets a weight", _quiet(lambda s, m: _softmax(s * m))),
+                " gets a weight", _without_warnings(lambda s, m: _softmax(s * m))),
         Mistake("a sum over the whole array; each row must sum to one (axis=-1, keepdims=True)",
-                _quiet(lambda s, m: np.where(
+                _without_warnings(lambda s, m: np.where(
                     m, (e := np.exp(np.where(m, s, -np.inf) - np.max(s, where=m, initial=-np.inf)))
                     / e.sum(), 0))),
         Mistake("softmax along the first axis; the last one must sum to one",
-                _quiet(lambda s, m: np.moveaxis(_masked_softmax(
+                _without_warnings(lambda s, m: np.moveaxis(_masked_softmax(
                     np.moveaxis(s, 0, -1), np.moveaxis(m, 0, -1)), -1, 0))),
     ],
     rules=[
@@ -251,7 +251,7 @@ def _all_at_once(x, y):
     return ((x[:, None] - y) ** 2).sum(axis=-1)
 
 
-def _few_rounds(answer: Callable, trials: Sequence[Trial]) -> str | None:
+def _few_instructions(answer: Callable, trials: Sequence[Trial]) -> str | None:
     """A loop over blocks takes a few thousand instructions, one over 600 rows tens of thousands."""
     case = _points((600, 64), seed=9), _points((20, 64), seed=10)
     if instructions(answer, case, 10_000) > 10_000:
@@ -284,7 +284,7 @@ squared_distances = Task(
                 lambda x, y: _all_at_once(y, x)),
     ],
     rules=[
-        _few_rounds,  # first: the memory of a loop over pairs takes seconds to trace
+        _few_instructions,  # first: the memory of a loop over pairs takes seconds to trace
         peak_memory((_points((600, 64), seed=9), _points((500, 64), seed=10)), 8 * MB,
                     "work on a block of rows of x at a time, or on one coordinate at a time."),
     ],
@@ -305,7 +305,7 @@ def _one_hot(labels, classes):
     return result
 
 
-def _one_hot_wrong(ignored: Callable, check: bool) -> Callable:
+def _make_one_hot(ignored: Callable, check: bool) -> Callable:
     """Right for labels from 0; `ignored(labels, classes)` says what -1 is taken for."""
 
     def wrong(labels, classes):
@@ -332,15 +332,15 @@ one_hot = Task(
     ],
     mistakes=[
         Mistake("-1 used as an index: it counts from the end and lights the last class",
-                _one_hot_wrong(lambda labels, classes: labels, check=True)),
+                _make_one_hot(lambda labels, classes: labels, check=True)),
         Mistake("-1 used as an index: it counts from the end and lights the last class",
-                _one_hot_wrong(lambda labels, classes: labels, check=False)),
+                _make_one_hot(lambda labels, classes: labels, check=False)),
         Mistake("-1 taken for class 0; an ignored label lights no class",
-                _one_hot_wrong(lambda labels, classes: np.maximum(labels, 0), check=True)),
+                _make_one_hot(lambda labels, classes: np.maximum(labels, 0), check=True)),
         Mistake("-1 taken for class 0; an ignored label lights no class",
-                _one_hot_wrong(lambda labels, classes: np.maximum(labels, 0), check=False)),
+                _make_one_hot(lambda labels, classes: np.maximum(labels, 0), check=False)),
         Mistake("ignored labels left out: the result needs a row of zeros for each of them",
-                _one_hot_wrong(lambda labels, classes: labels[labels >= 0], check=True)),
+                _make_one_hot(lambda labels, classes: labels[labels >= 0], check=True)),
         Mistake("labels that are not checked: a label outside -1 to classes - 1 is a ValueError",
                 lambda labels, classes: (
                     labels[..., None] == np.arange(classes)).astype(np.float32)),
@@ -364,7 +364,7 @@ def _top_k(x, k):
     return values, indices
 
 
-def _gathered(order: Callable) -> Callable:
+def _make_top_k(order: Callable) -> Callable:
     """A wrong answer that gathers what `order(x)`, sorted indices of each row, puts first."""
 
     def wrong(x, k):
@@ -374,7 +374,7 @@ def _gathered(order: Callable) -> Callable:
     return wrong
 
 
-def _falling(x):
+def _descending(x):
     return x.shape[-1] - 1 - np.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1]
 
 
@@ -399,18 +399,18 @@ top_k = Task(
     spec=_top_k,
     cases=_top_k_cases,
     mistakes=[
-        Mistake("the k smallest", _gathered(lambda x: np.argsort(x, axis=-1, kind="stable"))),
+        Mistake("the k smallest", _make_top_k(lambda x: np.argsort(x, axis=-1, kind="stable"))),
         Mistake("the right elements in rising order; the largest comes first",
                 lambda x, k: tuple(part[..., ::-1] for part in _top_k(x, k))),
         Mistake("the right elements in rising order; the largest comes first",
-                lambda x, k: _gathered(lambda x: np.argsort(
+                lambda x, k: _make_top_k(lambda x: np.argsort(
                     x, axis=-1, kind="stable")[..., x.shape[-1] - k:])(x, k)),
         Mistake("minus on unsigned integers, which wraps: -1 is 255, and -0 stays 0",
-                _gathered(lambda x: np.argsort(-x, axis=-1, kind="stable"))),
+                _make_top_k(lambda x: np.argsort(-x, axis=-1, kind="stable"))),
         Mistake("an ascending order turned round: equal elements now come last one first",
-                _gathered(lambda x: np.argsort(x, axis=-1, kind="stable")[..., ::-1])),
+                _make_top_k(lambda x: np.argsort(x, axis=-1, kind="stable")[..., ::-1])),
         Mistake("x[indices] with the indices of all rows; np.take_along_axis picks row by row",
-                lambda x, k: (x[_falling(x)[..., :k]], _falling(x)[..., :k])),
+                lambda x, k: (x[_descending(x)[..., :k]], _descending(x)[..., :k])),
         Mistake("the first axis; the k largest along the last one are asked for",
                 lambda x, k: tuple(part.T for part in _top_k(np.ascontiguousarray(x.T), min(
                     k, x.shape[0])))),
@@ -443,7 +443,7 @@ def _scatter_cases() -> list[Case]:
     ]
 
 
-def _scatter_wrong(function: Callable) -> Callable:
+def _make_scatter_add(function: Callable) -> Callable:
     """A wrong answer given as function(table, flat ids, flat vectors), which fills the table."""
 
     def wrong(vectors, ids, rows):
@@ -454,7 +454,7 @@ def _scatter_wrong(function: Callable) -> Callable:
     return wrong
 
 
-def _lost_rows(table, ids, vectors):
+def _add_at_once(table, ids, vectors):
     table[ids] += vectors
 
 
@@ -498,16 +498,16 @@ scatter_add = Task(
     cases=_scatter_cases,
     mistakes=[
         Mistake("`table[ids] += vectors`, or plain assignment: of several vectors for one row"
-                " only the last one stays", _scatter_wrong(_lost_rows)),
+                " only the last one stays", _make_scatter_add(_add_at_once)),
         Mistake("np.unique with return_index: it gives the first vector of each row and drops the"
                 " others",
-                _scatter_wrong(_first_rows)),
-        Mistake("the mean of a row's vectors; their sum is asked for", _scatter_wrong(_mean_rows)),
+                _make_scatter_add(_first_rows)),
+        Mistake("the mean of a row's vectors; their sum is asked for", _make_scatter_add(_mean_rows)),
         Mistake("np.add.reduceat with a start for every row: a row without vectors has an empty"
                 " range, and reduceat then gives the next element instead of zero",
-                _scatter_wrong(_every_row)),
+                _make_scatter_add(_every_row)),
         Mistake("runs of equal ids without sorting first: an id that comes back later overwrites"
-                " its earlier sum", _scatter_wrong(_unsorted_runs)),
+                " its earlier sum", _make_scatter_add(_unsorted_runs)),
     ],
     rules=[
         _no_add_at,
@@ -553,7 +553,7 @@ def _flat_distances(train, images):
     return ((images[:, None] - train) ** 2).sum(axis=-1)
 
 
-def _wrapped(train, images):
+def _distances_in_bytes(train, images):
     train, images = (x.reshape(len(x), -1) for x in (train, images))
     return ((images[:, None] - train) ** 2).sum(axis=-1)
 
@@ -571,7 +571,7 @@ nearest_digits = Task(
     mistakes=[
         Mistake("differences of unsigned bytes, which wrap: 3 - 5 is 254. Convert before you"
                 " subtract", lambda train, labels, images: labels[
-                    _wrapped(train, images).argmin(axis=1)]),
+                    _distances_in_bytes(train, images).argmin(axis=1)]),
         Mistake("the neighbour's place in `train`; its label is asked for",
                 lambda train, labels, images: _flat_distances(train, images).argmin(axis=1)),
         Mistake("the farthest image (argmax of the distances)",

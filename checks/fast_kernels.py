@@ -49,7 +49,7 @@ def _scores_launch(a: np.ndarray, b: np.ndarray) -> tuple:
     return (-(-n // 32), -(-m // 32)), (32, 32), _product_arguments(a, b, m, n, k)
 
 
-def _scores_in_tiles(counts: object, a: np.ndarray, b: np.ndarray) -> str | None:
+def _loads_tiles(counts: object, a: np.ndarray, b: np.ndarray) -> str | None:
     (m, k), n = a.shape, len(b)
     most = (m * n // 32) * (k // 32) * 8
     if counts["global_load_sectors"] > most:
@@ -86,7 +86,7 @@ scores = KernelTask(
                           " them",
                           "bs[x][q];\n        __syncthreads();", "bs[x][q];"),
     ],
-    rules=[counters(_scores_in_tiles)],
+    rules=[counters(_loads_tiles)],
     rtol=1e-5,
 )
 
@@ -135,7 +135,7 @@ def _softmax_launch(x: np.ndarray) -> tuple:
     return (-(-rows // 4),), (128,), args
 
 
-def _by_warps(counts: object, x: np.ndarray) -> str | None:
+def _uses_shuffles(counts: object, x: np.ndarray) -> str | None:
     most = 3 * x.shape[0] * -(-x.shape[1] // 32)
     if counts["barriers"] or counts["shared_load_requests"]:
         return "the lanes of a warp agree by shuffles: no barrier and no shared memory are needed."
@@ -174,7 +174,7 @@ softmax = KernelTask(
         Mistake.replacing("one element a lane: the loop along the row is missing",
                           "j += 32", "j += columns", times=3),
     ],
-    rules=[counters(_by_warps, *_softmax_cases()[5])],
+    rules=[counters(_uses_shuffles, *_softmax_cases()[5])],
     rtol=3e-6,
 )
 
@@ -334,7 +334,7 @@ def _naive_sectors(m: int, n: int, k: int, columns: int) -> int:
     return m * n // 32 * (k // 8) * (of_a + of_b)
 
 
-def _sectors(of_a: Callable, of_b: Callable) -> Callable:
+def _make_naive_sectors(of_a: Callable, of_b: Callable) -> Callable:
     def naive_sectors(m: int, n: int, k: int, columns: int) -> int:
         across = min(columns, 32)
         return m * n // 32 * k * (of_a(across) + of_b(across))
@@ -342,28 +342,28 @@ def _sectors(of_a: Callable, of_b: Callable) -> Callable:
     return naive_sectors
 
 
-def _a(across: int) -> int:
+def _sectors_of_a(across: int) -> int:
     return 32 // across
 
 
-def _b(across: int) -> int:
+def _sectors_of_b(across: int) -> int:
     return max(1, across // 8)
 
 
-def _unlimited(m: int, n: int, k: int, columns: int) -> int:
+def _sectors_of_wide_warps(m: int, n: int, k: int, columns: int) -> int:
     return m * n // 32 * k * (max(1, 32 // columns) + max(1, columns // 8))
 
 
-def _not_by_warps(m: int, n: int, k: int, columns: int) -> int:
+def _loads_of_each_thread(m: int, n: int, k: int, columns: int) -> int:
     return m * n * k * 2
 
 
-def _in_floats(m: int, n: int, k: int, columns: int) -> int:
+def _floats_of_b(m: int, n: int, k: int, columns: int) -> int:
     across = min(columns, 32)
     return m * n // 32 * k * (32 // across + across)
 
 
-def _at_least_four_bytes(m: int, n: int, k: int, columns: int) -> float:
+def _parts_of_sectors(m: int, n: int, k: int, columns: int) -> float:
     across = min(columns, 32)
     return m * n // 32 * k * (32 // across + across / 8)
 
@@ -374,13 +374,13 @@ naive_sectors = Task(
              for m, n, k in ((256, 512, 768), (512, 256, 256))] + [(4096, 4096, 4096, 32)],
     mistakes=[
         Mistake("a warp of more than 32 columns: with 64 columns a warp has half a row",
-                _unlimited),
+                _sectors_of_wide_warps),
         Mistake("a load of each thread counted by itself: a warp's loads share sectors",
-                _not_by_warps),
-        Mistake("numbers of B counted, not sectors: a sector holds 8 floats", _in_floats),
-        Mistake("parts of a sector: even one float touches a whole one", _at_least_four_bytes),
+                _loads_of_each_thread),
+        Mistake("numbers of B counted, not sectors: a sector holds 8 floats", _floats_of_b),
+        Mistake("parts of a sector: even one float touches a whole one", _parts_of_sectors),
         Mistake("one sector of A for all columns: a warp that covers several rows of C wants"
-                " several", _sectors(lambda across: 1, _b)),
-        Mistake("four sectors of B for all columns", _sectors(_a, lambda across: 4)),
+                " several", _make_naive_sectors(lambda across: 1, _sectors_of_b)),
+        Mistake("four sectors of B for all columns", _make_naive_sectors(_sectors_of_a, lambda across: 4)),
     ],
 )

@@ -153,7 +153,7 @@ def _polynomial_launch(coefficients: list[float], n: int = POINTS.size) -> tuple
     return (-(-n // 128),), (128,), args
 
 
-def _one_load(answer: Callable, trials: Sequence[Trial]) -> str | None:
+def _loads_x_only(answer: Callable, trials: Sequence[Trial]) -> str | None:
     (coefficients,) = trials[0].case
     kernel = build(answer(coefficients), "polynomial", POLYNOMIAL)
     counts = counted(kernel, *_polynomial_launch(coefficients, 512))
@@ -163,7 +163,7 @@ def _one_load(answer: Callable, trials: Sequence[Trial]) -> str | None:
     return None
 
 
-def _horner(steps: Callable[[list], str]) -> Callable[[list], str]:
+def _make_polynomial(steps: Callable[[list], str]) -> Callable[[list], str]:
     def polynomial(coefficients: list[float]) -> str:
         literals(coefficients, "float32", "coefficients")
         if not len(coefficients):
@@ -175,19 +175,19 @@ def _horner(steps: Callable[[list], str]) -> Callable[[list], str]:
     return polynomial
 
 
-def _terms(texts: list[str]) -> str:
+def _polynomial_steps(texts: list[str]) -> str:
     return "\n".join(f"    s = s * v + {text};" for text in texts)
 
 
-def _unguarded(coefficients: list[float]) -> str:
-    return replaced(_horner(lambda c: _terms(literals(c)))(coefficients),
+def _polynomial_unguarded(coefficients: list[float]) -> str:
+    return replaced(_make_polynomial(lambda c: _polynomial_steps(literals(c)))(coefficients),
                     "    if (i >= n) return;\n", "")
 
 
-def _as_it_comes(coefficients: list[float]) -> str:
+def _polynomial_as_it_comes(coefficients: list[float]) -> str:
     if not len(coefficients):
         raise ValueError("no coefficients")
-    return _horner(lambda c: _terms([f"{v}f" for v in coefficients]))([1.0])
+    return _make_polynomial(lambda c: _polynomial_steps([f"{v}f" for v in coefficients]))([1.0])
 
 
 polynomial = Task(
@@ -197,21 +197,21 @@ polynomial = Task(
     read=reader("polynomial", POLYNOMIAL, _polynomial_launch),
     mistakes=[
         Mistake("the coefficients in the other order: the highest power comes first",
-                _horner(lambda c: _terms(literals(c[::-1])))),
+                _make_polynomial(lambda c: _polynomial_steps(literals(c[::-1])))),
         Mistake("zeros left out together with their step: a step for a zero still multiplies",
-                _horner(lambda c: _terms([literal(v) for v in c if v]))),
+                _make_polynomial(lambda c: _polynomial_steps([literal(v) for v in c if v]))),
         Mistake("coefficients with six decimals: small ones become 0. literal() writes them"
-                " exactly", _horner(lambda c: _terms([f"{v:.6f}f" for v in c]))),
+                " exactly", _make_polynomial(lambda c: _polynomial_steps([f"{v:.6f}f" for v in c]))),
         Mistake("Python's text with an f behind it, unchecked: 3f is no C, and nan and inf are"
-                " names", _as_it_comes),
+                " names", _polynomial_as_it_comes),
         Mistake("minus signs lost",
-                _horner(lambda c: _terms([literal(abs(v)) for v in c]))),
+                _make_polynomial(lambda c: _polynomial_steps([literal(abs(v)) for v in c]))),
         Mistake("the last coefficient left out",
-                _horner(lambda c: _terms(literals(c[:-1])))),
+                _make_polynomial(lambda c: _polynomial_steps(literals(c[:-1])))),
         Mistake("the guard left out: the last block has more threads than there are numbers",
-                _unguarded),
+                _polynomial_unguarded),
     ],
-    rules=[_one_load],
+    rules=[_loads_x_only],
     rtol=1e-6,
 )
 
@@ -260,29 +260,29 @@ def _axpy_source(kind: str, number: str, line: str = "y[i] += {a} * x[i]") -> st
             f"    if (i < n) {line.format(a=number)};\n}}\n")
 
 
-def _short_literal(dtype: str, a: float) -> str:
+def _axpy_with_short_literal(dtype: str, a: float) -> str:
     number = literal(a, "float32" if np.dtype(dtype).kind == "f" else dtype)
     return _axpy_source(c_type(dtype), number)
 
 
-def _cut(dtype: str, a: float) -> str:
+def _axpy_with_integer(dtype: str, a: float) -> str:
     c_type(dtype)
     return _axpy_source(c_type(dtype), literal(int(a), dtype))
 
 
-def _float_literal(dtype: str, a: float) -> str:
+def _axpy_with_float_literal(dtype: str, a: float) -> str:
     return _axpy_source(c_type(dtype), literal(a, "float32"))
 
 
-def _in_float(dtype: str, a: float) -> str:
+def _axpy_in_float(dtype: str, a: float) -> str:
     return _axpy_source(c_type(dtype), literal(a, dtype), "y[i] += {a} * (float)x[i]")
 
 
-def _no_sum(dtype: str, a: float) -> str:
+def _axpy_without_sum(dtype: str, a: float) -> str:
     return _axpy_source(c_type(dtype), literal(a, dtype), "y[i] = {a} * x[i]")
 
 
-def _table_with_default(dtype: str, a: float) -> str:
+def _axpy_with_default_type(dtype: str, a: float) -> str:
     known = {"float32": "float", "float64": "double", "int32": "int"}
     name = known.get(np.dtype(dtype).name, "float")
     return _axpy_source(name, literal(a, dtype if np.dtype(dtype).name in known else "float32"))
@@ -295,13 +295,13 @@ axpy = Task(
     read=_read_axpy,
     mistakes=[
         Mistake("a literal of float32 in float64: 0.1f has seven digits, float64 wants sixteen",
-                _short_literal),
+                _axpy_with_short_literal),
         Mistake("a literal of float32 in all types: it depends on dtype, as the type does",
-                _float_literal),
-        Mistake("the factor cut to an integer", _cut),
-        Mistake("arithmetic in float for all types: float64 and int32 lose digits", _in_float),
-        Mistake("y overwritten: a * x is added to what y holds", _no_sum),
-        Mistake("a dtype without a name in C taken for float", _table_with_default),
+                _axpy_with_float_literal),
+        Mistake("the factor cut to an integer", _axpy_with_integer),
+        Mistake("arithmetic in float for all types: float64 and int32 lose digits", _axpy_in_float),
+        Mistake("y overwritten: a * x is added to what y holds", _axpy_without_sum),
+        Mistake("a dtype without a name in C taken for float", _axpy_with_default_type),
     ],
     rtol=1e-7,
 )
@@ -352,7 +352,7 @@ def _weights() -> list[Case]:
     return [(cross,), (tall,)]
 
 
-def _sum_of(weights: np.ndarray, place: Callable, guard: str) -> str:
+def _stencil_source(weights: np.ndarray, place: Callable, guard: str) -> str:
     lines = []
     up, left = weights.shape[0] // 2, weights.shape[1] // 2
     for k, m in np.ndindex(weights.shape):
@@ -372,8 +372,8 @@ INSIDE = "{i} >= 0 && {i} < rows && {j} >= 0 && {j} < columns"
 BY_MEMORY = "({i}) * columns + {j} >= 0 && ({i}) * columns + {j} < rows * columns"
 
 
-def _clamped(weights: np.ndarray) -> str:
-    source = _sum_of(weights, lambda i, j: (i, j), "true")
+def _stencil_clamped(weights: np.ndarray) -> str:
+    source = _stencil_source(weights, lambda i, j: (i, j), "true")
     return re.sub(r"x\[\(i \+ (\(-?\d+\))\) \* columns \+ j \+ (\(-?\d+\))\]",
                   r"x[min(max(i + \1, 0), rows - 1) * columns + min(max(j + \2, 0), columns - 1)]",
                   source)
@@ -384,17 +384,17 @@ stencil = Task(
     mistakes=[
         Mistake("the weights turned round, as in a convolution: weights[0, 0] belongs to the"
                 " neighbour above and to the left",
-                lambda weights: _sum_of(weights, lambda i, j: (-i, -j), INSIDE)),
+                lambda weights: _stencil_source(weights, lambda i, j: (-i, -j), INSIDE)),
         Mistake("rows and columns of the weights exchanged",
-                lambda weights: _sum_of(weights, lambda i, j: (j, i), INSIDE)),
+                lambda weights: _stencil_source(weights, lambda i, j: (j, i), INSIDE)),
         Mistake("the middle of the weights forgotten: they begin at the element itself",
-                lambda weights: _sum_of(weights, lambda i, j: (
+                lambda weights: _stencil_source(weights, lambda i, j: (
                     i + weights.shape[0] // 2, j + weights.shape[1] // 2), INSIDE)),
         Mistake("beyond the row's end taken from the next row: test the column by itself",
-                lambda weights: _sum_of(weights, lambda i, j: (i, j), BY_MEMORY)),
-        Mistake("the edge repeated beyond the image, where there should be zeros", _clamped),
+                lambda weights: _stencil_source(weights, lambda i, j: (i, j), BY_MEMORY)),
+        Mistake("the edge repeated beyond the image, where there should be zeros", _stencil_clamped),
         Mistake("no test at the edges: the image has no neighbours there",
-                lambda weights: _sum_of(weights, lambda i, j: (i, j), "true")),
+                lambda weights: _stencil_source(weights, lambda i, j: (i, j), "true")),
     ],
     rules=[_no_load_for_zeros],
     rtol=1e-6,
@@ -403,12 +403,12 @@ stencil = Task(
 # 4. The autotuner
 
 
-class NoRoom(Exception):
+class TooManyResources(Exception):
     """A kernel that the device refuses, as the fakes below raise it."""
 
 
 @dataclass
-class _Kernel:
+class _PretendKernel:
     """What `build` of the task returns: it knows its times, and whether it was checked."""
 
     name: str
@@ -420,32 +420,32 @@ class _Kernel:
         return f"<kernel {self.name!r}>"
 
 
-class _Lab:
+class _PretendLab:
     """Variants whose fate is written down, in place of a compiler and a clock."""
 
     def __init__(self, **variants: object) -> None:
         self.variants = variants
 
-    def build(self, variant: str) -> _Kernel:
+    def build(self, variant: str) -> _PretendKernel:
         fate = self.variants[variant]
         if fate == "does not compile":
             raise SyntaxError(f"{variant}: expected a ';'")
         times = fate if isinstance(fate, list) else [1e-6]
-        return _Kernel(variant, "right" if isinstance(fate, list) else fate, itertools.cycle(times))
+        return _PretendKernel(variant, "right" if isinstance(fate, list) else fate, itertools.cycle(times))
 
-    def right(self, kernel: _Kernel) -> bool:
+    def right(self, kernel: _PretendKernel) -> bool:
         if kernel.state == "does not run":
-            raise NoRoom(f"{kernel.name}: too many resources requested for launch")
+            raise TooManyResources(f"{kernel.name}: too many resources requested for launch")
         kernel.checked = True
         return kernel.state == "right"
 
-    def clock(self, kernel: _Kernel) -> float:
+    def clock(self, kernel: _PretendKernel) -> float:
         if not kernel.checked:
             raise RuntimeError(f"the kernel {kernel.name!r} was timed before it was checked")
         return next(kernel.times)
 
 
-class _Tool:
+class _NamedFunction:
     """A function of the lab, shown by its name."""
 
     def __init__(self, function: Callable) -> None:
@@ -483,13 +483,13 @@ def _autotune(variants: list, build: Callable, right: Callable, clock: Callable)
 
 def _autotune_cases() -> list[Case]:
     labs = [
-        _Lab(a=[3.0, 2.0, 2.0, 2.0, 2.0], b=[9.0, 1.0, 1.25, 1.5, 1.25],
+        _PretendLab(a=[3.0, 2.0, 2.0, 2.0, 2.0], b=[9.0, 1.0, 1.25, 1.5, 1.25],
              c=[0.5, 4.0, 4.0, 4.0, 4.0]),
-        _Lab(a="wrong", b=[3.0] * 5, c="does not compile", d=[2.0] * 5, e="does not run"),
-        _Lab(a="does not compile", b="does not run", c="wrong"),
-        _Lab(a="does not run", b=[2.0] * 5, c=[9.0, 8.0, 1.0, 8.0, 9.0]),
+        _PretendLab(a="wrong", b=[3.0] * 5, c="does not compile", d=[2.0] * 5, e="does not run"),
+        _PretendLab(a="does not compile", b="does not run", c="wrong"),
+        _PretendLab(a="does not run", b=[2.0] * 5, c=[9.0, 8.0, 1.0, 8.0, 9.0]),
     ]
-    return [(list(lab.variants), *map(_Tool, (lab.build, lab.right, lab.clock))) for lab in labs]
+    return [(list(lab.variants), *map(_NamedFunction, (lab.build, lab.right, lab.clock))) for lab in labs]
 
 
 def _read_tuning(value: object, case: Case) -> tuple:
@@ -515,7 +515,7 @@ def _read_tuning(value: object, case: Case) -> tuple:
     return got
 
 
-def _variation(check: bool = True, pick: Callable = min, middle: Callable = statistics.median,
+def _make_autotune(check: bool = True, pick: Callable = min, middle: Callable = statistics.median,
                count: int = 5, survive: tuple = (Exception,), late: bool = False) -> Callable:
     def autotune(variants: list, build: Callable, right: Callable, clock: Callable) -> tuple:
         report: dict = {}
@@ -550,19 +550,19 @@ autotune = Task(
     "autotune", _autotune, _autotune_cases, read=_read_tuning,
     mistakes=[
         Mistake("wrong kernels timed and ranked: the fastest is often one that leaves work out",
-                _variation(check=False)),
-        Mistake("timed before it is checked", _variation(late=True)),
-        Mistake("the slowest taken for the best", _variation(pick=max)),
+                _make_autotune(check=False)),
+        Mistake("timed before it is checked", _make_autotune(late=True)),
+        Mistake("the slowest taken for the best", _make_autotune(pick=max)),
         Mistake("the mean of the five times: one disturbed sample spoils it",
-                _variation(middle=_mean)),
+                _make_autotune(middle=_mean)),
         Mistake("the shortest of the five times: the median is asked for",
-                _variation(middle=min)),
+                _make_autotune(middle=min)),
         Mistake("one sample: the first launch is special, and each disturbed",
-                _variation(count=1)),
+                _make_autotune(count=1)),
         Mistake("the search ending with the first variant that does not compile",
-                _variation(survive=(NoRoom,))),
+                _make_autotune(survive=(TooManyResources,))),
         Mistake("the search ending with the first variant that does not run",
-                _variation(survive=(SyntaxError,))),
+                _make_autotune(survive=(SyntaxError,))),
     ],
 )
 
@@ -590,7 +590,7 @@ def _dense_launch(weight: np.ndarray, bias: np.ndarray, n: int = 150) -> tuple:
     return (-(-n // 64),), (64,), args
 
 
-def _no_weight_loads(answer: Callable, trials: Sequence[Trial]) -> str | None:
+def _loads_inputs_once(answer: Callable, trials: Sequence[Trial]) -> str | None:
     weight, bias = trials[0].case
     kernel = build(answer(weight, bias), "dense", DENSE)
     counts = counted(kernel, *_dense_launch(weight, bias, 128))
@@ -640,7 +640,7 @@ def _products(weight: np.ndarray, bias: np.ndarray, *, number: Callable = litera
             "    float v;\n" + "\n".join(lines) + "\n}\n")
 
 
-def _with(**changes: object) -> Callable:
+def _make_dense(**changes: object) -> Callable:
     def dense(weight: np.ndarray, bias: np.ndarray) -> str:
         return _products(weight, bias, **changes)
 
@@ -650,18 +650,18 @@ def _with(**changes: object) -> Callable:
 dense = Task(
     "dense", _dense, _dense_cases, read=reader("dense", DENSE, _dense_launch),
     mistakes=[
-        Mistake("the bias left out", _with(start=lambda b: "0")),
+        Mistake("the bias left out", _make_dense(start=lambda b: "0")),
         Mistake("outputs side by side: here y[o * n + i] is output o of thread i",
-                _with(store="y[i * {O} + {o}]")),
+                _make_dense(store="y[i * {O} + {o}]")),
         Mistake("inputs side by side: here x[k * n + i] is input k of thread i",
-                _with(load="x[i * {K} + {k}]")),
+                _make_dense(load="x[i * {K} + {k}]")),
         Mistake("weights with three decimals: the small ones are gone",
-                _with(number=lambda w: f"{w:.3f}f")),
+                _make_dense(number=lambda w: f"{w:.3f}f")),
         Mistake("small weights dropped with the zeros",
-                _with(keep=lambda w: abs(w) > 1e-3)),
+                _make_dense(keep=lambda w: abs(w) > 1e-3)),
         Mistake("nan and inf written as they are",
-                _with(check=False, number=lambda w: f"{w}f", start=lambda b: f"{b}f")),
+                _make_dense(check=False, number=lambda w: f"{w}f", start=lambda b: f"{b}f")),
     ],
-    rules=[_no_weight_loads],
+    rules=[_loads_inputs_once],
     rtol=1e-6,
 )

@@ -76,7 +76,7 @@ def rebuild(recipe: object, buffer: np.ndarray) -> np.ndarray:
     return np.ndarray(shape, buffer.dtype, buffer=buffer, offset=offset, strides=strides)
 
 
-def _recipe_like(change) -> object:
+def _make_recipe(change) -> object:
     """A mistake that is right but for what `change(kind, rows, columns, itemsize)` replaces."""
 
     def wrong(kind, rows, columns, itemsize):
@@ -111,29 +111,29 @@ recipe = Task(
                     "circulant": (rows, (rows, columns), (1, -1)),
                 }[kind]),
         Mistake("a transpose whose shape was swapped but not its strides",
-                _recipe_like(lambda m, n, s: {"transpose": (0, (n, m), (n * s, s))})),
+                _make_recipe(lambda m, n, s: {"transpose": (0, (n, m), (n * s, s))})),
         Mistake("a transpose that steps over rows of the transposed array; the buffer's rows are"
-                " `columns` long", _recipe_like(
+                " `columns` long", _make_recipe(
                     lambda m, n, s: {"transpose": (0, (n, m), (s, m * s))})),
         Mistake("a reverse that turns only one axis round",
-                _recipe_like(lambda m, n, s: {
+                _make_recipe(lambda m, n, s: {
                     "reverse": ((m - 1) * n * s, (m, n), (-n * s, s))})),
         Mistake("a reverse that begins at the end and steps forward: its strides must be negative",
-                _recipe_like(lambda m, n, s: {"reverse": ((m * n - 1) * s, (m, n), (n * s, s))})),
+                _make_recipe(lambda m, n, s: {"reverse": ((m * n - 1) * s, (m, n), (n * s, s))})),
         Mistake("a reverse that begins behind the last element, at rows * columns",
-                _recipe_like(lambda m, n, s: {"reverse": (m * n * s, (m, n), (-n * s, -s))})),
+                _make_recipe(lambda m, n, s: {"reverse": (m * n * s, (m, n), (-n * s, -s))})),
         Mistake("a reverse of the transpose: its rows are `columns` long",
-                _recipe_like(lambda m, n, s: {
+                _make_recipe(lambda m, n, s: {
                     "reverse": ((m * n - 1) * s, (m, n), (-s, -m * s))})),
         Mistake("a Toeplitz matrix that begins at d[0], from where a negative stride leaves the"
-                " buffer", _recipe_like(lambda m, n, s: {"toeplitz": (0, (m, n), (s, -s))})),
+                " buffer", _make_recipe(lambda m, n, s: {"toeplitz": (0, (m, n), (s, -s))})),
         Mistake("a Toeplitz matrix with d[i - j] where d[j - i] belongs, or the other way round",
-                _recipe_like(lambda m, n, s: {
+                _make_recipe(lambda m, n, s: {
                     "toeplitz": ((m - 1) * s, (m, n), (-s, s))})),
         Mistake("a Hankel matrix: constant along anti-diagonals, since both strides are positive",
-                _recipe_like(lambda m, n, s: {"toeplitz": (0, (m, n), (s, s))})),
+                _make_recipe(lambda m, n, s: {"toeplitz": (0, (m, n), (s, s))})),
         Mistake("a circulant matrix whose first *row* is c; the first column must be c",
-                _recipe_like(lambda m, n, s: {"circulant": (m * s, (m, n), (-s, s))})),
+                _make_recipe(lambda m, n, s: {"circulant": (m * s, (m, n), (-s, s))})),
     ],
 )
 
@@ -142,22 +142,22 @@ recipe = Task(
 
 
 def _safe_as_strided(x, shape, strides):
-    low, high = _reach(x, shape, strides)
+    low, high = _reached_bytes(x, shape, strides)
     view = as_strided(x, shape, strides, writeable=False)  # raises for impossible shapes
     start, stop = byte_bounds(owner_of(x))
     if 0 not in shape and (low < start or high > stop):
         raise ValueError(f"bytes {low - start} to {high - start - 1} are outside the"
                          f" {stop - start} bytes of the owner")
-    return _metadata(view, x)
+    return _describe_view(view, x)
 
 
-def _reach(x: np.ndarray, shape: tuple, strides: tuple) -> tuple[int, int]:
+def _reached_bytes(x: np.ndarray, shape: tuple, strides: tuple) -> tuple[int, int]:
     steps = [(n - 1) * s for n, s in zip(shape, strides)]
     low = address(x) + sum(step for step in steps if step < 0)
     return low, address(x) + sum(step for step in steps if step > 0) + x.itemsize
 
 
-def _metadata(value: object, x: np.ndarray) -> tuple:
+def _describe_view(value: object, x: np.ndarray) -> tuple:
     """What a view *is*, without reading an element: a wrong one may point anywhere."""
     if not isinstance(value, np.ndarray):
         raise Refusal(f"expected a view (a NumPy array), got {describe_value(value)}."
@@ -205,11 +205,11 @@ def _strided_cases() -> list[Case]:
     ]
 
 
-def _farthest(steps) -> int:
+def _largest(steps) -> int:
     return max(steps, key=abs, default=0)
 
 
-def _strided_mistake(low=True, high=True, itemsize=True, empty=True, own=False, writeable=False,
+def _make_safe_as_strided(low=True, high=True, itemsize=True, empty=True, own=False, writeable=False,
                      signed=True, total=sum):
     def wrong(x, shape, strides):
         steps = [(n - 1) * (s if signed else abs(s)) for n, s in zip(shape, strides)]
@@ -228,22 +228,22 @@ safe_as_strided = Task(
     name="safe_as_strided",
     spec=_safe_as_strided,
     cases=_strided_cases,
-    read=lambda value, case: _metadata(value, case[0]),
+    read=lambda value, case: _describe_view(value, case[0]),
     mistakes=[
         Mistake("a check of the far end only: negative strides run off the front",
-                _strided_mistake(low=False)),
-        Mistake("a check of the front only", _strided_mistake(high=False)),
+                _make_safe_as_strided(low=False)),
+        Mistake("a check of the front only", _make_safe_as_strided(high=False)),
         Mistake("the largest distance of one axis where the distances of all axes add up",
-                _strided_mistake(total=_farthest)),
+                _make_safe_as_strided(total=_largest)),
         Mistake("bounds of x itself; a view may use all the memory of the array that owns it",
-                _strided_mistake(own=True)),
+                _make_safe_as_strided(own=True)),
         Mistake("an end that stops at the last element's first byte: its other bytes count too",
-                _strided_mistake(itemsize=False)),
+                _make_safe_as_strided(itemsize=False)),
         Mistake("a shape with a zero treated like any other: a view without elements touches no"
-                " byte", _strided_mistake(empty=False)),
-        Mistake("negative strides taken for positive ones", _strided_mistake(signed=False)),
+                " byte", _make_safe_as_strided(empty=False)),
+        Mistake("negative strides taken for positive ones", _make_safe_as_strided(signed=False)),
         Mistake("a writeable view; overlapping windows must not be written to",
-                _strided_mistake(writeable=True)),
+                _make_safe_as_strided(writeable=True)),
         Mistake("as_strided without any check",
                 lambda x, shape, strides: as_strided(x, shape, strides, writeable=False)),
     ],
@@ -454,7 +454,7 @@ def _recover_cases() -> list[Case]:
     ]
 
 
-def _recover_wrong(offset=lambda k, size: k * size, stride=lambda step, size: step * size,
+def _make_recover(offset=lambda k, size: k * size, stride=lambda step, size: step * size,
                    prove=True, inside=True, absent=True):
     def wrong(values, buffer):
         position = {value: k for k, value in enumerate(buffer.tolist())}
@@ -492,17 +492,17 @@ recover = Task(
     read=_read_recovered,
     mistakes=[
         Mistake("offset and strides counted in elements; they are in bytes",
-                _recover_wrong(lambda k, size: k, lambda step, size: step)),
+                _make_recover(lambda k, size: k, lambda step, size: step)),
         Mistake("an offset in elements beside strides in bytes",
-                _recover_wrong(lambda k, size: k)),
+                _make_recover(lambda k, size: k)),
         Mistake("strides that are never negative: keep the sign",
-                _recover_wrong(stride=lambda step, size: abs(step) * size)),
+                _make_recover(stride=lambda step, size: abs(step) * size)),
         Mistake("an answer without its proof: rebuild the view, compare, and raise ValueError when"
-                " it differs", _recover_wrong(prove=False)),
+                " it differs", _make_recover(prove=False)),
         Mistake("a proof that lets negative positions count from the end of the buffer",
-                _recover_wrong(inside=False)),
+                _make_recover(inside=False)),
         Mistake("a value that is not in the buffer taken for a KeyError; raise ValueError",
-                _recover_wrong(absent=False)),
+                _make_recover(absent=False)),
         Mistake("the strides of the copy that was handed in, not of the view that made it",
                 lambda values, buffer: (
                     buffer.tolist().index(values.ravel()[0].item()) * buffer.itemsize,

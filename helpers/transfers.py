@@ -148,7 +148,7 @@ def traffic(function: Callable, *args: object) -> Traffic:
     function(*args)  # compiles kernels and fills the memory pool, which could wait too
     synchronize()
     watch = _Watch(cupy, code)
-    with _plain_memory(cupy), _observed(cupy, watch.copied):
+    with _plain_memory(cupy), observe_copies(cupy, watch.copied):
         before = sys.gettrace()
         sys.settrace(watch.on_call)
         try:
@@ -214,7 +214,7 @@ class _Watch:
 
 
 @contextmanager
-def _observed(cupy: ModuleType, copied: Callable[[int, bool], None]) -> Iterator[None]:
+def observe_copies(cupy: ModuleType, copied: Callable[[int, bool], None]) -> Iterator[None]:
     """Report each copy that code outside CuPy asks for, by wrapping what it can ask with."""
     inside = 0
 

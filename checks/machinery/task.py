@@ -352,6 +352,37 @@ class Task:
         return outcome_in
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExperimentTask(Task):
+    """A task whose answer is called by an experiment, with arguments that the experiment makes.
+
+    Attributes
+    ----------
+    run : callable
+        `run(answer, *case)` makes an experiment with the answer and returns what came out, or
+        raises `Refusal`. `spec(*case)` says what must come out.
+    signature : callable
+        A function with the parameters that the answer must have.
+    """
+
+    run: Callable[..., object]
+    signature: Callable
+
+    def _asked(self) -> Callable:
+        return self.signature
+
+    def _function(self, answer: object) -> Callable | Verdict:
+        answer = super()._function(answer)
+        if isinstance(answer, Verdict):
+            return answer
+
+        @functools.wraps(self.spec)
+        def function(*case: object) -> object:
+            return self.run(answer, *case)
+
+        return function
+
+
 def with_time_limit(seconds: float, function: Callable) -> Callable:
     """`function`, which raises a `Refusal` once a call has run for `seconds`.
 

@@ -315,12 +315,12 @@ def softmax_for_any_length(columns):
 
 
 def softmax_from_zero(columns):
-    return pycuda_cupy_interop._softmax_like(
+    return pycuda_cupy_interop._make_generated_softmax(
         replaced(pycuda_cupy_interop.SOFTMAX, "top = -3.4e38f", "top = 0"))(columns)
 
 
 def softmax_without_a_guard(columns):
-    return pycuda_cupy_interop._softmax_like(
+    return pycuda_cupy_interop._make_generated_softmax(
         replaced(pycuda_cupy_interop.SOFTMAX, "    if (row >= rows) return;\n", ""))(columns)
 
 

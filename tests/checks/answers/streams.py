@@ -462,16 +462,16 @@ RIGHT = {
 }
 WRONG = {
     "pipeline": [
-        (pipeline_of(wait=True), "the next chunk is not even queued"),
-        (pipeline_of(blocking=True), "the next chunk is not even queued"),
+        (pipeline_of(wait=True), "and only then queues the next one"),
+        (pipeline_of(blocking=True), "and only then queues the next one"),
         (pipeline_that_waits, "Python waits at its end"),
         (pipeline_that_asks, "Python waits at its end"),
         (pipeline_of(one=True), "all chunks are on one stream"),
         (pipeline_of(default=True), "the default stream"),
         (pipeline_of(event="last"), "done while a chunk is still being computed"),
         (pipeline_of(event="current"), "done while a chunk is still being computed"),
-        (pipeline_in_a_row, "do not come to their end"),
-        (pipeline_stream_after_stream, "do not come to their end"),
+        (pipeline_in_a_row, "other streams do not end"),
+        (pipeline_stream_after_stream, "other streams do not end"),
         (pipeline_of(shifted=1), "the pair of arrays of another stream"),
         (pipeline_with_a_copy_outside, "is the result of chunk"),
         (pipeline_two_chunks, "called work 2 times for 5 chunks"),
@@ -502,7 +502,7 @@ WRONG = {
     ],
     "lend": [
         (lend_of(ready=False), "read runs before make"),
-        (lend_of(back=False), "given to the next user"),
+        (lend_of(back=False), "given to the next array"),
         (lend_of(sync=True), "Python waits in it"),
         (lend_of(keep=True, back=False), "still alive"),
         (lend_of(copy=True), "a copy"),
