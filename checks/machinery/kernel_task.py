@@ -22,6 +22,7 @@ from helpers.errors import find_compiler_error, message
 from nogpu import engine
 from nogpu.inspect import fault_sentence, inspect
 
+from .environment import stop_grading_without_kernels, stop_if_hindered
 from .task import (
     COMMENT,
     Case,
@@ -68,6 +69,8 @@ PLAINLY = [(re.compile(pattern), plain) for pattern, plain in (
      "an address is wanted, not a value: atomicAdd(&y[i], value)"),
     (r"(.*) \[-f\w+\]", r"\1"),
 )]
+
+stop_grading_without_kernels()
 
 
 class Recipe(NamedTuple):
@@ -256,7 +259,8 @@ def _types(parameters: str) -> list[str]:
 
 
 def explained(error: Exception, name: str) -> Refusal | Exception:
-    """What a compiler, a launch or the simulator said against a kernel, as a sentence."""
+    """What a compiler, a launch or the simulator said of a kernel; raises `Hindrance`."""
+    stop_if_hindered(error)
     types = [base.__name__ for base in type(error).__mro__]
     if isinstance(error, engine.KernelTimeout):
         return Refusal(f"the kernel {name} does not come to an end: it was stopped after"
@@ -360,7 +364,8 @@ def rehearse(kernel: Any, grid: tuple | None, block: tuple | None, args: tuple) 
         return
     try:
         fault = inspect(kernel, grid, block, args, time_limit=TIME_LIMIT, counters=False).fault
-    except (engine.CompileError, TypeError, ValueError):
+    except (engine.CompileError, TypeError, ValueError) as error:
+        stop_if_hindered(error)
         return  # the launch itself says so in CuPy's words
     if is_simulated(cupy):  # any other fault the launch finds as well, and knows its line
         fault = fault if isinstance(fault, engine.KernelTimeout) else None

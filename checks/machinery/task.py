@@ -1,7 +1,8 @@
 """How a task judges an answer: against a specification, with the mistakes that it knows.
 
 A check lets no traceback of its own out. Whatever it is given, it prints one verdict:
-`[ok]`, `[todo]` (not attempted yet) or `[no]` with what is wrong and which mistake it looks like.
+`[ok]`, `[todo]` (not attempted yet), `[no]` with what is wrong and which mistake it looks like, or
+`[unchecked]` where the machine keeps it from judging, with the remedy.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import textwrap
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext, redirect_stderr
 from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import NamedTuple
@@ -24,9 +26,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
+from checks import stop_grading
 from helpers.draw.layout import owner_of
 from helpers.errors import message
 from helpers.timing import peak_bytes
+
+from .environment import Hindrance, hindrance_in, stop_if_hindered
 
 Case = tuple  # the positional arguments of one call
 WIDTH = 92  # characters that a notebook shows without breaking a line inside a word
@@ -100,7 +105,7 @@ def replaced(source: object, *texts: str, times: int = 1) -> object:
 
 @dataclass(frozen=True)
 class Verdict:
-    """`state` is "ok", "todo" or "no"; `text` says why."""
+    """`state` is "ok", "todo", "no" or "unchecked"; `text` says why."""
 
     state: str
     text: str
@@ -115,12 +120,13 @@ class Outcome:
 
     @classmethod
     def of(cls, function: Callable, case: Case) -> Outcome:
-        """The outcome of `function(*case)`."""
+        """The outcome of `function(*case)`; a failure of the machine is a `Hindrance`."""
         try:
             return cls(value=function(*case))
         except SystemExit:
             return cls(error=RuntimeError("the function asked Python to exit"))
         except Exception as error:
+            stop_if_hindered(error)
             return cls(error=error)
 
 
@@ -206,15 +212,32 @@ class Task:
         AssertionError
             When the answer is not right and nbgrader is grading (NBGRADER_EXECUTION is set), since
             it scores by exceptions.
+        NothingJudged
+            When the machine keeps nbgrader's check from judging; see `stop_grading`.
         """
-        verdict = self.judge(answer)
+        # A line on standard error, a warning of NumPy's say, costs all points under nbgrader.
+        grading = bool(os.environ.get("NBGRADER_EXECUTION"))
+        with redirect_stderr(sys.stdout) if grading else nullcontext():
+            verdict = self.judge(answer)
         line = f"[{verdict.state}] {self.name}: {verdict.text}"
         print(textwrap.fill(line, WIDTH, subsequent_indent="     ", break_long_words=False))
-        if verdict.state != "ok" and os.environ.get("NBGRADER_EXECUTION"):
+        if verdict.state == "unchecked":
+            stop_grading(f"{self.name} {verdict.text}")
+        elif verdict.state != "ok" and grading:
             raise AssertionError(f"{self.name}: {verdict.text}")
 
     def judge(self, answer: object) -> Verdict:
         """The verdict on `answer`, without printing."""
+        try:
+            return self._judge(answer)
+        except Hindrance as hindrance:
+            sentence = str(hindrance)
+        except Exception as error:
+            if not (sentence := hindrance_in(error)):
+                raise
+        return Verdict("unchecked", f"could not be checked: {sentence}")
+
+    def _judge(self, answer: object) -> Verdict:
         function = self._function(answer)
         if isinstance(function, Verdict):
             return function
@@ -254,6 +277,7 @@ class Task:
             except Refusal as refusal:
                 sentence = str(refusal)
             except Exception as error:  # a rule calls the answer with arguments of its own
+                stop_if_hindered(error)
                 sentence = f"with other arguments it raised {describe_error(error, answer)}"
             if sentence:
                 return Verdict("no", f"the values are right, but {sentence}")

@@ -1,6 +1,7 @@
 """The package's own structure: who imports whom, no circles, and how many lines a room has."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -180,3 +181,14 @@ def test_inspect_and_the_rest_stay_small():
     rest = sum(len(path.read_text(encoding="utf-8").splitlines())
                for name, path in MODULES.items() if _room(name) in ("inspect", "nogpu"))
     assert 0 < rest <= 1_500
+
+
+def test_every_lock_is_held_over_a_fork():
+    """A lock that another thread holds would stay locked in the child for ever (`forking`)."""
+    found = []
+    for name, path in MODULES.items():
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if re.search(r"\bR?Lock\(\)", line) and not re.search(r"\bheld\(", line):
+                found.append((name, number))
+    # A module's own lock is replaced in the child: it is held as long as a compiler runs.
+    assert {name for name, _ in found} == {"nogpu.engine.module"} and len(found) == 2

@@ -83,19 +83,21 @@ def _folder() -> Iterator[tuple[Path, int]]:
 
 def _open() -> tuple[Path, int]:
     given = os.environ.get("NOGPU_CACHE_DIR")
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    first = Path(given) if given else Path(home, "nogpu")
-    refused: list[tuple[Path, _Refused]] = []
-    for candidate in (first, Path(tempfile.gettempdir(), f"nogpu-{os.geteuid()}"), None):
+    refused: list[tuple[Path | str, _Refused]] = []
+    for candidate in (_first, _temporary, _private_folder):
+        path: Path | str = "a new folder"
         try:
-            path = _private_folder() if candidate is None else candidate
+            path = candidate()
             descriptor = _open_safely(path)
         except _Refused as error:
             refused.append((path, error))
             continue
+        except OSError as error:  # there is no temporary folder
+            refused.append((path, _Refused(error.strerror or str(error), False)))
+            continue
         for unused, reason in refused:
             # That a home cannot be written is nothing new to a user who has asked for nothing.
-            if reason.unsafe or (given and unused == first):
+            if reason.unsafe or (given and unused == _first()):
                 _warn(f"Compiled kernels are not kept in {unused}: {reason}. They are kept in "
                       f"{path}; NOGPU_CACHE_DIR names another folder.")  # fmt: skip
         return path, descriptor
@@ -103,6 +105,16 @@ def _open() -> tuple[Path, int]:
     raise EngineError(
         f"no folder for compiled kernels can be written ({tried}): let NOGPU_CACHE_DIR name one"
     )
+
+
+def _first() -> Path:
+    given = os.environ.get("NOGPU_CACHE_DIR")
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(given) if given else Path(home, "nogpu")
+
+
+def _temporary() -> Path:
+    return Path(tempfile.gettempdir(), f"nogpu-{os.geteuid()}")
 
 
 def _open_safely(path: Path) -> int:
@@ -156,10 +168,7 @@ def _user(number: int) -> str:
 def _private_folder() -> Path:
     global _private
     if _private is None or not os.path.isdir(_private):
-        try:
-            _private = tempfile.mkdtemp(prefix="nogpu-")
-        except OSError as error:
-            raise _Refused(error.strerror or str(error), False) from None
+        _private = tempfile.mkdtemp(prefix="nogpu-")
         atexit.register(_remove_private, _private, os.getpid())
     return Path(_private)
 

@@ -10,8 +10,22 @@ import functools
 import io
 import re
 
-from elftools.dwarf.descriptions import describe_form_class
-from elftools.elf.elffile import ELFFile
+from .errors import RuntimeUnavailable
+
+try:
+    from elftools.dwarf.descriptions import describe_form_class
+    from elftools.elf.elffile import ELFFile
+except ModuleNotFoundError:  # arrays need it not
+    ELFFile = None
+
+
+def _open(data: bytes) -> ELFFile:
+    """A library's content; RuntimeUnavailable where pyelftools is missing."""
+    if ELFFile is None:
+        raise RuntimeUnavailable(
+            "Kernels need the package pyelftools: python -m pip install pyelftools"
+        )
+    return ELFFile(io.BytesIO(data))
 
 
 def plain_name(mangled: str) -> str:
@@ -52,7 +66,7 @@ def describe(data: bytes) -> dict:
         ``data``: rows ``[name, mangled name, address, bytes]``; ``tls_size``, ``marker``
         (offset of the marker) and ``image`` (bytes of the loaded image).
     """
-    elf = ELFFile(io.BytesIO(data))
+    elf = _open(data)
     tls_size = image = 0
     writable = []
     for segment in elf.iter_segments():
@@ -120,7 +134,7 @@ def source_line(data: bytes, address: int, ours: str) -> tuple[str, int] | None:
 @functools.lru_cache(maxsize=4)
 def _units(data: bytes) -> list[tuple]:
     """The compilation units of a library, each with its table of lines: sorted starts, and rows."""
-    elf = ELFFile(io.BytesIO(data))
+    elf = _open(data)
     if not elf.has_dwarf_info():
         return []
     dwarf, units = elf.get_dwarf_info(), []
@@ -211,6 +225,6 @@ def _call_site(unit, program, address: int, ours: str) -> tuple[str, int] | None
 
 def address_of(data: bytes, name: str) -> int:
     """Where a function or variable of the library lies, relative to its start."""
-    elf = ELFFile(io.BytesIO(data))
+    elf = _open(data)
     found = elf.get_section_by_name(".symtab").get_symbol_by_name(name)
     return found[0]["st_value"]
