@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,9 @@ import numpy as np
 from .machinery.stream_task import (
     SHORT_WAIT,
     Hold,
-    Stamps,
     StreamTask,
     becomes_true,
     experiment,
-    launch_named,
-    require_event,
-    streams,
     watch_for_waits,
 )
 from .machinery.task import (
@@ -31,6 +28,19 @@ from .machinery.task import (
 )
 
 SIZE = 500  # numbers in a chunk
+KERNELS = r"""
+extern "C" __global__ void triple(const float* x, float* y, int n) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = 3 * x[i] + 1;
+}
+
+extern "C" __global__ void put(float* x, float value, int n) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) x[i] = value + i;
+}
+
+extern "C" __global__ void stamp(int* order, int* count, int piece) {
+    order[piece] = atomicAdd(count, 1) + 1;
+}
+"""
 
 
 def _cupy():
@@ -47,6 +57,30 @@ def _pinned(shape: tuple[int, ...], value: float) -> np.ndarray:
     return array
 
 
+@functools.cache
+def _kernels() -> Any:
+    return _cupy().RawModule(code=KERNELS)
+
+
+def _launch(name: str, *args: object) -> None:
+    """Launch one block of a kernel of this module on the current stream."""
+    _kernels().get_function(name)((1,), (1 if name == "stamp" else 32,), args)
+
+
+@functools.cache
+def _streams(count: int) -> tuple[Any, ...]:
+    """Streams that all experiments share, because a GPU has few queues, and each stream a pool."""
+    return tuple(_cupy().cuda.Stream(non_blocking=True) for _ in range(count))
+
+
+def _require_event(value: object) -> Any:
+    """The event that an answer returned, or a refusal."""
+    if not isinstance(value, _cupy().cuda.Event):
+        raise Refusal("it must return an event (cupy.cuda.Event); it returned"
+                      f" {describe_value(value)}.{hint_at_return(value)}")
+    return value
+
+
 # pipeline: copies and kernels at the same time
 
 
@@ -58,7 +92,7 @@ def _run_pipeline(answer: Callable, chunks: int, count: int, held: int | None) -
     cp = _cupy()
     source, target = _pinned((chunks, SIZE), 0), _pinned((chunks, SIZE), -1)
     source[...] = _chunks_of(chunks)
-    own, used, holds = list(streams(4)[:count]), [], []
+    own, used, holds = list(_streams(4)[:count]), [], []
     pairs = [(cp.full(SIZE, -1, cp.float32), cp.full(SIZE, -1, cp.float32)) for _ in own]
 
     def work(x: Any, y: Any) -> None:
@@ -75,12 +109,12 @@ def _run_pipeline(answer: Callable, chunks: int, count: int, held: int | None) -
         used.append(stream.ptr)
         if len(used) - 1 == held:
             holds.append(Hold(cp.cuda.get_current_stream()))
-        launch_named("triple", x, y, np.int32(SIZE))
+        _launch("triple", x, y, np.int32(SIZE))
 
     queued: list[int] = []
     with experiment(holds):
         with watch_for_waits(holds, lambda: queued.append(len(used)), lambda: len(used)):
-            event = require_event(answer(source, target, work, own, pairs))
+            event = _require_event(answer(source, target, work, own, pairs))
         if len(used) != chunks:
             raise Refusal(f"it called work {len(used)} times for {chunks} chunks.")
         if strange := set(used) - {stream.ptr for stream in own}:
@@ -158,12 +192,52 @@ pipeline = StreamTask(
 PIECES = ("first", "left", "right", "last")
 
 
+class _Stamps:
+    """Named pieces of work, each of which notes on the device when it ran.
+
+    `piece(name)` is the function that an answer calls to queue a piece. The piece called `held` is
+    held back: its stream is held before it. `check(name, stream)` may refuse a call.
+
+    Attributes
+    ----------
+    called : list of tuple
+        Name and stream of the pieces that were queued, in this order.
+    holds : list of Hold
+    count : cupy.ndarray
+        How many pieces have run, one int32.
+    """
+
+    def __init__(self, names: Sequence[str], held: str | None,
+                 check: Callable[[str, Any], None] = lambda name, stream: None) -> None:
+        self._names, self._held, self._check = list(names), held, check
+        cp = _cupy()
+        self._order, self.count = cp.zeros(len(names), cp.int32), cp.zeros(1, cp.int32)
+        self.called: list[tuple[str, Any]] = []
+        self.holds: list[Hold] = []
+
+    def piece(self, name: str) -> Callable[[], None]:
+        """The function that queues a piece on the current stream."""
+        def queue() -> None:
+            stream = _cupy().cuda.get_current_stream()
+            self._check(name, stream)
+            self.called.append((name, stream))
+            if name == self._held:
+                self.holds.append(Hold(stream))
+            _launch("stamp", self._order, self.count, np.int32(self._names.index(name)))
+
+        return queue
+
+    def place(self, name: str) -> int:
+        """As which piece it ran: 1 for the first, 0 where it has not run yet."""
+        return int(self._order.get(stream=_streams(4)[3])[self._names.index(name)])
+
+
 def _run_fork_join(answer: Callable, held: str | None) -> np.ndarray:
-    main, side = streams(4)[:2]
-    stamps = Stamps(PIECES, held)
+    main, side = _streams(4)[:2]
+    stamps = _Stamps(PIECES, held)
     with experiment(stamps.holds):
         with watch_for_waits(stamps.holds):
-            event = require_event(answer(*map(stamps.piece, PIECES), main, side))
+            event = _require_event(answer(*map(stamps.piece, PIECES), main, side))
         names = [name for name, _ in stamps.called]
         if sorted(names) != sorted(PIECES):
             raise Refusal(f"each of the four functions is called once; it called"
@@ -291,7 +365,7 @@ makespan = Task(
 
 def _run_upload(answer: Callable, chunks: int, count: int, hold_at: int | None) -> np.ndarray:
     cp = _cupy()
-    stream = streams(4)[0]
+    stream = _streams(4)[0]
     buffers = [_pinned((SIZE,), -5) for _ in range(count)]
     arrays = [cp.full(SIZE, -1, cp.float32) for _ in range(chunks)]
     holds: list[Hold] = []
@@ -316,7 +390,7 @@ def _run_upload(answer: Callable, chunks: int, count: int, hold_at: int | None) 
 
     with experiment(holds):
         with watch_for_waits(holds, note, lambda: len(fills)):
-            event = require_event(answer(fill, buffers, arrays, stream))
+            event = _require_event(answer(fill, buffers, arrays, stream))
         if fills != list(range(chunks)):
             raise Refusal(f"fill must be called once for each of the chunks 0 to {chunks - 1}, in"
                           f" order; it was called for {fills}.")
@@ -362,7 +436,7 @@ upload = StreamTask(
 
 def _run_lend(answer: Callable, held: str | None) -> np.ndarray:
     cp = _cupy()
-    owner, reader = streams(4)[:2]
+    owner, reader = _streams(4)[:2]
     result = cp.full(SIZE, -1, cp.float32)
     holds: list[Hold] = []
     pool = cp.cuda.MemoryPool()
@@ -373,7 +447,7 @@ def _run_lend(answer: Callable, held: str | None) -> np.ndarray:
         x = cp.zeros(SIZE, cp.float32)
         if held == "make":
             holds.append(Hold(owner))
-        launch_named("put", x, np.float32(10), np.int32(SIZE))
+        _launch("put", x, np.float32(10), np.int32(SIZE))
         places.append(x.data.ptr)
         return x
 
@@ -385,14 +459,14 @@ def _run_lend(answer: Callable, held: str | None) -> np.ndarray:
             raise Refusal("read(x) got a copy; lend the array itself.", kind="copy")
         if held == "read":
             holds.append(Hold(reader))
-        launch_named("triple", x, result, np.int32(SIZE))
+        _launch("triple", x, result, np.int32(SIZE))
 
     with experiment(holds):
         with owner, cp.cuda.using_allocator(pool.malloc):
             cp.empty(SIZE, cp.float32)  # leaves a block in the pool, so that no later call waits
         with cp.cuda.using_allocator(pool.malloc):
             with watch_for_waits(holds):
-                event = require_event(answer(make, read, owner, reader))
+                event = _require_event(answer(make, read, owner, reader))
             if holds and holds[0].python_waited:
                 raise Refusal("Python waits in it. Let the streams wait for each other.",
                               kind="wait")
@@ -408,7 +482,7 @@ def _run_lend(answer: Callable, held: str | None) -> np.ndarray:
             if held == "read":
                 with owner:  # another array in the same memory
                     other = cp.empty(SIZE, cp.float32)
-                    launch_named("put", other, np.float32(-9000), np.int32(SIZE))
+                    _launch("put", other, np.float32(-9000), np.int32(SIZE))
                 becomes_true(lambda: owner.done, SHORT_WAIT)
             for hold in holds:
                 hold.release()
@@ -422,7 +496,7 @@ def _run_lend(answer: Callable, held: str | None) -> np.ndarray:
 
 
 def _first_value(array: Any) -> float:
-    return float(array.get(stream=streams(4)[3])[0])
+    return float(array.get(stream=_streams(4)[3])[0])
 
 
 def _require_current_stream(cp: Any, stream: Any, what: str, name: str) -> None:
@@ -451,7 +525,7 @@ def _require_capture(name: str, stream: Any) -> None:
 def _run_branches(answer: Callable, held: str | None) -> np.ndarray:
     cp = _cupy()
     main, side = (cp.cuda.Stream(non_blocking=True) for _ in range(2))
-    stamps = Stamps(PIECES, held, _require_capture)
+    stamps = _Stamps(PIECES, held, _require_capture)
     try:
         graph = answer(stamps.piece("left"), stamps.piece("right"), main, side)
         if not isinstance(graph, cp.cuda.Graph):

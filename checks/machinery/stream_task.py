@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -27,14 +27,7 @@ from helpers.backend import is_simulated
 from helpers.transfers import stands_still
 from nogpu import engine
 
-from .task import (
-    ExperimentTask,
-    Refusal,
-    Verdict,
-    describe_value,
-    difference,
-    hint_at_return,
-)
+from .task import ExperimentTask, Refusal, Verdict, difference
 
 HOLD_CYCLES = 30_000_000_000  # clock cycles after which a held stream goes on in any case
 LONGEST_WAIT = 1.0  # seconds within which work that nothing holds back ends, on any machine
@@ -43,45 +36,19 @@ REPEATS = 1000  # a line that runs so often without progress is a loop that wait
 # The folders of the course's own lines, and of the simulator's.
 OWN = tuple(f"{Path(package.__file__).parent}{os.sep}" for package in (checks, helpers, nogpu))
 
-SOURCE = r"""
+HOLD = r"""
 extern "C" __global__ void hold(const volatile int* released, long long cycles) {
     long long start = clock64();
     while (*released == 0 && clock64() - start < cycles) { }
-}
-
-extern "C" __global__ void triple(const float* x, float* y, int n) {
-    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = 3 * x[i] + 1;
-}
-
-extern "C" __global__ void put(float* x, float value, int n) {
-    for (int i = threadIdx.x; i < n; i += blockDim.x) x[i] = value + i;
-}
-
-extern "C" __global__ void stamp(int* order, int* count, int piece) {
-    order[piece] = atomicAdd(count, 1) + 1;
 }
 """
 
 
 @functools.cache
-def _kernels() -> Any:
+def _hold_kernel() -> Any:
     import cupy
 
-    return cupy.RawModule(code=SOURCE)
-
-
-def launch_named(name: str, *args: object, stream: Any = None) -> None:
-    """Launch one block of a kernel of this module, on the current stream if none is named."""
-    block = (32,) if name in ("triple", "put") else (1,)
-    _kernels().get_function(name)((1,), block, args, stream=stream)
-
-
-@functools.cache
-def streams(count: int) -> tuple[Any, ...]:
-    """Streams that all experiments share, because a GPU has few queues, and each stream a pool."""
-    import cupy
-
-    return tuple(cupy.cuda.Stream(non_blocking=True) for _ in range(count))
+    return cupy.RawKernel(HOLD, "hold")
 
 
 class Hold:
@@ -113,54 +80,11 @@ class Hold:
             self._released = cupyx.zeros_pinned(1, dtype=np.int32)
             argument = np.uint64(self._released.ctypes.data)
         self._released[0] = 0  # written by the host, because every stream may be held
-        launch_named("hold", argument, np.int64(HOLD_CYCLES), stream=stream)
+        _hold_kernel()((1,), (1,), (argument, np.int64(HOLD_CYCLES)), stream=stream)
 
     def release(self) -> None:
         """Let the stream go on."""
         self._released[0] = 1
-
-
-class Stamps:
-    """Named pieces of work, each of which notes on the device when it ran.
-
-    `piece(name)` is the function that an answer calls to queue a piece. The piece called `held` is
-    held back: its stream is held before it. `check(name, stream)` may refuse a call.
-
-    Attributes
-    ----------
-    called : list of tuple
-        Name and stream of the pieces that were queued, in this order.
-    holds : list of Hold
-    count : cupy.ndarray
-        How many pieces have run, one int32.
-    """
-
-    def __init__(self, names: Sequence[str], held: str | None,
-                 check: Callable[[str, Any], None] = lambda name, stream: None) -> None:
-        import cupy
-
-        self._names, self._held, self._check = list(names), held, check
-        self._order, self.count = cupy.zeros(len(names), cupy.int32), cupy.zeros(1, cupy.int32)
-        self.called: list[tuple[str, Any]] = []
-        self.holds: list[Hold] = []
-
-    def piece(self, name: str) -> Callable[[], None]:
-        """The function that queues a piece on the current stream."""
-        import cupy
-
-        def queue() -> None:
-            stream = cupy.cuda.get_current_stream()
-            self._check(name, stream)
-            self.called.append((name, stream))
-            if name == self._held:
-                self.holds.append(Hold(stream))
-            launch_named("stamp", self._order, self.count, np.int32(self._names.index(name)))
-
-        return queue
-
-    def place(self, name: str) -> int:
-        """As which piece it ran: 1 for the first, 0 where it has not run yet."""
-        return int(self._order.get(stream=streams(4)[3])[self._names.index(name)])
 
 
 class _LineCounter:
@@ -268,16 +192,6 @@ def becomes_true(condition: Callable[[], bool], seconds: float | None = None) ->
             return False
         time.sleep(0.001)
     return True
-
-
-def require_event(value: object) -> Any:
-    """The event that an answer returned, or a refusal."""
-    import cupy
-
-    if not isinstance(value, cupy.cuda.Event):
-        raise Refusal("it must return an event (cupy.cuda.Event); it returned"
-                      f" {describe_value(value)}.{hint_at_return(value)}")
-    return value
 
 
 class StreamTask(ExperimentTask):
