@@ -1,4 +1,4 @@
-"""Checks of the exercises to lesson 16, Attention in O(n) memory."""
+"""The tasks about attention in O(n) memory: merging, tiles, the kernel, causal tiles, bytes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .machinery.task import (
 
 TIME_LIMIT = 2.0  # seconds for a call that takes milliseconds
 
-# 1. merge
+# merge: two parts of a softmax
 
 
 def _merge(top1: np.ndarray, total1: np.ndarray, out1: np.ndarray, top2: np.ndarray,
@@ -34,7 +34,7 @@ def _merge(top1: np.ndarray, total1: np.ndarray, out1: np.ndarray, top2: np.ndar
 
 def _random_part(rng: np.random.Generator, shape: tuple[int, ...], d: int, keys: int, far: float,
           dtype: str) -> list[np.ndarray]:
-    """A real part: of `keys` scores around `far` and as many values, for each query."""
+    """top, total and out of `keys` random scores around `far` and as many values, per query."""
     s = far + 3 * rng.standard_normal((*shape, keys))
     v = rng.standard_normal((keys, d)) + 2
     top = s.max(axis=-1)
@@ -49,9 +49,10 @@ def _merge_cases() -> list[Case]:
                                         ((6,), 6, 400, 403, "float32"),
                                         ((3, 2), 1, -300, 5, "float32"),
                                         ((4,), 5, 900, -900, "float64")):
-        cases.append((*_random_part(rng, shape, d, 4, far1, dtype), *_random_part(rng, shape, d, 9, far2, dtype)))
-    for left, right in (([1, 3], []), ([], [0, 4]), ([0, 2], [0, 3])):  # rows with nothing in them
-        parts = _random_part(rng, (6,), 3, 4, 1, "float32"), _random_part(rng, (6,), 3, 4, 2, "float32")
+        cases.append((*_random_part(rng, shape, d, 4, far1, dtype),
+                      *_random_part(rng, shape, d, 9, far2, dtype)))
+    for left, right in (([1, 3], []), ([], [0, 4]), ([0, 2], [0, 3])):  # rows without a key
+        parts = [_random_part(rng, (6,), 3, 4, far, "float32") for far in (1, 2)]
         for rows, (top, total, out) in zip((left, right), parts):
             top[rows], total[rows], out[rows] = -np.inf, 0, 0
         cases.append((*parts[0], *parts[1]))
@@ -60,11 +61,11 @@ def _merge_cases() -> list[Case]:
 
 def _merge_case(n: int) -> Case:
     rng = np.random.default_rng(n)
-    return *_random_part(rng, (n,), 3, 4, 0, "float32"), *_random_part(rng, (n,), 3, 4, 0, "float32")
+    return tuple(x for _ in range(2) for x in _random_part(rng, (n,), 3, 4, 0, "float32"))
 
 
 def _make_merge(factors: Callable) -> Callable:
-    """A merge that rescales total and out by what `factors(top1, top2)` returns behind top."""
+    """A merge whose top and two factors are what `factors(top1, top2)` returns."""
 
     def merge(top1, total1, out1, top2, total2, out2):
         with np.errstate(all="ignore"):
@@ -120,9 +121,9 @@ merge = Task(
         Mistake("sums added without rescaling: their powers are relative to different tops",
                 _make_merge(_factors_of_one)),
         Mistake("total rescaled and out not: both are sums of the same powers", _merge_without_out),
-        Mistake("factors turned round: exp(top - top1) makes the smaller part larger still",
+        Mistake("inverted factors: exp(top - top1) makes the smaller part larger",
                 _make_merge(_factors_inverted)),
-        Mistake("-inf minus -inf where both parts have nothing in them: that is no number",
+        Mistake("-inf minus -inf where both parts are without a key: that is no number",
                 _make_merge(_factors_of_infinity)),
         Mistake("everything made relative to top2: where top1 is larger, its powers overflow",
                 _make_merge(_factors_to_the_second)),
@@ -137,7 +138,7 @@ merge = Task(
     time_limit=TIME_LIMIT,
 )
 
-# 2. in tiles
+# tiled_attention: attention one tile at a time
 
 
 def _tiled_attention(q: np.ndarray, k: np.ndarray, v: np.ndarray, counts: np.ndarray, rows: int,
@@ -161,7 +162,7 @@ def _tiled_cases() -> list[Case]:
         cases.append([np.float32(strength) * q, k, v, np.ones(n, bool), rows, keys])
     q, k, v, _, rows, keys = cases[2]
     some = rng.random(30) < 0.6
-    later = np.arange(30) >= 17  # the first two tiles have nothing in them
+    later = np.arange(30) >= 17  # no key of the first two tiles counts
     gap = (np.arange(30) < 8) | (np.arange(30) >= 24)
     for counts in (some, later, gap, np.zeros(30, bool)):
         cases.append([q, k, v, counts, rows, keys])
@@ -181,7 +182,7 @@ def _many_queries() -> Case:
 
 
 def _tiles_as_given(answer: Callable, trials: Sequence[Trial]) -> str | None:
-    """Smaller tiles are more work for the interpreter, unless the answer has tiles of its own."""
+    """With smaller tiles the interpreter has more work, unless the answer ignores the sizes."""
     rng = np.random.default_rng(2)
     q, k, v = (rng.standard_normal((32, 4), dtype=np.float32) for _ in range(3))
     one, *smaller = (instructions(answer, (q, k, v, np.ones(32, bool), rows, keys))
@@ -200,7 +201,7 @@ def _tiled_in_float64(q: np.ndarray, k: np.ndarray, v: np.ndarray, counts: np.nd
 
 def _online(q, k, v, counts, rows, keys, *, ends=None, fade_out=True, fade_total=True,
             masked=-np.inf, scale=True, mean=False, finite=True):
-    """The right answer, or one with a mistake that a keyword names."""
+    """The right answer, or one with the mistakes that the keywords name."""
     out = np.zeros((len(q), v.shape[1]), q.dtype)
     root = np.float32(math.sqrt(q.shape[1]) if scale else 1)
     with np.errstate(all="ignore"):
@@ -256,7 +257,7 @@ tiled_attention = Task(
     time_limit=TIME_LIMIT,
 )
 
-# 3. the kernel
+# attend: the kernel
 
 ATTEND = r"""
 extern "C" __global__ void attend(const float* q, const float* k, const float* v, float* o,
@@ -313,9 +314,9 @@ def _attend_cases() -> list[Case]:
         cases.append((np.float32(strength) * q, k, v + np.float32(1), scale))
     q, k, v, scale = cases[1]
     k = k.copy()
-    k[40:60] *= np.float32(4)  # the largest scores stand in the middle
+    k[40:60] *= np.float32(4)  # the largest scores are in the middle
     q1, k1, v1, _ = cases[0]
-    far = np.float32(2.5)  # all scores stand near 100, where expf overflows
+    far = np.float32(2.5)  # all scores are near 100, where expf overflows
     return [*cases, (q, k, v, scale), (q1 + far, k1 + far, v1, scale)]
 
 
@@ -347,8 +348,8 @@ attend = KernelTask(
                           "total * fade + power", "total + power"),
         Mistake.replacing("keys beyond n counted: their score is 0, and its power is not",
                           "key + lane < n ? s * scale : -3.4e38f", "s * scale"),
-        Mistake.replacing("each lane with a largest score of its own: the lanes must agree before"
-                          " the powers are added",
+        Mistake.replacing("each lane with a largest score of its own: the powers can be added only"
+                          " if all lanes subtract the same score",
                           "most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, step))",
                           "__shfl_xor_sync(0xffffffff, most, step)"),
         Mistake.replacing("the scale left out", "s * scale", "s"),
@@ -369,7 +370,7 @@ attend = KernelTask(
     rtol=5e-5,
 )
 
-# 4. causal tiles
+# causal_tiles: how many tiles are free of the mask, and how many are needed
 
 
 def _causal_tiles(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
@@ -426,15 +427,17 @@ causal_tiles = Task(
     "causal_tiles", _causal_tiles, _causal_cases,
     mistakes=[
         Mistake("the end at n forgotten", _tiles_without_end),
-        Mistake("the first query's own key forgotten: query i sees i + 1 keys", _tiles_one_key_less),
+        Mistake("the first query's own key forgotten: query i has i + 1 keys",
+                _tiles_one_key_less),
         Mistake("the needed tiles rounded down: a tile of which one key is needed is needed",
                 _tiles_rounded_down),
-        Mistake("the free tiles taken from the last query of the block: the first sees fewest keys",
+        Mistake("the free tiles of the block's last query: its first query has the fewest keys",
                 _tiles_of_the_last_query),
-        Mistake("the needed tiles taken from the first query of the block: the last sees most keys",
+        Mistake("the needed tiles of the block's first query: its last query has the most keys",
                 _tiles_of_the_first_query),
         Mistake("all tiles needed: those above the diagonal are not", _tiles_all_needed),
-        Mistake("a block of queries as wide as a tile of keys: rows and keys may differ", _tiles_square),
+        Mistake("a block of queries as wide as a tile of keys: rows and keys may differ",
+                _tiles_square),
     ],
     rules=[_whole_numbers, no_python_loop((1, 8, 8, 100), (100, 80, 8, 10_000)),
            *(peak_memory(case, 20_000, "a formula of whole numbers needs no array.")
@@ -442,7 +445,7 @@ causal_tiles = Task(
     time_limit=TIME_LIMIT,
 )
 
-# 5. requested bytes
+# requested_bytes: what all blocks load and store
 
 
 def _requested_bytes(m: int, n: int, d: int, side: int, causal: bool) -> int:
@@ -460,7 +463,7 @@ def _bytes_cases() -> list[Case]:
 
 
 def _make_requested_bytes(visited: Callable, answers: int = 1, size: int = 4) -> Callable:
-    """A formula with another count of keys visited."""
+    """A formula with another count of the keys that all blocks load."""
 
     def requested_bytes(m: int, n: int, d: int, side: int, causal: bool) -> int:
         return size * d * (m + 2 * visited(m, n, side, causal) + answers * m)
@@ -500,14 +503,17 @@ requested_bytes = Task(
     "requested_bytes", _requested_bytes, _bytes_cases,
     mistakes=[
         Mistake("floats counted, not bytes", _make_requested_bytes(_keys_visited, size=1)),
-        Mistake("the answers left out: they are stored once", _make_requested_bytes(_keys_visited, answers=0)),
+        Mistake("the answers left out: they are stored once",
+                _make_requested_bytes(_keys_visited, answers=0)),
         Mistake("keys and values read once in all: each block reads them again",
                 _make_requested_bytes(lambda m, n, side, causal: n)),
         Mistake("half of everything for causal: the tiles on the diagonal are loaded whole",
                 _make_requested_bytes(_keys_halved)),
-        Mistake("zeros beyond n loaded: they come from nowhere", _make_requested_bytes(_keys_of_whole_tiles)),
-        Mistake("the last, smaller block of queries left out", _make_requested_bytes(_keys_of_whole_blocks)),
-        Mistake("causal left out of account",
+        Mistake("zeros beyond n counted: they are not loaded from memory",
+                _make_requested_bytes(_keys_of_whole_tiles)),
+        Mistake("the last, smaller block of queries left out",
+                _make_requested_bytes(_keys_of_whole_blocks)),
+        Mistake("the same bytes with and without causal",
                 _make_requested_bytes(lambda m, n, side, causal: _keys_visited(m, n, side, False))),
     ],
     rules=[_whole_numbers, _no_loop_over_tiles],

@@ -1,4 +1,4 @@
-"""The tasks of lesson 04: attention, convolution, quantised weights, an honest measurement."""
+"""The tasks about a network in NumPy: attention, convolution, quantised weights, measuring."""
 
 import math
 import statistics
@@ -24,7 +24,7 @@ def _random(*shape: int, seed: int, scale: float = 1, shift: float = 0,
     return (values * scale + shift).astype(dtype)
 
 
-# multi_head: attention of many sequences and heads at once, with padded keys
+# multi_head: attention of many sequences and heads at once, where some keys do not count
 
 
 def _multi_head(q, k, v, heads, keep):
@@ -71,7 +71,7 @@ def _attention_cases() -> list[Case]:
 
 def _make_multi_head(scale=lambda d, features: math.sqrt(d), axis=-1, shift=True, mask="keys",
                     split="blocks", merge=True):
-    def wrong(q, k, v, heads, keep):
+    def multi_head(q, k, v, heads, keep):
         def heads_of(x):
             n, positions, features = x.shape
             if split == "interleaved":
@@ -100,7 +100,7 @@ def _make_multi_head(scale=lambda d, features: math.sqrt(d), axis=-1, shift=True
                 return answers.transpose(0, 2, 3, 1).reshape(*q.shape[:2], -1)
             return (answers.swapaxes(1, 2) if merge else answers).reshape(*q.shape[:2], -1)
 
-    return wrong
+    return multi_head
 
 
 multi_head = Task(
@@ -117,8 +117,8 @@ multi_head = Task(
                 _make_multi_head(scale=lambda d, features: d)),
         Mistake("np.sqrt, whose float64 turns float32 arrays into float64: use math.sqrt",
                 _make_multi_head(scale=lambda d, features: np.sqrt(d))),
-        Mistake("a softmax over the queries: for each query the weights of the *keys*, the last"
-                " axis, sum to one", _make_multi_head(axis=-2)),
+        Mistake("a softmax over the queries: the weights of the *keys*, the last axis, sum to one"
+                " for each query", _make_multi_head(axis=-2)),
         Mistake("a softmax that overflows: subtract the largest score of each row first",
                 _make_multi_head(shift=False)),
         Mistake("attention that ignores `keep`", _make_multi_head(mask=None)),
@@ -180,7 +180,7 @@ def _convolution_cases() -> list[Case]:
 
 def _make_convolve(kernel=lambda weight: weight, pad_with=None, hops=(True, True), bias=True,
                       places=lambda y: y, single=False):
-    def wrong(x, weight, b, hop, pad):
+    def convolve(x, weight, b, hop, pad):
         weight = kernel(weight)
         rows, columns = weight.shape[2:]
         widths = ((0, 0), (0, 0), (pad, pad), (pad, pad))
@@ -192,8 +192,6 @@ def _make_convolve(kernel=lambda weight: weight, pad_with=None, hops=(True, True
             padded = np.pad(x, widths, mode="edge")
         else:
             padded = np.pad(x, widths)
-        if padded.shape[2] < rows or padded.shape[3] < columns:
-            raise ValueError("window larger than the image")
         steps = [hop if wanted else 1 for wanted in hops]
         windows = np.lib.stride_tricks.sliding_window_view(padded, (rows, columns), axis=(2, 3))
         windows = windows[:, :, ::steps[0], ::steps[1]]
@@ -201,7 +199,7 @@ def _make_convolve(kernel=lambda weight: weight, pad_with=None, hops=(True, True
         result = np.einsum(letters, windows, weight)
         return result + b[:, None, None] if bias else result
 
-    return wrong
+    return convolve
 
 
 convolve = Task(
@@ -278,7 +276,7 @@ def _quantise_cases() -> list[Case]:
 
 def _make_quantise(largest=lambda bits: 2 ** (bits - 1) - 1, magnitude=np.abs, whole=False,
                    other=False, rounding=np.rint, zero=1.0):
-    def wrong(weight, axis, bits):
+    def quantise(weight, axis, bits):
         axis = (axis + 1) % weight.ndim if other else axis
         axes = tuple(k for k in range(weight.ndim) if whole or k != axis)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -288,7 +286,7 @@ def _make_quantise(largest=lambda bits: 2 ** (bits - 1) - 1, magnitude=np.abs, w
             integers = rounding(weight / scales).astype(np.int64).astype(np.int8)
         return integers, scales
 
-    return wrong
+    return quantise
 
 
 quantise = Task(
@@ -315,15 +313,16 @@ quantise = Task(
 )
 
 
-# measure: latency, throughput, memory and right answers, by a pretend clock
+# measure: latency, throughput, memory and right answers, by a pretended clock
 
 
 class PretendNetwork:
-    """A network whose clock only its own calls move, so that every time is known beforehand.
+    """A network with a clock that only its own calls move, so that every time is known beforehand.
 
-    A call takes `start` seconds and `each` for every image; the first with a new number of images
-    takes a second more, and every fourth call ten times as long. It holds `scratch` bytes for each
-    image while it runs. The answers in `answers` are read off an image's first number.
+    A call takes `start` seconds and `each` more for every image. The first call with a new number
+    of images takes another second, and every fourth call takes ten times as long. A call holds
+    `scratch` bytes for each image while it runs. Its answer for an image is the image's first
+    number.
     """
 
     def __init__(self, start: float, each: float, scratch: int) -> None:
@@ -368,7 +367,7 @@ class PretendClock:
 
 def _make_measure(latency="one", throughput="all", memory="all", right="count", summary="median",
               warm=True, calls=5):
-    """`measure`, or what it becomes with one thing changed, on a network not yet called."""
+    """`measure` on a network not yet called; the keywords change one thing each."""
 
     def measure(forward, images, labels, clock):
         forward = forward.fresh()
@@ -412,7 +411,7 @@ def _measure_case(n: int, right: int, network: PretendNetwork) -> Case:
     return network, images, labels, PretendClock(network)
 
 
-MEMORY_STEP = 2**16  # bytes: what a result or a list of times may add does not count
+MEMORY_STEP = 2**16  # bytes to which memory is rounded, so that a small list does not count
 
 
 def _read_measured(value: object, case: Case) -> tuple:
@@ -442,15 +441,16 @@ measure = Task(
         Mistake("the sum of the five times", _make_measure(summary="sum")),
         Mistake("the latency of all images at once; hand over images[:1]",
                 _make_measure(latency="all")),
-        Mistake("a share of the batch's time as latency: a single image does not share the cost of"
-                " the call", _make_measure(latency="share")),
-        Mistake("throughput as one divided by latency: images in one call share its cost",
+        Mistake("the batch's time divided by its images as latency: a single image bears the whole"
+                " cost of a call", _make_measure(latency="share")),
+        Mistake("one divided by the latency as throughput: images in one call share its cost",
                 _make_measure(throughput="one")),
         Mistake("calls a second; throughput counts images", _make_measure(throughput="calls")),
         Mistake("the memory for one image", _make_measure(memory="one")),
-        Mistake("the bytes of an array that went in or came out; the memory held on the way counts,"
-                " use peak_bytes", _make_measure(memory="result")),
-        Mistake("a share of right answers; return how many there are", _make_measure(right="share")),
+        Mistake("the bytes of an argument or a result; the memory held during the call counts, use"
+                " peak_bytes", _make_measure(memory="result")),
+        Mistake("a share of right answers; return how many there are",
+                _make_measure(right="share")),
         Mistake("the number of wrong answers", _make_measure(right="wrong")),
     ],
 )

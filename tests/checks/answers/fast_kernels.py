@@ -178,7 +178,7 @@ WRONG = {
     ],
     "softmax": [
         (ONE_THREAD, "32 neighbours at a time"),
-        (IN_SHARED, "no barrier and no shared memory"),
+        (IN_SHARED, "by shuffles alone"),
         (ONLINE.replace("row < rows", "row <= rows"), "an access outside an array"),
         (ONLINE.replace("0xffffffff, s", "0xffffffff s"), "does not compile"),
         (fast_kernels.SOFTMAX.replace("-3.4e38f", "-INFINITY"), "write 3.4e38f"),

@@ -99,7 +99,7 @@ WRONG = {
         (elementwise("T x, T bias", "T y", """
             T z = x + bias;
             y = 0.5f * z * (1 + tanh(0.7978845608f * (z + 0.044715f * z * z * z)))""",
-                     "bias_gelu"), "only to float32's precision"),
+                     "bias_gelu"), "only float32's precision"),
         (elementwise("T x, T bias", "T y", "T z = x + bias; y = z + T(0.04) * (z ^ 3)",
                      "bias_gelu"), "a power is written z * z * z"),
         (elementwise("T x, T bias", "T y", "return x + bias", "bias_gelu"),
