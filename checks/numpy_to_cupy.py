@@ -1,4 +1,4 @@
-"""Checks of the exercises to lesson 05, From NumPy to CuPy."""
+"""The tasks from NumPy to CuPy: benchmarks, copies, launches, masks."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from .machinery.task import (
 
 
 def _cupy():
-    import cupy  # only here: other lessons' checks work without it
+    import cupy  # here, so that this module can be imported before helpers.start()
 
     return cupy
 
 
 def _from_device(value: object, what: str = "the result") -> np.ndarray:
-    """A result that must be on the device, for the comparison on the host."""
+    """A result on the host; a Refusal where it was not on the device."""
     if not is_on_device(value):
         raise Refusal(f"{what} must stay on the device, as a CuPy array; it is"
                       f" {describe_value(value)}.{hint_at_return(value)}")
@@ -38,7 +38,7 @@ def _from_device(value: object, what: str = "the result") -> np.ndarray:
 
 def traffic_at_most(case: Callable[[], Case], up: int = 0, down: int = 0,
                     waits: int | None = 0) -> Rule:
-    """In `case` at most so many copies to the device and to the host, and so many waits."""
+    """In `case` at most `up` copies to the device, `down` to the host, and `waits` waits."""
 
     def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
         from helpers.transfers import traffic
@@ -62,21 +62,21 @@ def _no_loop(small: Callable[[], Case], large: Callable[[], Case]) -> Rule:
 
 
 def _hint_at_line(seen) -> str:
-    """The first line that reads back or waits, else the first that copies."""
+    """A sentence with the first line that copies to the host or waits, else that copies."""
     for line in sorted(seen.lines, key=lambda line: not (line.waits or line.to_host)):
         if line.waits or line.to_host or line.to_device:
             return f" Look at the line `{line.text.strip()}`."
     return ""
 
 
-# seconds: a benchmark on a pretend device, whose times are known beforehand
+# seconds: a benchmark, on a pretended device whose times are known beforehand
 
 
 class PretendDevice:
     """A host and a device with a queue, in pretended seconds.
 
-    A call keeps the host busy for `launch` and adds `run` or a little more to the device's queue;
-    the first call also keeps the host for a second, and one in five takes ten times as long.
+    A call takes `launch` of the host's time, and `run` or a little more of the device's. The first
+    call takes a second more of the host's time, and every fifth call runs ten times as long.
     """
 
     def __init__(self, launch: float, run: float, before: float) -> None:
@@ -101,7 +101,7 @@ class PretendDevice:
 
 
 class _NamedMethod:
-    """A method of a pretend device that names itself in a verdict."""
+    """A method of a pretended device that a verdict shows by its name."""
 
     def __init__(self, device: PretendDevice, name: str) -> None:
         self.device, self.name = device, name
@@ -122,7 +122,7 @@ def _benchmark_case(launch: float, run: float, before: float) -> Case:
 
 def _make_seconds(warm=True, before=True, behind=True, early=False, together=False,
              summary=statistics.median):
-    """`seconds`, or what it becomes with one thing changed, on a device not yet used."""
+    """`seconds` on a device not yet used; the keywords change one thing each."""
 
     def seconds(work, clock, synchronize):
         device = work.device.fresh()
@@ -166,7 +166,7 @@ seconds = Task(
         Mistake("a sample that begins while the device still works on the call before",
                 _make_seconds(before=False)),
         Mistake("samples without a warm-up", _make_seconds(warm=False)),
-        Mistake("five calls in one sample: one slow call spoils them all, and launches hide behind"
+        Mistake("five calls in one sample: one slow call spoils it, and the launches overlap with"
                 " the device's work", _make_seconds(together=True)),
         Mistake("a mean: one slow call spoils it. Take the median",
                 _make_seconds(summary=statistics.fmean)),
@@ -187,7 +187,7 @@ seconds = Task(
 
 def _make_contrast(spread="image", mean="image", guard=True, ddof=0, axis=1, weights="rows",
                    bend=True, double=False, host=False):
-    """`contrast` for either library, or what it becomes with one thing changed."""
+    """`contrast` for both libraries; the keywords change one thing each."""
 
     def contrast(images):
         xp = _cupy() if is_on_device(images) else np
@@ -271,9 +271,9 @@ contrast = Task(
 
 
 class CountingArray:
-    """An array that only counts: each operation is a launch that reads its arrays and writes one.
+    """An array without values: each operation counts as a launch that reads arrays and writes one.
 
-    `slices` says what becomes of a slice: a view, a copy, or all columns as before.
+    `slices` says what a slice is: "views", "copied", or "ignored" for the whole array.
     """
 
     slices = "views"
@@ -310,8 +310,10 @@ class CountingArray:
         if self.slices == "ignored":
             return self
         if self.slices == "copied":
-            return CountingArray((self.shape[0], (self.shape[1] + 1) // 2), self.itemsize,
-                           self.log)._launch()
+            return self._half()._launch()
+        return self._half()
+
+    def _half(self) -> CountingArray:
         return CountingArray((self.shape[0], (self.shape[1] + 1) // 2), self.itemsize, self.log)
 
 
@@ -334,7 +336,7 @@ EXPRESSIONS = {
 def _make_predict(read=lambda arrays, result: sum(x.nbytes for x in arrays),
            write=lambda result: result.nbytes, fused=False, views=0, double=True,
            slices="views"):
-    """`predict`, or what it becomes with one thing counted otherwise."""
+    """`predict`; the keywords count one thing otherwise each."""
 
     def predict(expression, rows, columns):
         log = []
@@ -373,14 +375,16 @@ predict = Task(
                 _make_predict(read=_written_out)),
         Mistake("bytes that are written only; reading counts too",
                 _make_predict(read=lambda arrays, result: 0)),
-        Mistake("bytes that are read only; writing counts too", _make_predict(write=lambda result: 0)),
+        Mistake("bytes that are read only; writing counts too",
+                _make_predict(write=lambda result: 0)),
         Mistake("numbers instead of bytes",
-                _make_predict(read=lambda arrays, result: sum(x.nbytes // x.itemsize for x in arrays),
-                       write=lambda result: result.nbytes // result.itemsize)),
+                _make_predict(
+                    read=lambda arrays, result: sum(x.nbytes // x.itemsize for x in arrays),
+                    write=lambda result: result.nbytes // result.itemsize)),
         Mistake("a slice counted as a launch; it is a view", _make_predict(views=1)),
         Mistake("a slice that is copied; it is a view, and costs nothing",
                 _make_predict(slices="copied")),
-        Mistake("all columns counted behind the slice, which leaves every other one",
+        Mistake("all columns counted after the slice, which keeps every other one",
                 _make_predict(slices="ignored")),
         Mistake("float64 counted with four bytes", _make_predict(double=False)),
     ],
@@ -566,7 +570,8 @@ row_means = Task(
     mistakes=[
         Mistake("a sum divided by the length of the row; divide by the number kept",
                 _make_row_means(by="row")),
-        Mistake("values above `high` as they were; they count as `high`", _make_row_means(clip=False)),
+        Mistake("values above `high` as they were; they count as `high`",
+                _make_row_means(clip=False)),
         Mistake("zero divided by zero in a row that keeps nothing", _make_row_means(guard=False)),
         Mistake("a result in float64: dividing by an integer array widens float32",
                 _make_row_means(double=True)),

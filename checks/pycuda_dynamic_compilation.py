@@ -1,4 +1,4 @@
-"""Checks of the exercises to lesson 12, PyCUDA dynamic compilation."""
+"""The tasks about dynamic compilation with PyCUDA: generated kernels, literals, an autotuner."""
 
 from __future__ import annotations
 
@@ -26,16 +26,15 @@ from .machinery.task import (
     describe_value,
     hint_at_return,
     is_stub,
-    replaced,
 )
 
-MEMORY = 200  # sources whose results are remembered
+MOST_KNOWN = 200  # sources whose results are kept
 STATES = ("does not compile", "does not run", "wrong")
 DOUBLE = re.compile(r"(?<![\w.])(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?(?![\w.])")
 
 
 def build(source: object, name: str, parameters: str) -> object:
-    """The kernel `name` of generated source, by PyCUDA; a Refusal says what is wrong with it."""
+    """The kernel `name` of generated source, compiled by PyCUDA; else a Refusal."""
     import pycuda.autoprimaryctx  # noqa: F401
     import pycuda.driver as drv
     from pycuda.compiler import SourceModule
@@ -62,7 +61,7 @@ def build(source: object, name: str, parameters: str) -> object:
 
 
 def run(kernel: object, name: str, source: str, grid: tuple, block: tuple, args: tuple) -> None:
-    """Rehearse the kernel, launch it and wait; what is wrong with it is a Refusal.
+    """Rehearse the kernel, launch it and wait; a fault is a Refusal.
 
     In the simulator a launch finds all faults but a loop without end, so without a loop there is no
     need for a rehearsal.
@@ -101,7 +100,7 @@ def reader(name: str, parameters: str, launch: Callable[..., tuple],
     def read(source: object, case: Case) -> np.ndarray:
         key = repr(source), repr([getattr(part, "shape", part) for part in case])
         if key not in known:
-            if len(known) >= MEMORY:
+            if len(known) >= MOST_KNOWN:
                 known.clear()
             known[key] = Outcome.of(run_source, (source, *case))
         if known[key].error is not None:
@@ -112,7 +111,7 @@ def reader(name: str, parameters: str, launch: Callable[..., tuple],
 
 
 def to_gpu_array(x: np.ndarray) -> object:
-    """A GPUArray."""
+    """A GPUArray with the values of `x`."""
     from pycuda import gpuarray
 
     return gpuarray.to_gpu(np.ascontiguousarray(x))
@@ -125,14 +124,14 @@ def blank_gpu_array(shape: tuple[int, ...], dtype: object) -> object:
 
 
 def refuse_double(source: object) -> None:
-    """Refuse a literal like 0.1 in source for float32: it is a double, and so is what it meets."""
+    """Refuse a literal like 0.1 in source for float32: it makes doubles of all it is added to."""
     found = DOUBLE.search(COMMENT.sub(" ", source)) if isinstance(source, str) else None
     if found:
         raise Refusal(f"{found[0]} in the source is a double, and arithmetic with it is done in"
                       f" double; {found[0]}f is a float.", kind="double")
 
 
-# 1. A polynomial with its coefficients
+# polynomial: coefficients in the source
 
 POINTS = np.random.default_rng(91).uniform(-1.5, 1.5, 700).astype(np.float32)
 
@@ -163,31 +162,21 @@ def _loads_x_only(answer: Callable, trials: Sequence[Trial]) -> str | None:
     return None
 
 
-def _make_polynomial(steps: Callable[[list], str]) -> Callable[[list], str]:
+def _make_polynomial(numbers: Callable[[list], list[str]] = literals,
+                     guard: str = "    if (i >= n) return;\n", check: bool = True) -> Callable:
+    """An answer whose coefficients are `numbers(coefficients)` in C, highest power first."""
+
     def polynomial(coefficients: list[float]) -> str:
-        literals(coefficients, "float32", "coefficients")
+        if check:
+            literals(coefficients, "float32", "coefficients")
         if not len(coefficients):
             raise ValueError("no coefficients")
+        steps = "".join(f"    s = s * v + {number};\n" for number in numbers(list(coefficients)))
         return ("__global__ void polynomial(const float* x, float* y, int n) {\n"
-                "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i >= n) return;\n"
-                f"    float v = x[i], s = 0;\n{steps(list(coefficients))}\n    y[i] = s;\n}}\n")
+                f"    int i = blockIdx.x * blockDim.x + threadIdx.x;\n{guard}"
+                f"    float v = x[i], s = 0;\n{steps}    y[i] = s;\n}}\n")
 
     return polynomial
-
-
-def _polynomial_steps(texts: list[str]) -> str:
-    return "\n".join(f"    s = s * v + {text};" for text in texts)
-
-
-def _polynomial_unguarded(coefficients: list[float]) -> str:
-    return replaced(_make_polynomial(lambda c: _polynomial_steps(literals(c)))(coefficients),
-                    "    if (i >= n) return;\n", "")
-
-
-def _polynomial_as_it_comes(coefficients: list[float]) -> str:
-    if not len(coefficients):
-        raise ValueError("no coefficients")
-    return _make_polynomial(lambda c: _polynomial_steps([f"{v}f" for v in coefficients]))([1.0])
 
 
 polynomial = Task(
@@ -197,32 +186,30 @@ polynomial = Task(
     read=reader("polynomial", POLYNOMIAL, _polynomial_launch),
     mistakes=[
         Mistake("the coefficients in the other order: the highest power comes first",
-                _make_polynomial(lambda c: _polynomial_steps(literals(c[::-1])))),
+                _make_polynomial(lambda c: literals(c[::-1]))),
         Mistake("zeros left out together with their step: a step for a zero still multiplies",
-                _make_polynomial(lambda c: _polynomial_steps([literal(v) for v in c if v]))),
+                _make_polynomial(lambda c: [literal(v) for v in c if v])),
         Mistake("coefficients with six decimals: small ones become 0. literal() writes them"
-                " exactly", _make_polynomial(lambda c: _polynomial_steps([f"{v:.6f}f" for v in c]))),
+                " exactly", _make_polynomial(lambda c: [f"{v:.6f}f" for v in c])),
         Mistake("Python's text with an f behind it, unchecked: 3f is no C, and nan and inf are"
-                " names", _polynomial_as_it_comes),
-        Mistake("minus signs lost",
-                _make_polynomial(lambda c: _polynomial_steps([literal(abs(v)) for v in c]))),
-        Mistake("the last coefficient left out",
-                _make_polynomial(lambda c: _polynomial_steps(literals(c[:-1])))),
+                " names", _make_polynomial(lambda c: [f"{v}f" for v in c], check=False)),
+        Mistake("minus signs lost", _make_polynomial(lambda c: [literal(abs(v)) for v in c])),
+        Mistake("the last coefficient left out", _make_polynomial(lambda c: literals(c[:-1]))),
         Mistake("the guard left out: the last block has more threads than there are numbers",
-                _polynomial_unguarded),
+                _make_polynomial(guard="")),
     ],
     rules=[_loads_x_only],
     rtol=1e-6,
 )
 
-# 2. One source for three types
+# axpy: one source for three types
 
 
 def _axpy_arrays(dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(92)
     if dtype.kind == "f":
         x, y = rng.standard_normal((2, 300))
-        if dtype == np.float64:  # so near to 0.1 x that seven digits of 0.1 are too few
+        if dtype == np.float64:  # nearly -0.1 x, so that 0.1 needs more than seven digits
             y = 1e-8 * y - 0.1 * x
         return x.astype(dtype), y.astype(dtype)
     return rng.integers(-10**6, 10**6, (2, 300)).astype(dtype)
@@ -306,7 +293,7 @@ axpy = Task(
     rtol=1e-7,
 )
 
-# 3. A stencil
+# stencil: weights in the source
 
 
 def _stencil(weights: np.ndarray) -> np.ndarray:
@@ -382,17 +369,18 @@ def _stencil_clamped(weights: np.ndarray) -> str:
 stencil = Task(
     "stencil", _stencil, _weights, read=reader("stencil", STENCIL, _stencil_launch),
     mistakes=[
-        Mistake("the weights turned round, as in a convolution: weights[0, 0] belongs to the"
-                " neighbour above and to the left",
+        Mistake("flipped weights, as in a convolution: weights[0, 0] belongs to the neighbour"
+                " above and to the left",
                 lambda weights: _stencil_source(weights, lambda i, j: (-i, -j), INSIDE)),
         Mistake("rows and columns of the weights exchanged",
                 lambda weights: _stencil_source(weights, lambda i, j: (j, i), INSIDE)),
-        Mistake("the middle of the weights forgotten: they begin at the element itself",
+        Mistake("the weights begin at the element itself: their middle belongs there",
                 lambda weights: _stencil_source(weights, lambda i, j: (
                     i + weights.shape[0] // 2, j + weights.shape[1] // 2), INSIDE)),
-        Mistake("beyond the row's end taken from the next row: test the column by itself",
+        Mistake("neighbours beyond a row's end taken from the next row: test the column by itself",
                 lambda weights: _stencil_source(weights, lambda i, j: (i, j), BY_MEMORY)),
-        Mistake("the edge repeated beyond the image, where there should be zeros", _stencil_clamped),
+        Mistake("the edge repeated beyond the image, where there should be zeros",
+                _stencil_clamped),
         Mistake("no test at the edges: the image has no neighbours there",
                 lambda weights: _stencil_source(weights, lambda i, j: (i, j), "true")),
     ],
@@ -400,16 +388,16 @@ stencil = Task(
     rtol=1e-6,
 )
 
-# 4. The autotuner
+# autotune: the fastest of the right variants
 
 
 class TooManyResources(Exception):
-    """A kernel that the device refuses, as the fakes below raise it."""
+    """Raised by a pretended launch that a device would refuse."""
 
 
 @dataclass
 class _PretendKernel:
-    """What `build` of the task returns: it knows its times, and whether it was checked."""
+    """What `build` returns: a name, times, and whether `right` was called with it."""
 
     name: str
     state: str
@@ -421,17 +409,20 @@ class _PretendKernel:
 
 
 class _PretendLab:
-    """Variants whose fate is written down, in place of a compiler and a clock."""
+    """Variants whose results are known beforehand, in place of a compiler and a clock.
+
+    A variant is a list of times, or the state that it ends in.
+    """
 
     def __init__(self, **variants: object) -> None:
         self.variants = variants
 
     def build(self, variant: str) -> _PretendKernel:
-        fate = self.variants[variant]
-        if fate == "does not compile":
+        known = self.variants[variant]
+        if known == "does not compile":
             raise SyntaxError(f"{variant}: expected a ';'")
-        times = fate if isinstance(fate, list) else [1e-6]
-        return _PretendKernel(variant, "right" if isinstance(fate, list) else fate, itertools.cycle(times))
+        state, times = ("right", known) if isinstance(known, list) else (known, [1e-6])
+        return _PretendKernel(variant, state, itertools.cycle(times))
 
     def right(self, kernel: _PretendKernel) -> bool:
         if kernel.state == "does not run":
@@ -446,7 +437,7 @@ class _PretendLab:
 
 
 class _NamedFunction:
-    """A function of the lab, shown by its name."""
+    """A function that a verdict shows by its name."""
 
     def __init__(self, function: Callable) -> None:
         self.function = function
@@ -458,65 +449,10 @@ class _NamedFunction:
         return self.function.__name__
 
 
-def _autotune(variants: list, build: Callable, right: Callable, clock: Callable) -> tuple:
-    report = {}
-    for variant in variants:
-        try:
-            kernel = build(variant)
-        except Exception:
-            report[variant] = STATES[0]
-            continue
-        try:
-            if not right(kernel):
-                report[variant] = STATES[2]
-                continue
-        except Exception:
-            report[variant] = STATES[1]
-            continue
-        report[variant] = statistics.median(clock(kernel) for _ in range(5))
-    fit = [variant for variant in variants if not isinstance(report[variant], str)]
-    if not fit:
-        raise ValueError("no variant is right")
-    best = min(fit, key=report.get)
-    return best, *(report[variant] for variant in variants)
-
-
-def _autotune_cases() -> list[Case]:
-    labs = [
-        _PretendLab(a=[3.0, 2.0, 2.0, 2.0, 2.0], b=[9.0, 1.0, 1.25, 1.5, 1.25],
-             c=[0.5, 4.0, 4.0, 4.0, 4.0]),
-        _PretendLab(a="wrong", b=[3.0] * 5, c="does not compile", d=[2.0] * 5, e="does not run"),
-        _PretendLab(a="does not compile", b="does not run", c="wrong"),
-        _PretendLab(a="does not run", b=[2.0] * 5, c=[9.0, 8.0, 1.0, 8.0, 9.0]),
-    ]
-    return [(list(lab.variants), *map(_NamedFunction, (lab.build, lab.right, lab.clock))) for lab in labs]
-
-
-def _read_tuning(value: object, case: Case) -> tuple:
-    if not isinstance(value, tuple) or len(value) != 2 or not isinstance(value[1], dict):
-        raise Refusal("it must return (best, report), report a dict; it returned"
-                      f" {describe_value(value)}.{hint_at_return(value)}")
-    best, report = value
-    if missing := [variant for variant in case[0] if variant not in report]:
-        raise Refusal(f"the report has no entry for {missing[0]!r}: it says of each variant what"
-                      " became of it.")
-    if strange := [(v, r) for v, r in report.items() if isinstance(r, str) and r not in STATES]:
-        raise Refusal(f"report[{strange[0][0]!r}] is {strange[0][1]!r}; the states are"
-                      f" {', '.join(map(repr, STATES))}.")
-    got = best, *(report[variant] for variant in case[0])
-    try:
-        wanted = _autotune(*case)
-    except ValueError:
-        return got  # an error is expected
-    names = ["best", *(f"report[{variant!r}]" for variant in case[0])]
-    for name, one, other in [*zip(names, wanted, got)][1:] + [(names[0], wanted[0], got[0])]:
-        if one != other:
-            raise Refusal(f"{name} is {other!r}; it should be {one!r}.")
-    return got
-
-
 def _make_autotune(check: bool = True, pick: Callable = min, middle: Callable = statistics.median,
                count: int = 5, survive: tuple = (Exception,), late: bool = False) -> Callable:
+    """The right answer, or one in which the keywords change one thing each."""
+
     def autotune(variants: list, build: Callable, right: Callable, clock: Callable) -> tuple:
         report: dict = {}
         for variant in variants:
@@ -542,6 +478,45 @@ def _make_autotune(check: bool = True, pick: Callable = min, middle: Callable = 
     return autotune
 
 
+def _autotune(variants: list, build: Callable, right: Callable, clock: Callable) -> tuple:
+    best, report = _make_autotune()(variants, build, right, clock)
+    return best, *(report[variant] for variant in variants)
+
+
+def _autotune_cases() -> list[Case]:
+    labs = [
+        _PretendLab(a=[3.0, 2.0, 2.0, 2.0, 2.0], b=[9.0, 1.0, 1.25, 1.5, 1.25],
+             c=[0.5, 4.0, 4.0, 4.0, 4.0]),
+        _PretendLab(a="wrong", b=[3.0] * 5, c="does not compile", d=[2.0] * 5, e="does not run"),
+        _PretendLab(a="does not compile", b="does not run", c="wrong"),
+        _PretendLab(a="does not run", b=[2.0] * 5, c=[9.0, 8.0, 1.0, 8.0, 9.0]),
+    ]
+    return [(list(lab.variants), *map(_NamedFunction, (lab.build, lab.right, lab.clock)))
+            for lab in labs]
+
+
+def _read_tuning(value: object, case: Case) -> tuple:
+    if not isinstance(value, tuple) or len(value) != 2 or not isinstance(value[1], dict):
+        raise Refusal("it must return (best, report), report a dict; it returned"
+                      f" {describe_value(value)}.{hint_at_return(value)}")
+    best, report = value
+    if missing := [variant for variant in case[0] if variant not in report]:
+        raise Refusal(f"the report has no entry for {missing[0]!r}: it needs one for each variant.")
+    if strange := [(v, r) for v, r in report.items() if isinstance(r, str) and r not in STATES]:
+        raise Refusal(f"report[{strange[0][0]!r}] is {strange[0][1]!r}; the states are"
+                      f" {', '.join(map(repr, STATES))}.")
+    got = best, *(report[variant] for variant in case[0])
+    try:
+        wanted = _autotune(*case)
+    except ValueError:
+        return got  # an error is expected
+    names = ["best", *(f"report[{variant!r}]" for variant in case[0])]
+    for name, one, other in [*zip(names, wanted, got)][1:] + [(names[0], wanted[0], got[0])]:
+        if one != other:
+            raise Refusal(f"{name} is {other!r}; it should be {one!r}.")
+    return got
+
+
 def _mean(values: list[float]) -> float:
     return sum(values) / len(values)
 
@@ -557,7 +532,7 @@ autotune = Task(
                 _make_autotune(middle=_mean)),
         Mistake("the shortest of the five times: the median is asked for",
                 _make_autotune(middle=min)),
-        Mistake("one sample: the first launch is special, and each disturbed",
+        Mistake("one sample: the first launch is special, and any launch may be disturbed",
                 _make_autotune(count=1)),
         Mistake("the search ending with the first variant that does not compile",
                 _make_autotune(survive=(TooManyResources,))),
@@ -566,7 +541,7 @@ autotune = Task(
     ],
 )
 
-# 5. The network, compiled
+# dense: a layer of the network, compiled
 
 
 def _dense(weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
@@ -611,7 +586,7 @@ def _dense_cases() -> list[Case]:
     rng = np.random.default_rng(96)
     weight = rng.standard_normal((6, 4)).astype(np.float32)
     weight[rng.random(weight.shape) < 0.4] = 0
-    weight[2] = 0  # an input that nobody needs
+    weight[2] = 0  # an input that no output needs
     weight[:, 1] = 0  # an output that is its bias
     bias = rng.standard_normal(4).astype(np.float32)
     other = (1e-4 * rng.standard_normal((3, 5))).astype(np.float32)

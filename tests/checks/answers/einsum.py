@@ -1,4 +1,4 @@
-"""Answers to the tasks of lesson 03: other right ones, and wrong ones that no Mistake covers."""
+"""Right answers besides the solution, and wrong ones that are no known mistake."""
 
 import itertools
 

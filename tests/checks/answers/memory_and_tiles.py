@@ -1,4 +1,4 @@
-"""Right and wrong answers to the tasks of lesson 08, which its check has to tell apart."""
+"""Right answers besides the solution, and wrong ones that are no known mistake."""
 
 import helpers
 
@@ -36,7 +36,7 @@ extern "C" __global__ void transpose(const float* x, float* y, int rows, int col
 }
 """
 
-# A histogram for each of two halves of the block.
+# A histogram for each half of the block.
 HALVES = r"""
 extern "C" __global__ void histogram(const int* x, int* counts, int n) {
     __shared__ unsigned mine[2][256];
@@ -171,7 +171,7 @@ WRONG = {
         (lambda source: ("race", 5, 0), "got a tuple of 3"),
         (lambda source: ("race", "5", 0, source), "the line must be a number, not '5'"),
         (repaired("Race", 5, 0, "y[k * hop + j] += value", "atomicAdd(y[k * hop + j], value)"),
-         "line 5: an address is wanted, not a value"),
+         "line 5: it takes an address, not a value"),
         (repaired("race", 5, 0, "+= value;", "+= value"), 'a ";" is missing'),
     ],
     "barrier_in_a_branch": [(repaired("race", 10, 32), "not 'race'")],
