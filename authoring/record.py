@@ -28,6 +28,11 @@ def execute(notebook: nbformat.NotebookNode, folder: Path, timeout: int = 600) -
     timeout : int
         Seconds that a cell may take.
 
+    Notes
+    -----
+    Where the environment variable COURSE_RECORD_RUNS names a file, the runs that the cells measure
+    under a key are added to it.
+
     Raises
     ------
     nbclient.exceptions.CellExecutionError
@@ -36,7 +41,13 @@ def execute(notebook: nbformat.NotebookNode, folder: Path, timeout: int = 600) -
     from nbclient import NotebookClient
 
     os.environ["COURSE_QUIET"] = "1"  # progress lines are for people, not for recorded outputs
+    arguments = []
+    if file := os.environ.get("COURSE_RECORD_RUNS"):
+        first = (f"import sys; sys.path.append({str(ROOT)!r}); from authoring import runs;"
+                 f" runs.keep_runs({os.path.abspath(file)!r}); del sys, runs")
+        arguments = [f"--IPKernelApp.exec_lines={first}"]
     NotebookClient(notebook, timeout=timeout, kernel_name="python3", record_timing=False,
+                   extra_arguments=arguments,
                    resources={"metadata": {"path": str(folder)}}).execute()
 
 
@@ -91,8 +102,7 @@ def _without_metadata(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
 def bench() -> Path:
     """Run every notebook that compares times and write this machine's times to a data file.
 
-    The lessons' own cells measure: `compare(..., key=...)` appends to the file that the
-    environment variable COURSE_RECORD_RUNS names.
+    The lessons' own cells measure: `compare(..., key=...)` and the like; see `runs`.
 
     Returns
     -------

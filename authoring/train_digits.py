@@ -83,7 +83,7 @@ def write_digits() -> None:
 
 
 def print_digest(path) -> None:
-    """Print the line that belongs into DIGESTS."""
+    """Print the line that belongs into DIGESTS of tests/helpers/test_data.py."""
     print(f'    "{path.name}": "{hashlib.sha256(path.read_bytes()).hexdigest()}",')
 
 

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from helpers.backend import is_simulated
-from helpers.transfers import observe_copies
+from helpers.transfers import observed_copies
 from nogpu import engine
 from nogpu.inspect import inspect
 
@@ -61,7 +61,7 @@ class DeviceTask(ExperimentTask):
 def _observe_copies() -> Iterator[list]:
     """The bytes of each copy to the host or to the device by CuPy, in a list."""
     copied: list[int] = []
-    with observe_copies(_libraries().cp, lambda nbytes, to_device: copied.append(nbytes)):
+    with observed_copies(_libraries().cp, lambda nbytes, to_device: copied.append(nbytes)):
         yield copied
 
 

@@ -14,13 +14,13 @@ from .formats import listed
 
 Array = Any  # cupy.ndarray
 DTYPES, HEADS = ("float32", "float16"), (32, 64, 128)
-CAPABILITY = {"float16": 75, "tf32": 80}  # from which on tensor cores have what a kernel uses
+CAPABILITY = {"float16": 75, "tf32": 80}  # the first whose tensor cores have what a kernel uses
 LARGEST_GRID = 65535  # in y and z
 
 
 @dataclass(frozen=True)
 class Tile:
-    """How a kernel is cut up: its macros, the queries of a block, bytes of shared memory."""
+    """How a kernel divides the work: its macros, the queries of a block, bytes of shared memory."""
 
     macros: tuple[tuple[str, int], ...]
     threads: int
@@ -97,15 +97,10 @@ def attention(q: Array, k: Array, v: Array, causal: bool = False,
 
     Raises
     ------
-    TypeError
-        For arrays that are not CuPy's, and for other or mixed dtypes.
-    ValueError
-        For shapes that do not fit, another head size, arrays that are not C-contiguous or do not
-        begin at a multiple of 16 bytes, batch or heads above 65,535, and a scale that is not
-        above 0.
+    TypeError, ValueError
+        For arrays that the kernels do not take; the message says which and why.
     NotImplementedError
-        For float16 where there are no tensor cores that the kernel can use: on the simulator and
-        below compute capability 7.5.
+        For float16 on the simulator and below compute capability 7.5: no tensor cores.
 
     Notes
     -----
@@ -130,12 +125,12 @@ def attention(q: Array, k: Array, v: Array, causal: bool = False,
             launch, tile = _kernel(q.dtype.name, head, tensor_cores, q.device.id)
             launch((-(-m // tile.rows), heads, batch), (tile.threads,),
                    (q, k, v, out, cupy.int32(m), cupy.int32(n), cupy.float32(factor),
-                    cupy.int32(causal)),
-                   shared_mem=tile.shared)
+                    cupy.int32(causal)), shared_mem=tile.shared)
     return out
 
 
 def _check(cupy: Any, arrays: dict[str, Array]) -> None:
+    """Raise a TypeError or a ValueError for arrays that the kernels do not take."""
     for name, array in arrays.items():
         if not isinstance(array, cupy.ndarray):
             kind = f"{type(array).__module__}.{type(array).__name__}".removeprefix("builtins.")
@@ -145,16 +140,15 @@ def _check(cupy: Any, arrays: dict[str, Array]) -> None:
     if len(set(dtypes)) > 1 or dtypes[0] not in DTYPES:
         raise TypeError(f"q, k and v are {listed(dtypes)}: give all three as float32"
                         " or all three as float16.")
-    shapes = [array.shape for array in arrays.values()]
-    if (any(len(shape) != 4 for shape in shapes) or shapes[1] != shapes[2]
-            or shapes[0][:2] + shapes[0][3:] != shapes[1][:2] + shapes[1][3:]):
+    shapes = q, k, v = [array.shape for array in arrays.values()]
+    if any(len(shape) != 4 for shape in shapes) or k != v or q[:2] + q[3:] != k[:2] + k[3:]:
         raise ValueError(f"q, k and v have the shapes {listed(shapes)}: they must be"
                          " (batch, heads, n, head size), equal but for the number of queries.")
-    batch, heads, m, head = shapes[0]
+    batch, heads, m, head = q
     if head not in HEADS:
-        raise ValueError(f"the head size, the last length of {shapes[0]}, is {head}: the kernels"
+        raise ValueError(f"the head size, the last length of {q}, is {head}: the kernels"
                          f" are written for {listed(HEADS)}.")
-    if m and not shapes[1][2]:
+    if m and not k[2]:
         raise ValueError(f"there are {m} queries and no keys: a mean of no values is not defined.")
     if max(batch, heads) > LARGEST_GRID:
         raise ValueError(f"batch {batch} and heads {heads} stand in the grid's y and z, which end"

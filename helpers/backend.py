@@ -9,7 +9,7 @@ import platform
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
@@ -20,6 +20,7 @@ import nogpu.finder
 from . import hosted
 
 CHOICES = ("auto", "cuda", "simulator")
+SIMULATOR = "nogpu, the course's simulator"  # as lines and tables call it
 CUPY = ("cupy-cuda12x", "cupy-cuda13x", "cupy")
 INSTALL_CUPY = 'python -m pip install "cupy-cuda12x[ctk]"'
 INSTALL_PYCUDA = "python -m pip install pycuda"
@@ -59,13 +60,11 @@ def find_gpu() -> Gpu | None:
     Gpu or None
         None where there is no driver or no device that answers.
     """
+    cuda = None
     for library in ("libcuda.so.1", "nvcuda.dll"):
-        try:
-            cuda = ctypes.CDLL(library)
-            break
-        except OSError:
-            continue
-    else:
+        with suppress(OSError):
+            cuda = cuda or ctypes.CDLL(library)
+    if cuda is None:
         return None
     count, device, number = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
     if cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count)) or count.value == 0:
@@ -87,10 +86,8 @@ def find_gpu() -> Gpu | None:
 def installed(*packages: str) -> str | None:
     """Name and version of the first of these distributions that is installed, or None."""
     for package in packages:
-        try:
+        with suppress(PackageNotFoundError):
             return f"{package} {version(package)}"
-        except PackageNotFoundError:
-            continue
     return None
 
 
@@ -128,7 +125,7 @@ def _cuda_line(gpu: Gpu, needs: str | None) -> str:
 
 
 def _use_simulator() -> None:
-    """Let nogpu stand in for CuPy and PyCUDA; RuntimeError where the real ones are loaded."""
+    """Let `import cupy` and `import pycuda` find nogpu's, unless the real ones are imported."""
     try:
         nogpu.install()
     except RuntimeError as error:
@@ -142,26 +139,20 @@ def _use_simulator() -> None:
 def _simulator_line(gpu: Gpu | None) -> str:
     why = "no CUDA GPU answers here" if gpu is None else f"instead of {gpu.name}"
     line = (
-        f"Backend: the course's simulator ({why}): CUDA C++ runs on this processor,\n"
+        f"Backend: {SIMULATOR} ({why}): CUDA C++ runs on this processor,\n"
         f"{cores()} cores, NumPy {version('numpy')}. Its results are a GPU's, its times are not."
     )
     if platform.system() != "Linux":
         return line + " Kernels run on Linux only: on Windows use WSL, or open the course on Colab."
     if importlib.util.find_spec("elftools") is None:
         return line + f" Kernels need pyelftools: {INSTALL_ELF}"
-    if _compiler() is None:
-        return line + f" Kernels need a C++ compiler: {INSTALL_COMPILER}"
-    return line
-
-
-def _compiler() -> str | None:
-    """The C++ compiler that the simulator would use, or None."""
     from nogpu import engine
 
     try:
-        return engine.find_compiler().identity
+        engine.find_compiler()
     except engine.CompilerNotFound:
-        return None
+        return line + f" Kernels need a C++ compiler: {INSTALL_COMPILER}"
+    return line
 
 
 def start(needs: str | None = None) -> Backend:
@@ -187,8 +178,8 @@ def start(needs: str | None = None) -> Backend:
 
     Notes
     -----
-    `import cupy` and `import pycuda` find nogpu's from then on. On Colab and
-    Kaggle what is missing is installed; on other machines the line only says how.
+    Without a GPU `import cupy` and `import pycuda` find nogpu's from then on. On Colab and Kaggle
+    what is missing is installed; on other machines the line only says how.
     """
     global _started
     if needs not in (None, "pycuda"):
@@ -217,6 +208,11 @@ def start(needs: str | None = None) -> Backend:
     return _started
 
 
+def started() -> Backend | None:
+    """What `start` found in this process; None where it was not called yet."""
+    return _started
+
+
 def find_cupy() -> ModuleType:
     """The CuPy of the backend that runs.
 
@@ -240,6 +236,11 @@ def is_simulated(library: ModuleType) -> bool:
     return nogpu.finder.is_simulated(library)
 
 
+def device_name(cupy: ModuleType) -> str:
+    """The name of CuPy's current device."""
+    return cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
+
+
 def synchronize() -> None:
     """Wait for the current stream where CuPy or the simulator's is in use."""
     cupy = sys.modules.get("cupy")
@@ -249,9 +250,9 @@ def synchronize() -> None:
 
 def simulated_spans() -> AbstractContextManager[list]:
     """Within the block the simulator notes what each of its streams does, and when."""
-    from nogpu.engine import streams
+    from nogpu.engine.streams import record_spans
 
-    return streams.record_spans()
+    return record_spans()
 
 
 @contextmanager
@@ -260,7 +261,7 @@ def simulated_prints() -> Iterator[list[bytes]]:
     from nogpu import engine
 
     parts: list[bytes] = []
-    engine.streams.synchronize()  # what was launched before prints where it would have
+    engine.streams.synchronize()  # kernels launched before still print elsewhere
     before = engine.set_printer(parts.append)
     try:
         yield parts
@@ -288,14 +289,16 @@ def cores() -> int:
 
 def cpu_name() -> str:
     """The processor's name as the operating system gives it."""
-    try:
-        with open("/proc/cpuinfo") as lines:
-            for line in lines:
-                if line.startswith("model name"):
-                    return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
+    with suppress(OSError), open("/proc/cpuinfo") as lines:
+        for line in lines:
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
     return platform.processor() or platform.machine()
+
+
+def cpu() -> str:
+    """The processor's name and how many of its cores this process may use."""
+    return f"{cpu_name()}, {cores()} cores"
 
 
 def blas() -> str:
@@ -312,7 +315,7 @@ def describe_machine() -> dict[str, str]:
     compiler = next((c for c in ("c++", "g++", "clang++") if shutil.which(c)), None)
     return {
         "Python": platform.python_version(),
-        "CPU": f"{cpu_name()}, {cores()} cores for this process",
+        "CPU": f"{cpu()} for this process",
         "NumPy": f"{version('numpy')} with {blas()}",
         "GPU": f"{gpu.name}, {gpu.memory / 2**30:.0f} GiB" if gpu else "none that answers",
         "CuPy": installed(*CUPY) or "not installed",

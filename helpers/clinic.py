@@ -1,4 +1,4 @@
-"""The clinic of lesson 08: broken kernels, what they should compute, and what GPUs said of them."""
+"""The clinic of lesson 08: broken kernels, what they should compute, and what GPUs reported."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from .formats import aligned
 from .inspection import Report, inspect
 
 RECORDED = Path(__file__).parent / "data" / "recorded" / "clinic"
-KINDS = ("out of bounds", "race", "barrier", "uninitialised", "misaligned")
 
 
 @dataclass(frozen=True)
@@ -28,11 +27,10 @@ class Patient:
     name : str
         Of the kernel, and of its file in helpers/kernels/clinic.
     kind : str
-        One of `KINDS`.
-    lines : tuple of int
-        The source lines at fault; of a race both accesses, of a barrier also where threads leave.
-    threads : tuple of int
-        ``threadIdx.x`` of those at fault (of a race, of either party).
+        The kind of the fault, one of those of nogpu's faults.
+    lines, threads : tuple of int
+        The source lines at fault (of a race both accesses, of a barrier also where threads leave)
+        and ``threadIdx.x`` of the threads (of a race either party).
     setup : callable
         ``setup(rng) -> (inputs, output)``: the arguments in the kernel's order, as NumPy arrays and
         scalars; `output` is the position of the array that is asked for.
@@ -65,8 +63,7 @@ class Patient:
         """Arguments as NumPy arrays and scalars, and the output's position."""
         arguments, output = self.setup(np.random.default_rng(seed))
         for k in self.shifted:
-            whole = np.append(arguments[k][:1], arguments[k])
-            arguments[k] = whole[1:]
+            arguments[k] = np.append(arguments[k][:1], arguments[k])[1:]
         return arguments, output
 
     def expected(self, seed: int = 7) -> np.ndarray:
@@ -85,21 +82,18 @@ def _floats(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return rng.integers(1, 100, shape).astype(np.float32)
 
 
-def _past_the_end(rng: np.random.Generator) -> tuple[list, int]:
-    return [_floats(rng, 1000), np.zeros(1000, np.float32), np.int32(1000)], 1
+def _vector(n: int) -> Callable[[np.random.Generator], tuple[list, int]]:
+    """Arguments x, y, n: `n` numbers each."""
+    return lambda rng: ([_floats(rng, n), np.zeros(n, np.float32), np.int32(n)], 1)
 
 
-def _neighbours(rng: np.random.Generator) -> tuple[list, int]:
-    n = (1000, 960)[rng.integers(2)]  # 960: whole tiles only
-    return [_floats(rng, n), np.zeros(n, np.float32), np.int32(n)], 1
+def _some_vector(rng: np.random.Generator) -> tuple[list, int]:
+    return _vector((1000, 960)[rng.integers(2)])(rng)  # 960: whole tiles only
 
 
-def _whole_tiles(rng: np.random.Generator) -> tuple[list, int]:
-    return [_floats(rng, 256), np.zeros(256, np.float32)], 1
-
-
-def _tile_sums(rng: np.random.Generator) -> tuple[list, int]:
-    return [_floats(rng, 256), np.zeros(4, np.float32)], 1
+def _tiles(results: int) -> Callable[[np.random.Generator], tuple[list, int]]:
+    """Arguments x, y: 256 numbers, and so many results."""
+    return lambda rng: ([_floats(rng, 256), np.zeros(results, np.float32)], 1)
 
 
 def _overlap_add(frames: np.ndarray, y: np.ndarray, width: int, hop: int) -> np.ndarray:
@@ -114,21 +108,20 @@ def _blocks(x: np.ndarray) -> list[np.ndarray]:
 
 
 PATIENTS = {patient.name: patient for patient in (
-    Patient("past_the_end", "out of bounds", (4, 5), (232,), _past_the_end,
+    Patient("past_the_end", "out of bounds", (4, 5), (232,), _vector(1000),
             lambda x, y, n: x * x, 4, 256),
-    Patient("edge_of_the_tile", "out of bounds", (8,), (63,), _neighbours,
+    Patient("edge_of_the_tile", "out of bounds", (8,), (63,), _some_vector,
             lambda x, y, n: x + np.append(x[1:], np.float32(0)), 16, 64),
-    Patient("reverse", "race", (5, 6), range(64), _whole_tiles,
+    Patient("reverse", "race", (5, 6), range(64), _tiles(256),
             lambda x, y: x.reshape(-1, 64)[:, ::-1].ravel(), 4, 64),
     Patient("one_barrier_too_few", "race", (7, 9), range(64),
             lambda rng: ([_floats(rng, 512), np.zeros(64, np.float32), np.int32(8)], 1),
             lambda x, y, tiles: x.reshape(-1, 64).sum(axis=0)[::-1], 1, 64),
-    Patient("early_return", "barrier", (6, 8), range(40, 64),
-            lambda rng: ([_floats(rng, 1000), np.zeros(1000, np.float32), np.int32(1000)], 1),
+    Patient("early_return", "barrier", (6, 8), range(40, 64), _vector(1000),
             lambda x, y, n: np.concatenate([part[::-1] for part in _blocks(x)]), 16, 64),
-    Patient("barrier_in_a_branch", "barrier", (8, 10), range(64), _tile_sums,
+    Patient("barrier_in_a_branch", "barrier", (8, 10), range(64), _tiles(4),
             lambda x, sums: x.reshape(-1, 64).sum(axis=1), 4, 64),
-    Patient("last_warp", "race", (8,), range(32), _tile_sums,
+    Patient("last_warp", "race", (8,), range(32), _tiles(4),
             lambda x, sums: x.reshape(-1, 64).sum(axis=1), 4, 64),
     Patient("overlap_add", "race", (5,), range(64),
             lambda rng: ([_floats(rng, 100, 64), np.zeros(99 * 16 + 64, np.float32),
@@ -148,13 +141,14 @@ PATIENTS = {patient.name: patient for patient in (
     Patient("shifted_vector", "misaligned", (5,), range(64),
             lambda rng: ([_floats(rng, 1000), np.zeros(1000, np.float32), np.int32(250)], 1),
             lambda x, y, n: 2 * x, 4, 64, shifted=(0,)),
-    Patient("carry", "race", (7, 10, 11), (0,),
-            lambda rng: ([_floats(rng, 1000), np.zeros(1000, np.float32), np.int32(1000)], 1),
+    Patient("carry", "race", (7, 10, 11), (0,), _vector(1000),
             lambda x, y, n: np.cumsum(x), 16, 1),
     Patient("absent_lanes", "barrier", (4, 7), range(20, 32),
             lambda rng: ([_floats(rng, 20), np.zeros(1, np.float32), np.int32(20)], 1),
             lambda x, sum, n: x.sum(keepdims=True), 1, 32),
 )}
+
+KINDS = tuple(dict.fromkeys(patient.kind for patient in PATIENTS.values()))
 
 
 # ---- what a GPU and compute-sanitizer say; `python -m authoring.profiles.clinic` records it

@@ -57,8 +57,8 @@ class show_error:
     IndexError: list index out of range
     """
 
-    # No generator: from Python 3.12 on contextlib leaves the error in a cycle with its traceback,
-    # so that what the failing functions held (memory of a GPU, say) stays until some later moment.
+    # A class, because contextlib leaves the error in a cycle with its traceback from Python 3.12
+    # on: what the failing functions hold, memory of a GPU for example, then stays for a while.
 
     def __init__(self, *expected: type[BaseException]) -> None:
         self._shown = expected or (Exception,)

@@ -1,7 +1,7 @@
 """Pieces of CUDA source made from values: types, numbers and templates.
 
-What goes into generated source is checked here, where the mistake can still be named: C++ would
-take most of it in silence, or complain about a line that nobody wrote.
+What goes into generated source is checked here, where the mistake can still be named: C++ accepts
+most wrong values without a word, or complains about a line of the generated text.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def literal(value: object, dtype: object = "float32", name: str = "") -> str:
             raise ValueError(f"{called}: {kind} holds only integers.")
         if not limits.min <= number <= limits.max:
             raise ValueError(f"{called}: {kind} goes from {limits.min} to {limits.max}.")
-        if number == limits.min < -(2**15):  # C negates a literal, this one's opposite is too large
+        if number == limits.min < -(2**15):  # C has no literal for it, only a minus before
             return f"({number + 1}{SUFFIXES.get(kind.name, '')} - 1)"
         text = str(number)
     text += SUFFIXES.get(kind.name, "")
@@ -113,7 +113,7 @@ def literals(values: Iterable, dtype: object = "float32", name: str = "values") 
 
 
 def render(template: str, **values: object) -> str:
-    """Fill in a Jinja2 template for CUDA source.
+    """Fill in a Jinja2 template (jinja.palletsprojects.com/templates) for CUDA source.
 
     Parameters
     ----------
@@ -132,11 +132,6 @@ def render(template: str, **values: object) -> str:
         Where the template itself is not well formed.
     TypeError
         For a bare floating-point number: `{{ 0.1 }}` would be a double in C++.
-
-    Notes
-    -----
-    https://jinja.palletsprojects.com/templates. JupyterLab needs Jinja2, so that it is there
-    wherever the notebooks run.
     """
     from jinja2 import Environment, StrictUndefined, TemplateSyntaxError, meta
 
@@ -182,14 +177,9 @@ def explain(error: Exception, source: str, extern_c: bool = True) -> str:
     error : Exception
         PyCUDA's CompileError or CuPy's CompileException.
     source : str
-        What was compiled.
+        What was compiled; its lines are numbered from 1.
     extern_c : bool
         Whether PyCUDA put a line `extern "C" {` before it, as it does unless told not to.
-
-    Returns
-    -------
-    str
-        The compiler's sentence, and the line with its neighbours, numbered as in `source`.
     """
     log = getattr(error, "stderr", None) or str(error)
     found = find_compiler_error(log)

@@ -1,6 +1,6 @@
 """On Colab and Kaggle: installs what a notebook uses and the machine lacks.
 
-Such a machine is lent for a session and thrown away, so that nothing of the learner's changes.
+Such a machine exists for one session, so that nothing on the learner's own machine changes.
 Anywhere else `helpers.start` only says which command would install it.
 """
 
@@ -46,12 +46,10 @@ def complete(needs: str | None, on_gpu: bool) -> None:
     RuntimeError
         Where a package was too old and is imported already: the session has to be restarted.
     """
-    loaded = []
-    for name, module in RUNTIME.items():
-        if not _is_enough(name):
-            before = module in sys.modules
-            if _install(name, "missing or too old here: some seconds") and before:
-                loaded.append(name)
+    lacking = {name: module in sys.modules for name, module in RUNTIME.items()
+               if not _is_enough(name)}
+    loaded = [name for name, was_loaded in lacking.items()
+              if _install(name, "missing or too old here: some seconds") and was_loaded]
     if loaded:
         raise RuntimeError(f"There is a newer {' and '.join(loaded)} now. Restart the session (in"
                            " the menu Run or Runtime), then run this cell again.")
@@ -92,39 +90,33 @@ def _build_pycuda() -> None:
         print("PyCUDA cannot be built here: the CUDA toolkit's nvcc is not on this machine.")
     else:
         # PyCUDA calls nvcc whenever it compiles a kernel, not only while it is built.
-        folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-        if os.path.dirname(nvcc) not in folders:
-            os.environ["PATH"] = os.pathsep.join([*folders, os.path.dirname(nvcc)])
+        os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath),
+                                              os.path.dirname(nvcc)])
         if _install("pycuda", "for which there is no ready package: two to three minutes"):
             return
-    print(
-        "To use the simulator instead: restart the session, run `%env COURSE_BACKEND=simulator`"
-        " in a\nnew first cell, then this one."
-    )
+    print("To use the simulator instead: restart the session, run `%env COURSE_BACKEND=simulator`"
+          " in a\nnew first cell, then this one.")
 
 
 def _install(name: str, note: str) -> bool:
     """Install the package with pip, a line now and then; whether that worked."""
     print(f"Installing {name}, {note}.", flush=True)
-    command = [sys.executable, "-m", "pip", "install", "--no-input", "--progress-bar", "off"]
-    command += ["--disable-pip-version-check", requirement(name)]
+    command = [sys.executable, "-m", "pip", "install", "--no-input", "--progress-bar", "off",
+               "--disable-pip-version-check", requirement(name)]
     # pip's own five retries take most of a minute until it says that there is no network.
     variables = {"PIP_RETRIES": "2", "PYTHONUNBUFFERED": "1", **os.environ}
-    begun = said = time.monotonic()
+    begun = time.monotonic()
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=variables
         )
         try:
-            while process.poll() is None:
-                time.sleep(0.1)
-                if time.monotonic() - said > SECONDS_BETWEEN_LINES:
-                    said = time.monotonic()
-                    print(f"{said - begun:6.0f} s: still at it", flush=True)
-        finally:
-            if process.poll() is None:  # the learner has pressed stop
-                process.terminate()
-                process.wait()
+            while not _ends_within(process, SECONDS_BETWEEN_LINES):
+                print(f"{time.monotonic() - begun:6.0f} s: still at it", flush=True)
+        except BaseException:  # the learner has pressed stop
+            process.terminate()
+            process.wait()
+            raise
         log.seek(0)
         lines = log.read().splitlines()
     seconds = time.monotonic() - begun
@@ -133,6 +125,14 @@ def _install(name: str, note: str) -> bool:
         return False
     print(f"{seconds:6.0f} s: done", flush=True)
     importlib.invalidate_caches()
+    return True
+
+
+def _ends_within(process: subprocess.Popen, seconds: float) -> bool:
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return False
     return True
 
 

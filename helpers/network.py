@@ -19,23 +19,16 @@ Array = Any  # numpy.ndarray or cupy.ndarray
 
 
 def gelu(x: Array, xp: ModuleType = np) -> Array:
-    """The bend between linear layers (Hendrycks and Gimpel, arXiv 1606.08415, section 2)."""
+    """The activation function GELU (Hendrycks and Gimpel, arXiv 1606.08415, section 2)."""
     return 0.5 * x * (1 + xp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
 
 
-def convolution(x: Array, weight: Array, bias: Array | None, xp: ModuleType = np) -> Array:
-    """`x` (n, height, width, channels) to (n, height, width, outputs), zeros around the edge.
-
-    `weight` is (outputs, channels, rows, columns), rows and columns odd; `bias` None adds nothing.
-    The lesson reads the patches through `sliding_window_view`; CuPy's waits for the GPU at every
-    call, slices do not.
-    """
-    result = patches(x, *weight.shape[2:], xp) @ matrix(weight)
-    return result if bias is None else result + bias
-
-
 def patches(x: Array, rows: int, columns: int, xp: ModuleType = np) -> Array:
-    """What a convolution multiplies: (n, height, width, channels * rows * columns) of `x`."""
+    """The neighbourhoods that a convolution multiplies, with zeros around the edge.
+
+    `x` of shape (n, height, width, channels) to (n, height, width, channels * rows * columns). The
+    lesson uses `sliding_window_view`; CuPy's waits for the GPU at every call, slices do not.
+    """
     n, height, width, _ = x.shape
     padded = xp.pad(x, ((0, 0), (rows // 2, rows // 2), (columns // 2, columns // 2), (0, 0)))
     return xp.stack([padded[:, i:i + height, j:j + width]
@@ -44,7 +37,7 @@ def patches(x: Array, rows: int, columns: int, xp: ModuleType = np) -> Array:
 
 
 def matrix(weight: Array) -> Array:
-    """The matrix (inputs, outputs) of a layer; a convolution's takes the rows of `patches`."""
+    """The matrix (inputs, outputs) of a layer; that of a convolution multiplies `patches`."""
     return weight.reshape(len(weight), -1).T if weight.ndim == 4 else weight
 
 
@@ -74,10 +67,8 @@ def attention(x: Array, w: Mapping[str, Array], xp: ModuleType = np,
               ) -> tuple[Array, Array | None]:
     """Multi-head self-attention of `x` (n, positions, features), and its weights.
 
-    The weights are (n, heads, queries, keys) and sum to 1 over the keys (arXiv 1706.03762).
-    `row_softmax(scores)` and `product(x, name)` as in `forward`. `attend(q, k, v)`, all of shape
-    (n, heads, positions, features of a head), takes the place of everything between the linear
-    layers; then there are no weights to return.
+    The weights are (n, heads, queries, keys) and sum to 1 over the keys (arXiv 1706.03762); they
+    are None where `attend` computes the answer. The callables are those of `forward`.
     """
     n, positions, features = x.shape
     product = product or (lambda x, name: x @ w[name])
@@ -113,33 +104,30 @@ def forward(images: Array, w: Mapping[str, Array], xp: ModuleType = np,
         As `helpers.data.load_network` returns them, where `images` are.
     xp : module
         The library that made both: `numpy` or `cupy`.
-    bias_gelu : callable, optional
-        `bias_gelu(x, bias)` in place of `gelu(x + bias)`: a kernel that does both in one pass.
-    row_softmax : callable, optional
-        `row_softmax(scores)` in place of `softmax` along the last axis.
-    product : callable, optional
-        `product(x, name)` in place of `x @ matrix(w[name])`, for all matrices of the network.
-    attend : callable, optional
-        `attend(q, k, v)` in place of attention's scores, softmax and weighted sum, see `attention`.
+    bias_gelu, row_softmax, product, attend : callable, optional
+        Replace a part: `bias_gelu(x, bias)` is `gelu(x + bias)`; `row_softmax(scores)` is softmax
+        along the last axis; `product(x, name)` is `x @ matrix(w[name])`, for all matrices;
+        `attend(q, k, v)`, all of shape (n, heads, positions, features of a head), is all of
+        attention between its linear layers.
 
     Returns
     -------
     array
         Shape (n, 10). `logits.argmax(axis=1)` are the digits.
     """
-    bend = bias_gelu or (lambda x, bias: gelu(x + bias, xp))
+    activate = bias_gelu or (lambda x, bias: gelu(x + bias, xp))
     product = product or (lambda x, name: x @ matrix(w[name]))
 
     def convolved(x: Array, name: str) -> Array:
         return product(patches(x, *w[name].shape[2:], xp), name)
 
-    x = bend(convolved(images[..., None], "conv1.weight"), w["conv1.bias"])
-    x = max_pool(bend(convolved(x, "conv2.weight"), w["conv2.bias"]))
+    x = activate(convolved(images[..., None], "conv1.weight"), w["conv1.bias"])
+    x = max_pool(activate(convolved(x, "conv2.weight"), w["conv2.bias"]))
     x = x.reshape(len(x), -1, x.shape[-1]) + w["position"]
     x = x + attention(layer_norm(x, w["norm1.weight"], w["norm1.bias"], xp), w, xp,
                       row_softmax, product, attend)[0]
     y = layer_norm(x, w["norm2.weight"], w["norm2.bias"], xp)
-    y = bend(product(y, "mlp1.weight"), w["mlp1.bias"])
+    y = activate(product(y, "mlp1.weight"), w["mlp1.bias"])
     x = x + product(y, "mlp2.weight") + w["mlp2.bias"]
     x = layer_norm(x.mean(axis=1), w["norm3.weight"], w["norm3.bias"], xp)
     return product(x, "head.weight") + w["head.bias"]

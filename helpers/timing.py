@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import statistics
 import tracemalloc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from time import perf_counter
 
@@ -37,14 +37,12 @@ class Ceiling:
     ----------
     name : str
         The device.
-    bandwidth : float
-        Bytes read plus bytes written a second by a large copy, all cores working.
-    bandwidth_one_core : float
-        The same by one core, which is what a NumPy expression uses. On a GPU equal to `bandwidth`.
-    flops : float
-        Floating-point operations a second of a large matrix product.
-    flops_one_core : float
-        The same of many small products, which one core does. On a GPU equal to `flops`.
+    bandwidth, bandwidth_one_core : float
+        Bytes read plus bytes written a second by a large copy, by all cores and by one, which is
+        what a NumPy expression uses. Equal on a GPU.
+    flops, flops_one_core : float
+        Floating-point operations a second of a large matrix product, which all cores do, and of
+        many small ones, which one core does. Equal on a GPU.
     """
 
     name: str
@@ -65,10 +63,9 @@ class Ceiling:
 
 @dataclass(frozen=True)
 class Timing:
-    """One measured function: seconds a call, and the work that one call does.
+    """One measured function: seconds a call, and the work of one call as the caller counted it.
 
-    `low` and `high` are the quartiles of the samples; `nbytes` and `flops` are what the caller
-    counted for one call.
+    `low` and `high` are the quartiles of the samples.
     """
 
     name: str
@@ -78,6 +75,13 @@ class Timing:
     samples: int
     nbytes: float = 0
     flops: float = 0
+
+    @classmethod
+    def of(cls, name: str, samples: Sequence[float], nbytes: float = 0,
+           flops: float = 0) -> Timing:
+        """Median and quartiles of samples, in seconds."""
+        low, median, high = statistics.quantiles(samples, n=4)
+        return cls(name, median, low, high, len(samples), nbytes, flops)
 
     def __repr__(self) -> str:
         text = f"{self.name}: {with_unit(self.median, 's')} (middle half of {self.samples} samples:"
@@ -90,14 +94,14 @@ class Timing:
 
 
 def _until_queued(function: Callable, args: tuple, calls: int) -> float:
-    """Seconds of the host for a call, which begins with an idle device and may leave it busy."""
-    cupy = find_cupy()
-    cupy.cuda.Device().synchronize()
+    """Seconds of the host for one call, which begins with an idle device and may leave it busy."""
+    device = find_cupy().cuda.Device()
+    device.synchronize()
     begin = perf_counter()
     function(*args)
     taken = perf_counter() - begin
-    cupy.cuda.Device().synchronize()
-    return taken  # `bench` asks for one call here
+    device.synchronize()
+    return taken
 
 
 def _clock(device: str) -> Callable[[Callable, tuple, int], float]:
@@ -132,16 +136,9 @@ def _clock(device: str) -> Callable[[Callable, tuple, int], float]:
     return by_host
 
 
-def bench(
-    function: Callable,
-    *args: object,
-    nbytes: float = 0,
-    flops: float = 0,
-    name: str | None = None,
-    seconds: float = 0.3,
-    device: str = "cpu",
-    until: str = "done",
-) -> Timing:
+def bench(function: Callable, *args: object, nbytes: float = 0, flops: float = 0,
+          name: str | None = None, seconds: float = 0.3, device: str = "cpu",
+          until: str = "done") -> Timing:
     """Measure `function(*args)`: the median of synchronised samples after a warm-up.
 
     Parameters
@@ -153,8 +150,7 @@ def bench(
     name : str, optional
         Shown in tables; the function's own name otherwise.
     seconds : float
-        Time to spend on samples after the warm-up, at least five samples whatever they take. With
-        `quick` times there are two samples.
+        Time to spend on samples after the warm-up, at least five samples whatever they take.
     device : {"cpu", "gpu"}
         "gpu" for work that CuPy does: on a GPU it is timed between two events on the current
         stream, on the simulator by the host's clock until all work is done.
@@ -170,8 +166,6 @@ def bench(
     if not callable(function):
         raise TypeError(f"bench() needs a function to call, not {type(function).__name__}."
                         " Write bench(f, x), not bench(f(x)).")
-    label = name or getattr(function, "__name__", "call")
-
     if until not in ("done", "queued"):
         raise ValueError(f'until={until!r}: it must be "done" or "queued".')
     clock = _clock(device) if until == "done" else _until_queued
@@ -189,8 +183,7 @@ def bench(
     deadline = perf_counter() + seconds
     while len(taken) < least or (perf_counter() < deadline and len(taken) < most):
         taken.append(sample(calls))
-    low, median, high = statistics.quantiles(taken, n=4)
-    return Timing(label, median, low, high, len(taken), nbytes, flops)
+    return Timing.of(name or getattr(function, "__name__", "call"), taken, nbytes, flops)
 
 
 def peak_bytes(function: Callable, *args: object) -> int:
@@ -212,7 +205,7 @@ def _fastest(function: Callable, *args: object, device: str = "cpu",
              seconds: float = 0.4) -> float:
     """Seconds of the fastest of many calls: a ceiling is what the machine can do at its best."""
     clock = _clock(device)
-    clock(function, args, 1)
+    clock(function, args, 1)  # warm-up
     # On a crowded machine a single call may take longer than `seconds`: one counts in any case.
     best, deadline = clock(function, args, 1), perf_counter() + (0 if quick() else seconds)
     while perf_counter() < deadline:
@@ -258,8 +251,8 @@ def _ceiling(device: str) -> Ceiling:
         small = np.random.default_rng(0).random((64, 96, 96))
         one_product = 2 * small.size * 96 / _fastest(np.matmul, small, small.copy())
         moved = 2 * source.nbytes
-        name = f"{backend.cpu_name()}, {backend.cores()} cores"
-        return Ceiling(name, moved / everyone, moved / one, max(product, one_product), one_product)
+        return Ceiling(backend.cpu(), moved / everyone, moved / one, max(product, one_product),
+                       one_product)
     if device == "gpu":
         cupy = find_cupy()
         numbers, side = (2**22, 512) if is_simulated(cupy) else (2**28, 4096)
@@ -270,9 +263,8 @@ def _ceiling(device: str) -> Ceiling:
         for dtype in ("float32", "float64"):  # which is faster depends on the device
             x = cupy.ones((side, side), dtype=dtype)
             products.append(2 * side**3 / _fastest(cupy.matmul, x, x, device=device, seconds=0.2))
-        name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-        if is_simulated(cupy):
-            name = f"the course's simulator on {backend.cpu_name()}, {backend.cores()} cores"
+        name = f"{backend.SIMULATOR}, on {backend.cpu()}"
+        name = name if is_simulated(cupy) else backend.device_name(cupy)
         return Ceiling(name, bandwidth, bandwidth, max(products), max(products))
     raise ValueError(f'ceiling({device!r}): the device must be "cpu" or "gpu".')
 
@@ -320,17 +312,10 @@ class Comparison:
         return self.title + "\n\n" + "\n\n".join(tables)
 
 
-def compare(
-    functions: Mapping[str, Callable],
-    *args: object,
-    nbytes: Mapping[str, float] | None = None,
-    flops: Mapping[str, float] | None = None,
-    title: str = "",
-    key: str | None = None,
-    device: str = "cpu",
-    seconds: float = 0.3,
-    until: str = "done",
-) -> Comparison:
+def compare(functions: Mapping[str, Callable], *args: object,
+            nbytes: Mapping[str, float] | None = None, flops: Mapping[str, float] | None = None,
+            title: str = "", key: str | None = None, device: str = "cpu", seconds: float = 0.3,
+            until: str = "done") -> Comparison:
     """Measure several functions on the same arguments and set them against the machine.
 
     Parameters
@@ -348,13 +333,10 @@ def compare(
         Name under which runs of this comparison were recorded on other machines (`make bench`);
         they are shown below this machine's.
     device : {"cpu", "gpu"}
-        Which device does the work: it decides the clock (see `bench`) and the ceiling that the
-        shares refer to. Times of "gpu" on the simulator are labelled as its own, and never
-        recorded.
-    seconds : float
-        Time to spend on each function.
-    until : {"done", "queued"}
-        As for `bench`.
+        Decides the clock (see `bench`) and the ceiling that the shares refer to. Times of "gpu" on
+        the simulator are labelled as its own, and never recorded.
+    seconds, until
+        As for `bench`, for each function.
     """
     work = {"nbytes": nbytes or {}, "flops": flops or {}}
     for what, given in work.items():
@@ -372,21 +354,15 @@ def compare(
         return result
     simulated = device == "gpu" and is_simulated(find_cupy())
     if not simulated:
-        keep_run(key, result, device)
+        recordings.tell(key, result, device)
     here = "" if simulated else recordings.this_machine()
     return replace(result, recorded=recorded_runs(key, but=here))
-
-
-def keep_run(key: str, run: Comparison, device: str) -> None:
-    """Add a comparison to this machine's runs while `make bench` records them."""
-    recordings.keep(key, {"title": run.title, "device": device, "ceiling": asdict(run.ceiling),
-                          "rows": [asdict(row) for row in run.rows]})
 
 
 def recorded_runs(key: str, but: str = "") -> tuple[Comparison, ...]:
     """Runs of the comparison `key` from the files that `make bench` wrote on other machines.
 
-    The machine named `but` is left out: it need not stand beside itself.
+    The machine named `but` is left out, because its own run is shown already.
     """
     found = []
     for file, run in recordings.find(key, but):

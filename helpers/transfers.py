@@ -7,7 +7,7 @@ import inspect
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from time import perf_counter
 from types import FrameType, ModuleType
@@ -15,7 +15,7 @@ from types import FrameType, ModuleType
 from .backend import find_cupy, is_simulated, synchronize
 from .formats import aligned
 
-PATIENCE = 0.1  # seconds in one and the same call after which the host counts as waiting
+STILL = 0.1  # seconds in one and the same call after which the host counts as waiting
 TO_DEVICE = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
 TO_HOST = ("get", "item", "tolist", "__float__", "__int__", "__bool__", "__complex__",
            "__repr__", "__str__", "__format__")
@@ -34,7 +34,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Traffic:
-    """What `traffic` saw, line by line; `result` is what the function returned."""
+    """What `traffic` saw of each line; `result` is what the function returned."""
 
     name: str
     lines: tuple[Line, ...]
@@ -70,43 +70,38 @@ def _copies(sizes: list[int]) -> str:
     return f"{len(sizes)} ({sum(sizes):,} B)" if sizes else ""
 
 
-def _plain_memory(cupy: ModuleType) -> AbstractContextManager:
-    """On the simulator, memory without its pool, which waits before it gives some out again."""
-    return cupy.cuda.using_allocator(None) if is_simulated(cupy) else nullcontext()
-
-
 def stands_still(thread: int, until: threading.Event) -> bool:
-    """Whether a thread is found in one and the same call for `PATIENCE` before `until` is set."""
-    place, since, pause = None, perf_counter(), PATIENCE / 5
+    """Whether a thread stays in one and the same call for `STILL` seconds before `until` is set."""
+    place, since, pause = None, perf_counter(), STILL / 5
     while True:
         asked = perf_counter()
         if until.wait(pause):
             return False
         frame = sys._current_frames().get(thread)
         now = (id(frame), frame.f_lasti if frame else None)
-        # Who runs Python hands the interpreter over only after its switch interval.
+        # A thread that runs Python gives the interpreter away only after its switch interval.
         contended = perf_counter() - asked - pause > sys.getswitchinterval() / 2
         if now != place or contended:  # Python goes on, however slowly
             place, since = now, perf_counter()
-        elif perf_counter() - since > PATIENCE:
+        elif perf_counter() - since > STILL:
             return True
 
 
 class _Gate:
-    """Holds the device's queue until the host opens it, or is seen to be stuck behind it."""
+    """Stops the stream's queue until the host opens it, or is seen to wait for the stream."""
 
     def __init__(self, stream: object) -> None:
-        self._open, self.waited_for = threading.Event(), False
+        self._opened, self._host_waited = threading.Event(), False
         self._host = threading.get_ident()
-        stream.launch_host_func(self._hold, None)
+        stream.launch_host_func(self._stop, None)
 
-    def _hold(self, argument: None) -> None:
-        self.waited_for = stands_still(self._host, self._open)
+    def _stop(self, argument: None) -> None:
+        self._host_waited = stands_still(self._host, self._opened)
 
     def open(self) -> bool:
-        """Let the device go on; True where the host had to wait for it meanwhile."""
-        self._open.set()
-        return self.waited_for
+        """Let the queue go on; True where the host waited for it meanwhile."""
+        self._opened.set()
+        return self._host_waited
 
 
 def traffic(function: Callable, *args: object) -> Traffic:
@@ -134,12 +129,12 @@ def traffic(function: Callable, *args: object) -> Traffic:
 
     Notes
     -----
-    *Waits* are observed, from outside: before each line a gate is put into the current stream's
-    queue. A line that only adds work behind it comes to its end, and the gate opens. A line that
-    waits for the device is stuck until the gate notices it (Python has been in one call for a
-    tenth of a second), gives up, and is counted, whoever asked for the wait. *Copies* are those
-    that your code asks for, by `asarray`, `get`, `float` and the like; what a library copies inside
-    its own functions is not seen, only that it waits.
+    *Waits* are found from outside: before each line a gate is put into the current stream's queue.
+    A line that only adds work behind the gate comes to its end, and the gate opens. A line that
+    waits for the device stands still; after a tenth of a second in one and the same call the gate
+    opens by itself, and the line is counted. *Copies* are those that your code asks for, by
+    `asarray`, `get`, `float` and the like. What a library copies inside its own functions is not
+    seen, only that it waits.
     """
     code = getattr(function, "__code__", None)
     if code is None:
@@ -148,7 +143,9 @@ def traffic(function: Callable, *args: object) -> Traffic:
     function(*args)  # compiles kernels and fills the memory pool, which could wait too
     synchronize()
     watch = _Watch(cupy, code)
-    with _plain_memory(cupy), observe_copies(cupy, watch.copied):
+    # The simulator's memory pool waits before it gives memory out again.
+    without_pool = cupy.cuda.using_allocator(None) if is_simulated(cupy) else nullcontext()
+    with without_pool, observed_copies(cupy, watch.copied):
         before = sys.gettrace()
         sys.settrace(watch.on_call)
         try:
@@ -156,7 +153,7 @@ def traffic(function: Callable, *args: object) -> Traffic:
         finally:
             sys.settrace(before)
             watch.close()
-            watch.forget()
+            watch.frame = None  # the frame holds the watch, and its variables, in a cycle
     synchronize()
     return Traffic(getattr(function, "__name__", "function"), watch.lines(function), result)
 
@@ -166,15 +163,15 @@ class _Watch:
 
     def __init__(self, cupy: ModuleType, code: object) -> None:
         self._cupy, self._code = cupy, code
-        self._frame: FrameType | None = None
+        self.frame: FrameType | None = None
         self._gate: _Gate | None = None
         self._number = code.co_firstlineno
         self._seen: dict[int, Line] = {}
 
     def on_call(self, frame: FrameType, event: str, argument: object) -> Callable | None:
-        if frame.f_code is not self._code or self._frame is not None:
+        if frame.f_code is not self._code or self.frame is not None:
             return None
-        self._frame = frame
+        self.frame = frame
         return self._on_line
 
     def _on_line(self, frame: FrameType, event: str, argument: object) -> Callable:
@@ -196,10 +193,6 @@ class _Watch:
             self._line().waits += 1
         self._gate = None
 
-    def forget(self) -> None:
-        """Let go of the call's frame, which holds this object, and its variables, in a cycle."""
-        self._frame = None
-
     def lines(self, function: Callable) -> tuple[Line, ...]:
         """The lines seen, numbered from the function's first."""
         try:
@@ -214,7 +207,7 @@ class _Watch:
 
 
 @contextmanager
-def observe_copies(cupy: ModuleType, copied: Callable[[int, bool], None]) -> Iterator[None]:
+def observed_copies(cupy: ModuleType, copied: Callable[[int, bool], None]) -> Iterator[None]:
     """Report each copy that code outside CuPy asks for, by wrapping what it can ask with."""
     inside = 0
 

@@ -1,43 +1,21 @@
 """The course's data: handwritten digits, a trained network, and large inputs made from them.
 
-`load_digits` and `load_split` read the 1797 digits, `load_network` the trained weights. Both check
-the file's SHA-256 digest first, so a truncated download is told apart from a bug in your code.
-`strip`, `jittered` and `jittered_chunks` make inputs of any size from the digits, from a seed.
+`load_digits` and `load_split` read the 1797 digits, `load_network` the trained weights. `strip` and
+`jittered_chunks` make inputs of any size from the digits, from a seed.
 Origin, licence, layout and measured accuracy: `README.md` beside this file.
 """
 
-import hashlib
-import io
 import json
 from collections.abc import Iterator
+from itertools import count
 from operator import index
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "FORM_STARTS",
-    "N_TRAIN",
-    "DataFileError",
-    "jittered",
-    "jittered_chunks",
-    "load_claims",
-    "load_digits",
-    "load_gpus",
-    "load_network",
-    "load_profile",
-    "load_split",
-    "strip",
-]
-
 FOLDER = Path(__file__).parent
-
-# SHA-256 of each file. `train_digits.py` prints the line to put here when it writes a file.
-DIGESTS = {
-    "digits.npz": "b2dab7b501728c22e9119ad76740b2e17c77a231e42d1e592380d90886f1a05e",
-    "network.npz": "5d5ebbe43ad7f4f73a4d0d94fda475d840b01e412a7a199678c26f7af35cbfeb",
-}
+Images, Labels = NDArray[np.float32], NDArray[np.int64]
 
 # The digits of one filled-in form stand together in the file. A form begins where the printed
 # sequence 0 1 2 ... 9, 0 1 2 ... 9, 0 1 2 ... 9 begins anew (two of them lost a few digits there).
@@ -52,10 +30,6 @@ BLOCK = 4096
 LARGEST_SHIFT = 4
 
 
-class DataFileError(RuntimeError):
-    """A data file of the course is missing or its content is not what was published."""
-
-
 def load_digits() -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Load the 1797 handwritten digits as they are stored, in file order.
 
@@ -67,11 +41,6 @@ def load_digits() -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     labels : int64, shape (1797,)
         The digit, 0 to 9.
 
-    Raises
-    ------
-    DataFileError
-        If the file is missing or damaged.
-
     Notes
     -----
     Source: E. Alpaydin and C. Kaynak, Optical Recognition of Handwritten Digits, UCI Machine
@@ -81,34 +50,21 @@ def load_digits() -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     return arrays["images"], arrays["labels"].astype(np.int64)
 
 
-def load_split() -> tuple[
-    NDArray[np.float32], NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]
-]:
+def load_split() -> tuple[Images, Labels, Images, Labels]:
     """Load the digits as the network takes them, split by file order.
 
     Returns
     -------
-    train_images : float32, shape (1287, 8, 8)
+    train_images, train_labels : shapes (1287, 8, 8) and (1287,)
         The first ten forms, ink divided by 16: from 0.0 (paper) to 1.0. Sixteenths are exact in
         binary, so squared distances between images are exact in float32 too.
-    train_labels : int64, shape (1287,)
-    test_images : float32, shape (510, 8, 8)
+    test_images, test_labels : shapes (510, 8, 8) and (510,)
         The last four forms.
-    test_labels : int64, shape (510,)
-
-    Raises
-    ------
-    DataFileError
-        If the file is missing or damaged.
     """
-    train_images, train_labels = _part("train")
-    test_images, test_labels = _part("test")
-    return train_images, train_labels, test_images, test_labels
+    return *_part("train"), *_part("test")
 
 
-def strip(
-    n: int, seed: int = 0, *, part: str = "test"
-) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+def strip(n: int, seed: int = 0, *, part: str = "test") -> tuple[Images, Labels]:
     """Make a strip of `n` digits side by side, drawn at random with repetition.
 
     Parameters
@@ -116,7 +72,8 @@ def strip(
     n : int
         Number of digits, at least 1. A strip takes ``256 * n`` bytes: 65536 digits are 16 MiB.
     seed : int
-        Zero or larger. The same seed gives the same strip (see Notes).
+        Zero or larger. The same seed gives the same strip on every platform; a later NumPy may
+        change its random stream (NEP 19).
     part : {"test", "train", "all"}
         Which digits to draw from. The test part holds 510 images, so a long strip repeats them.
 
@@ -131,13 +88,6 @@ def strip(
     ------
     ValueError
         If `n`, `seed` or `part` is out of range.
-    DataFileError
-        If the file of digits is missing or damaged.
-
-    Notes
-    -----
-    Integers from NumPy's default generator are the same on every platform; a later NumPy may
-    change them (NEP 19).
     """
     n, seed = _at_least("n", n, 1), _at_least("seed", seed, 0)
     images, labels = _part(part)
@@ -145,107 +95,54 @@ def strip(
     return images[picks].swapaxes(0, 1).reshape(8, 8 * n), labels[picks]
 
 
-def jittered(
-    n: int,
-    seed: int = 0,
-    *,
-    shift: int = 1,
-    brightness: float = 0.25,
-    noise: float = 0.1,
-    part: str = "test",
-) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Make `n` digits, each shifted, brightened or dimmed, and noisy, at random.
+def jittered_chunks(n: int, seed: int = 0, *, chunk: int = 65536, shift: int = 1,
+                    brightness: float = 0.25, noise: float = 0.1,
+                    part: str = "test") -> Iterator[tuple[Images, Labels]]:
+    """Make `n` digits, each shifted, brightened or dimmed, and noisy, at random, `chunk` at a time.
 
     Parameters
     ----------
     n : int
-        Number of digits, at least 1. The result takes 264 bytes a digit: 264 MB for a million.
-        To hold fewer at a time use `jittered_chunks`.
+        Number of digits, at least 1.
     seed : int
-        Zero or larger. The same seed gives the same digits, and a larger `n` only adds digits
-        after them.
+        Zero or larger. The same seed gives the same digits, whatever `chunk` is, and a larger `n`
+        only adds digits after them. Only integers, uniform numbers, products and sums are used, so
+        the bits are the same on every platform; a later NumPy may change its stream (NEP 19).
+    chunk : int
+        Digits per step, at least 1; the last step may hold fewer. Memory in use is 264 bytes for
+        each digit of a chunk and about 2 MiB besides: 19 MB for the default, however large `n`.
     shift : int
         Largest shift along each axis, in pixels, 0 to 4: each of the ``(2 * shift + 1) ** 2``
         shifts is equally likely. What leaves the frame is lost, paper (0.0) comes in.
     brightness : float
-        Ink is multiplied by a factor drawn between ``1 - brightness`` and ``1 + brightness``;
-        0 to 1.
+        Ink is multiplied by a factor between ``1 - brightness`` and ``1 + brightness``; 0 to 1.
     noise : float
-        A number drawn between ``-noise`` and ``noise`` is added to each pixel; 0 to 1. The result
-        is clipped to 0.0 ... 1.0.
+        A number between ``-noise`` and ``noise`` is added to each pixel; 0 to 1. The result is
+        clipped to 0.0 ... 1.0.
     part : {"test", "train", "all"}
         Which digits to draw from.
 
     Returns
     -------
-    images : float32, shape (n, 8, 8)
-        C-contiguous.
-    labels : int64, shape (n,)
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    DataFileError
-        If the file of digits is missing or damaged.
-
-    Notes
-    -----
-    Only integers, uniform numbers, products and sums are used, no logarithm or sine, so the bits
-    are the same on every platform; a later NumPy may change its random stream (NEP 19).
-    """
-    return next(
-        jittered_chunks(
-            n, seed, chunk=n, shift=shift, brightness=brightness, noise=noise, part=part
-        )
-    )
-
-
-def jittered_chunks(
-    n: int,
-    seed: int = 0,
-    *,
-    chunk: int = 65536,
-    shift: int = 1,
-    brightness: float = 0.25,
-    noise: float = 0.1,
-    part: str = "test",
-) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int64]]]:
-    """Make the digits of `jittered`, handing them out `chunk` at a time.
-
-    Parameters
-    ----------
-    n, seed, shift, brightness, noise, part
-        As in `jittered`.
-    chunk : int
-        Digits per step, at least 1; the last step may hold fewer. Memory in use is 264 bytes for
-        each digit of a chunk and about 2 MiB besides: 19 MB for the default, however large `n`.
-
-    Returns
-    -------
     iterator of (images, labels)
-        float32 of shape (chunk, 8, 8) and int64 of shape (chunk,), new arrays at each step. Put
-        together they are ``jittered(n, seed)`` for every `chunk`.
+        Shapes (chunk, 8, 8) and (chunk,), new arrays at each step.
 
     Raises
     ------
     ValueError
         At the call, not at the first step, if an argument is out of range.
-    DataFileError
-        If the file of digits is missing or damaged.
     """
     n, seed, chunk = _at_least("n", n, 1), _at_least("seed", seed, 0), _at_least("chunk", chunk, 1)
     shift = _at_least("shift", shift, 0)
     if shift > LARGEST_SHIFT:
-        raise ValueError(
-            f"shift is {shift} pixels, but a digit is 8 pixels wide: choose 0 to {LARGEST_SHIFT}."
-        )
+        raise ValueError(f"shift is {shift} pixels, but a digit is 8 pixels wide: choose 0 to"
+                         f" {LARGEST_SHIFT}.")
     for name, value in (("brightness", brightness), ("noise", noise)):
         if not 0 <= value <= 1:
             raise ValueError(f"{name} is {value}: choose a number from 0 to 1.")
     images, labels = _part(part)
     shifted = _all_shifts(images, shift)
-    return _rechunk(n, chunk, _blocks(shifted, labels, seed, brightness, noise))
+    return _in_chunks(n, chunk, _blocks(shifted, labels, seed, brightness, noise))
 
 
 def load_network() -> dict[str, NDArray[np.float32]]:
@@ -256,36 +153,18 @@ def load_network() -> dict[str, NDArray[np.float32]]:
     dict of str to float32 array
         Names, shapes and the formula of each layer are in `README.md` beside this file. The
         arrays are new at each call: change them as you like.
-
-    Raises
-    ------
-    DataFileError
-        If the file is missing or damaged.
     """
     return _load("network.npz")
 
 
 def _load(name: str) -> dict[str, np.ndarray]:
-    """Read an .npz file of this folder after checking its digest."""
-    restore = "restore it with `git checkout -- helpers/data`, or fetch the course again"
-    try:
-        content = (FOLDER / name).read_bytes()
-    except OSError as error:
-        raise DataFileError(
-            f"The data file helpers/data/{name} is missing or cannot be read: {restore}."
-        ) from error
-    found = hashlib.sha256(content).hexdigest()
-    if found != DIGESTS[name]:
-        raise DataFileError(
-            f"The data file helpers/data/{name} is damaged ({len(content)} bytes, SHA-256 "
-            f"{found[:8]}... where {DIGESTS[name][:8]}... was published): {restore}."
-        )
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+    """Read an .npz file of this folder."""
+    with np.load(FOLDER / name, allow_pickle=False) as arrays:
         return dict(arrays)
 
 
-def _part(part: str) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Return images scaled to 0.0 ... 1.0 and labels of one part of the digits."""
+def _part(part: str) -> tuple[Images, Labels]:
+    """Images scaled to 0.0 ... 1.0 and labels of one part of the digits."""
     parts = {"train": slice(0, N_TRAIN), "test": slice(N_TRAIN, None), "all": slice(None)}
     if part not in parts:
         raise ValueError(f'part is {part!r}: choose "train", "test" or "all".')
@@ -294,7 +173,7 @@ def _part(part: str) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
 
 
 def _at_least(name: str, value: int, least: int) -> int:
-    """Return `value` as an int, or say what is wrong with it."""
+    """The value as an int; a ValueError says what is wrong with it."""
     try:
         value = index(value)
     except TypeError:
@@ -305,12 +184,12 @@ def _at_least(name: str, value: int, least: int) -> int:
 
 
 def _generator(seed: int, *stream: int) -> np.random.Generator:
-    """Return the generator of one of the independent streams that belong to `seed`."""
+    """The generator of one of the independent streams that belong to `seed`."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=stream))
 
 
-def _all_shifts(images: NDArray[np.float32], shift: int) -> NDArray[np.float32]:
-    """Return every image at every shift, shape ((2 * shift + 1) ** 2, len(images), 8, 8).
+def _all_shifts(images: Images, shift: int) -> Images:
+    """Every image at every shift, shape ((2 * shift + 1) ** 2, len(images), 8, 8).
 
     With this table a shifted digit is one contiguous copy of 256 bytes, which is several times
     faster than gathering its 64 pixels one by one.
@@ -320,16 +199,10 @@ def _all_shifts(images: NDArray[np.float32], shift: int) -> NDArray[np.float32]:
     return np.moveaxis(windows, 0, 2).reshape(-1, len(images), 8, 8)
 
 
-def _blocks(
-    shifted: NDArray[np.float32],
-    labels: NDArray[np.int64],
-    seed: int,
-    brightness: float,
-    noise: float,
-) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int64]]]:
-    """Yield blocks of BLOCK jittered digits without end."""
-    number = 0
-    while True:
+def _blocks(shifted: Images, labels: Labels, seed: int, brightness: float,
+            noise: float) -> Iterator[tuple[Images, Labels]]:
+    """Blocks of BLOCK jittered digits without end."""
+    for number in count():
         random = _generator(seed, 1, number)
         which_shift = random.integers(len(shifted), size=BLOCK)
         which_digit = random.integers(len(labels), size=BLOCK)
@@ -341,13 +214,11 @@ def _blocks(
         grain *= np.float32(2 * noise)
         images += grain
         yield images.clip(0, 1, out=images), labels[which_digit]
-        number += 1
 
 
-def _rechunk(
-    n: int, chunk: int, blocks: Iterator[tuple[NDArray[np.float32], NDArray[np.int64]]]
-) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int64]]]:
-    """Hand out the first `n` digits of `blocks`, `chunk` at a time."""
+def _in_chunks(n: int, chunk: int,
+               blocks: Iterator[tuple[Images, Labels]]) -> Iterator[tuple[Images, Labels]]:
+    """The first `n` digits of the blocks, `chunk` at a time."""
     used = BLOCK
     for start in range(0, n, chunk):
         size = min(chunk, n - start)
@@ -366,12 +237,8 @@ def _rechunk(
 def load_claims() -> list[dict]:
     """The claims ledger: what popular articles say, and what is true, one row for each claim.
 
-    Returns
-    -------
-    list of dict
-        `id` (the heading and the cell of lesson 19 that shows it), `group`, `topics` (of the
-        articles that say it), `claim`, `verdict`, `versions`, `date`, and `taught`: the subject
-        of the lesson and the cell that teach it, or None.
+    Each has `id` (the cell of lesson 19 that shows it), `group`, `topics` (of the articles that say
+    it), `claim`, `verdict`, `versions`, `date`, and `taught`: the lesson and the cell, or None.
     """
     return json.loads((FOLDER / "claims.json").read_text(encoding="utf-8"))
 
@@ -379,22 +246,16 @@ def load_claims() -> list[dict]:
 def load_gpus() -> list[dict]:
     """GPUs from T4 to H200 as their makers describe them, from the oldest to the newest.
 
-    Returns
-    -------
-    list of dict
-        Rates in 10^12 operations a second, bandwidth in 10^9 bytes a second, memory in 10^9 bytes;
-        `tensor16` is float16 with float32 sums, without sparsity. Each has its `source`.
+    Rates in 10^12 operations a second, bandwidth in 10^9 bytes a second, memory in 10^9 bytes;
+    `tensor16` is float16 with float32 sums, without sparsity. Each has its `source`.
     """
     return json.loads((FOLDER / "gpus.json").read_text())["gpus"]
 
 
 def load_profile(lesson: str) -> dict:
-    """What profilers measured of a lesson's kernels on one GPU, as `load_profile("fast_kernels")`.
+    """What profilers said of a lesson's kernels, recorded on one GPU: see `recorded/profiles`.
 
-    Returns
-    -------
-    dict
-        `gpu`, `date` and the tools' versions say where it comes from.
+    Its `gpu`, `date` and the tools' versions say where it comes from.
 
     Raises
     ------

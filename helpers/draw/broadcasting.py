@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
 
+from ..formats import aligned
 from .layout import element_text
 from .style import INK, SHADES, style
 
@@ -124,10 +125,7 @@ def _as_text(names, shapes, arrays, padded, result) -> str:
     for label, row in zip(head, padded):
         cells.append([label, *("." if size is None else str(size) for size in row)])
     cells.append(["together", *("clash" if size is None else str(size) for size in result)])
-    widths = [max(map(len, column)) for column in zip(*cells)]
-    lines = ["  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in
-                                                    zip(row[1:], widths[1:]))]).rstrip()
-             for row in cells]
+    lines = [line.rstrip() for line in aligned(cells)]
     if None in result:
         return "\n".join(lines)
     for name, array, row in zip(names, arrays, padded):

@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
 
+from ..formats import aligned
 from .style import FAINT, INK, ink_on, style
 
 CELL = (0.95, 0.45)  # inches
@@ -70,10 +71,10 @@ def heatmap(panels: Sequence[Panel], x: str | None = None, y: str | None = None)
 
 def _reduced(panel: Panel, x: str, y: str | None) -> _Map:
     """The least number of each cell; a word only where there is no number."""
-    def values_of(name: str) -> list:
-        return list(dict.fromkeys(parameters[name] for parameters, _, _ in panel.cells))
-
-    across, down = values_of(x), values_of(y) if y else [None]
+    names = panel.cells[0][0]
+    values_of = {name: list(dict.fromkeys(cell[0][name] for cell in panel.cells))
+                 for name in names}
+    across, down = values_of[x], values_of[y] if y else [None]
     values = np.full((len(down), len(across)), np.nan)
     texts = [["-"] * len(across) for _ in down]
     for parameters, number, text in panel.cells:
@@ -82,8 +83,7 @@ def _reduced(panel: Panel, x: str, y: str | None) -> _Map:
             texts[r][c] = text if texts[r][c] == "-" else texts[r][c]
         elif not values[r, c] <= number:
             values[r, c], texts[r][c] = number, text
-    names = panel.cells[0][0]
-    others = [name for name in names if name not in (x, y) and len(values_of(name)) > 1]
+    others = [name for name in names if name not in (x, y) and len(values_of[name]) > 1]
     return _Map(panel.title, across, down, values, texts, others)
 
 
@@ -141,8 +141,4 @@ def _text(panel: _Map, x: str, y: str | None) -> str:
         cells = [text + (" *" if number == np.nanmin(panel.values) else "  ")
                  for text, number in zip(texts, numbers)]
         rows.append([_shown(value) if y else "", *cells])
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    return "\n".join(
-        "  ".join([row[0].ljust(widths[0]),
-                   *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]).rstrip()
-        for row in rows)
+    return "\n".join(row.rstrip() for row in aligned(rows))

@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
 
+from ..formats import aligned
 from .broadcasting import clash
 from .style import INK, SHADES, style
 
@@ -225,10 +226,7 @@ def _as_text(shape: tuple[int, ...], drawn: _Plan) -> str:
                  "-" if entry.axis is None else str(shape[entry.axis]), _fate(entry, drawn))
         for row, cell in zip(rows, cells):
             row.append(cell)
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = ["  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in
-                                                    zip(row[1:], widths[1:]))]).rstrip()
-             for row in rows]
+    lines = [line.rstrip() for line in aligned(rows)]
     return "\n".join(lines + _rule(drawn))
 
 

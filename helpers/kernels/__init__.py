@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+FOLDER = Path(__file__).parent
+
 
 def source(name: str) -> str:
     """The text of `name`.cu in this folder.
@@ -11,17 +13,16 @@ def source(name: str) -> str:
     FileNotFoundError
         Names the kernels that there are.
     """
-    folder = Path(__file__).parent
-    path = folder / f"{name}.cu"
+    path = FOLDER / f"{name}.cu"
     if not path.exists():
-        there = ", ".join(sorted(file.stem for file in folder.glob("*.cu")))
+        there = ", ".join(sorted(file.stem for file in FOLDER.glob("*.cu")))
         raise FileNotFoundError(f"there is no kernel {name!r}; there are {there}.")
     return path.read_text(encoding="utf-8")
 
 
 def template(name: str) -> str:
     """The text of the Jinja2 template `name`.cu.j2, which `helpers.generate.render` fills in."""
-    return (Path(__file__).parent / f"{name}.cu.j2").read_text(encoding="utf-8")
+    return (FOLDER / f"{name}.cu.j2").read_text(encoding="utf-8")
 
 
 def part(name: str, title: str) -> str:

@@ -22,23 +22,20 @@ IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 FLAGS_AT = 21 * ctypes.sizeof(ctypes.c_void_p)  # tp_flags, the 22nd field of PyTypeObject
 
 
-class Mark(NamedTuple):
-    """One piece of work: handle of its stream, what it was, seconds since the watch began."""
+class Work(NamedTuple):
+    """A piece of work: the handle of its stream, what it is, the bytes that it copies."""
 
     stream: int
     kind: str
     name: str
-    nbytes: int
-    start: Any  # an event until `Watch.times`
-    end: Any
+    nbytes: int | Callable[[Any], int] = 0  # or what tells the bytes from the call's result
 
 
 def set_attribute(owner: Any, name: str, value: Any) -> None:
     """`setattr` also for compiled types, such as CuPy's kernels.
 
-    Python forbids it for those by a flag of the type, which is taken away for a moment. What
-    happens then is what happens for a class written in Python: the slot that a call goes through
-    follows the new attribute, and back when the old one is set again.
+    A flag of such a type forbids it; the flag is cleared for a moment. The type then behaves like a
+    class written in Python: a call uses the new attribute, until the old one is set again.
     """
     flags = None
     if isinstance(owner, type) and owner.__flags__ & IMMUTABLE:
@@ -59,7 +56,7 @@ class Watch:
 
     def __init__(self, cupy: ModuleType) -> None:
         self._cupy, self._runtime = cupy, cupy.cuda.runtime
-        self._marks: list[Mark] = []
+        self._marked: list[tuple[Work, Any, Any]] = []  # each with an event before and behind
         self._spare: list[int] = []
         self._local = threading.local()
         self._undo: list[tuple[Any, str, Any]] = []
@@ -83,21 +80,19 @@ class Watch:
         if kind is not None:
             self._destroy_events()
 
-    def times(self) -> list[Mark]:
-        """The pieces, in the order in which they were asked for; all must be done."""
-        runtime, marks = self._runtime, []
-        for mark in self._marks:
-            start, end = (runtime.eventElapsedTime(self._origin, event) / 1e3
-                          for event in (mark.start, mark.end))
-            marks.append(mark._replace(start=start, end=end))
+    def times(self) -> list[tuple[Work, float, float]]:
+        """The pieces in the order in which they were asked for, each with the seconds of its start
+        and end since the watch began; all must be done."""
+        found = [(work, *(self._runtime.eventElapsedTime(self._origin, event) / 1e3
+                          for event in events)) for work, *events in self._marked]
         self._destroy_events()
-        return marks
+        return found
 
     def _destroy_events(self) -> None:
-        used = [event for mark in self._marks for event in (mark.start, mark.end)]
+        used = [event for _, *events in self._marked for event in events]
         for event in [self._origin, *self._spare, *used]:
             self._runtime.eventDestroy(event)
-        self._marks, self._spare = [], []
+        self._marked, self._spare = [], []
 
     # what each piece is surrounded by
 
@@ -112,41 +107,49 @@ class Watch:
         except self._runtime.CUDARuntimeError:
             return True  # the default stream, while another one captures
 
-    def around(self, call: Callable[[], Any], stream: int, kind: str, name: str,
-               nbytes: int | Callable[[Any], int] = 0) -> Any:
+    def around(self, call: Callable[[], Any], work: Work) -> Any:
         """`call()` with an event before and behind, unless it is part of a larger piece."""
         local = self._local
-        if getattr(local, "inside", False) or self._capturing(stream):
+        if getattr(local, "inside", False) or self._capturing(work.stream):
             return call()
         local.inside = True
         try:
-            start = self._event(stream)
+            start = self._event(work.stream)
             try:
                 result = call()
             except BaseException:
                 self._spare.append(start)
                 raise
-            end = self._event(stream)
+            end = self._event(work.stream)
         finally:
             local.inside = False
-        size = nbytes(result) if callable(nbytes) else nbytes
-        self._marks.append(Mark(stream, kind, name, size, start, end))
+        if callable(work.nbytes):
+            work = work._replace(nbytes=work.nbytes(result))
+        self._marked.append((work, start, end))
         return result
 
-    def _stream(self, stream: Any) -> int:
+    def _stream(self, stream: Any = None) -> int:
         """The handle of a `stream=` argument; None is the current stream."""
         if stream is None:
             return self._cupy.cuda.get_current_stream().ptr
         return stream if isinstance(stream, int) else getattr(stream, "ptr", 0)
 
-    # what is hooked
+    # what is hooked: each function or method with a description of the work in a call of it
 
-    def _replace(self, owner: Any, name: str, make: Callable[[Callable], Callable]) -> None:
+    def _hook(self, owner: Any, name: str, describe: Callable[..., Work | None]) -> None:
+        """Surround the calls of an attribute; `describe` gets their arguments."""
         original = getattr(owner, name, None)
         if original is None:
             return
+
+        def hooked(*args: Any, **kwargs: Any) -> Any:
+            work = describe(*args, **kwargs)
+            if work is None:
+                return original(*args, **kwargs)
+            return self.around(lambda: original(*args, **kwargs), work)
+
         own = vars(owner).get(name)
-        set_attribute(owner, name, make(original))
+        set_attribute(owner, name, hooked)
         self._undo.append((owner, name, own))
 
     def _unhook(self) -> None:
@@ -158,24 +161,33 @@ class Watch:
                 set_attribute(owner, name, own)
 
     def _hook_cupy(self) -> None:
-        cupy = self._cupy
-        for kernel in self._kernel_types():
-            self._replace(kernel, "__call__", self._launch)
+        cupy, at = self._cupy, self._stream
         array, pointer, runtime = cupy.ndarray, cupy.cuda.MemoryPointer, self._runtime
+        for kernel in self._kernel_types():
+            self._hook(kernel, "__call__", lambda kernel, *args, stream=None, **kwargs: Work(
+                at(stream), KERNEL, _name(kernel)))
         for name in NEW_ARRAYS:
-            self._replace(cupy, name, self._new_array)
+            self._hook(cupy, name, lambda source=None, *args, **kwargs: None if hasattr(
+                source, "__cuda_array_interface__") else Work(at(), IN, IN, lambda new: new.nbytes))
         for owner, names in ((cupy, PRODUCTS), (array, METHODS)):
             for name in names:
-                self._replace(owner, name, lambda call, name=name: self._method(call, name))
-        self._replace(array, "set", lambda call: self._copy(call, IN, stream_at=2))
-        self._replace(array, "get", lambda call: self._copy(call, OUT, stream_at=1))
+                self._hook(owner, name, lambda *args, name=name, **kwargs: Work(
+                    at(), KERNEL, name.strip("_")))
+        self._hook(array, "set", lambda array, arr, stream=None: Work(
+            at(stream), IN, IN, array.nbytes))
+        self._hook(array, "get", lambda array, stream=None, *args, **kwargs: Work(
+            at(stream), OUT, OUT, array.nbytes))
         for name, kind in (("copy_from_host_async", IN), ("copy_to_host_async", OUT),
                            ("copy_from_device_async", KERNEL)):
-            self._replace(pointer, name, lambda call, kind=kind: self._pointer_copy(call, kind))
-        self._replace(runtime, "memcpyAsync", self._memcpy)
-        self._replace(runtime, "memcpy", self._memcpy)
-        self._replace(runtime, "memsetAsync", self._memset)
-        self._replace(cupy.cuda.graph.Graph, "launch", self._graph)
+            self._hook(pointer, name, lambda pointer, mem, size, stream=None, kind=kind: Work(
+                at(stream), *_copy(kind), size))
+        for name in ("memcpyAsync", "memcpy"):
+            self._hook(runtime, name, lambda dst, src, size, kind, stream=0: Work(
+                stream, *_copy(COPIES.get(kind, KERNEL)), size))
+        self._hook(runtime, "memsetAsync", lambda ptr, value, size, stream: Work(
+            stream, KERNEL, "fill"))
+        self._hook(cupy.cuda.graph.Graph, "launch", lambda graph, stream=None: Work(
+            at(stream), KERNEL, "graph"))
 
     def _kernel_types(self) -> list[type]:
         core, found = self._cupy._core, [self._cupy.RawKernel, self._cupy.ElementwiseKernel,
@@ -187,95 +199,23 @@ class Watch:
             found.append(self._cupy.cuda.Function)
         return list(dict.fromkeys(found))
 
-    def _launch(self, original: Callable) -> Callable:
-        def launch(kernel: Any, *args: Any, **kwargs: Any) -> Any:
-            name = getattr(kernel, "name", None) or getattr(kernel, "__name__", "kernel")
-            return self.around(lambda: original(kernel, *args, **kwargs),
-                               self._stream(kwargs.get("stream")), KERNEL,
-                               str(name).removeprefix("cupy_"))
-
-        return launch
-
-    def _method(self, original: Callable, name: str) -> Callable:
-        plain = name.strip("_")
-
-        def method(*args: Any, **kwargs: Any) -> Any:
-            return self.around(lambda: original(*args, **kwargs), self._stream(None), KERNEL,
-                               plain)
-
-        return method
-
-    def _new_array(self, original: Callable) -> Callable:
-        def new_array(*args: Any, **kwargs: Any) -> Any:
-            source = args[0] if args else None
-            if hasattr(source, "__cuda_array_interface__"):
-                return original(*args, **kwargs)
-            return self.around(lambda: original(*args, **kwargs), self._stream(None), IN, IN,
-                               lambda result: result.nbytes)
-
-        return new_array
-
-    def _copy(self, original: Callable, kind: str, stream_at: int) -> Callable:
-        def copy(array: Any, *args: Any, **kwargs: Any) -> Any:
-            given = args[stream_at - 1] if len(args) >= stream_at else kwargs.get("stream")
-            return self.around(lambda: original(array, *args, **kwargs), self._stream(given), kind,
-                               kind, array.nbytes)
-
-        return copy
-
-    def _pointer_copy(self, original: Callable, kind: str) -> Callable:
-        def copy(pointer: Any, mem: Any, size: int, stream: Any = None) -> Any:
-            name = kind if kind in (IN, OUT) else "copy"
-            return self.around(lambda: original(pointer, mem, size, stream), self._stream(stream),
-                               kind, name, size)
-
-        return copy
-
-    def _memcpy(self, original: Callable) -> Callable:
-        def memcpy(dst: int, src: int, size: int, kind: int, *stream: int) -> Any:
-            what = COPIES.get(kind, KERNEL)
-            name = what if what in (IN, OUT) else "copy"
-            return self.around(lambda: original(dst, src, size, kind, *stream),
-                               stream[0] if stream else 0, what, name, size)
-
-        return memcpy
-
-    def _memset(self, original: Callable) -> Callable:
-        def memset(pointer: int, value: int, size: int, stream: int) -> Any:
-            return self.around(lambda: original(pointer, value, size, stream), stream, KERNEL,
-                               "fill")
-
-        return memset
-
-    def _graph(self, original: Callable) -> Callable:
-        def launch(graph: Any, stream: Any = None) -> Any:
-            return self.around(lambda: original(graph, stream), self._stream(stream), KERNEL,
-                               "graph")
-
-        return launch
-
-    # PyCUDA: all launches end in one method, copies are functions of its driver module
-
     def _hook_pycuda(self, driver: ModuleType) -> None:
+        """PyCUDA: all launches end in one method, copies are functions of its driver module."""
         for name, kind in (("memcpy_htod", IN), ("memcpy_htod_async", IN), ("memcpy_dtoh", OUT),
                            ("memcpy_dtoh_async", OUT)):
-            self._replace(driver, name, lambda call, kind=kind: self._driver_copy(call, kind))
-        self._replace(driver.Function, "_launch_kernel", self._driver_launch)
+            self._hook(driver, name, lambda dest, src, stream=None, kind=kind: Work(
+                getattr(stream, "handle", 0), kind, kind,
+                memoryview(src if kind == IN else dest).nbytes))
+        self._hook(driver.Function, "_launch_kernel",
+                   lambda function, grid, block, arguments, shared, stream: Work(
+                       getattr(stream, "handle", 0), KERNEL, "kernel"))
 
-    def _driver_copy(self, original: Callable, kind: str) -> Callable:
-        def copy(dest: Any, source: Any, stream: Any = None, **kwargs: Any) -> Any:
-            host = memoryview(source if kind == IN else dest)
-            args = (dest, source) if stream is None else (dest, source, stream)
-            return self.around(lambda: original(*args, **kwargs), getattr(stream, "handle", 0),
-                               kind, kind, host.nbytes)
 
-        return copy
+def _name(kernel: Any) -> str:
+    name = getattr(kernel, "name", None) or getattr(kernel, "__name__", "kernel")
+    return str(name).removeprefix("cupy_")
 
-    def _driver_launch(self, original: Callable) -> Callable:
-        def launch(function: Any, grid: Any, block: Any, arguments: Any, shared: int,
-                   stream: Any) -> Any:
-            return self.around(
-                lambda: original(function, grid, block, arguments, shared, stream),
-                getattr(stream, "handle", 0), KERNEL, "kernel")
 
-        return launch
+def _copy(kind: str) -> tuple[str, str]:
+    """Kind and name of a copy."""
+    return kind, kind if kind in (IN, OUT) else "copy"

@@ -50,14 +50,12 @@ def timeline(title: str = "", *, key: str | None = None,
     Notes
     -----
     On a GPU an event is put into the stream before and behind each piece of work that the block
-    asks for: calls of `RawKernel`, `ElementwiseKernel`, `ReductionKernel`, ufuncs, operators,
-    products and reductions, `ndarray.set`, `get`, `copy` and `fill`, `asarray` and its like,
-    `runtime.memcpyAsync` and `memsetAsync`, `Graph.launch`; with PyCUDA its copies and launches.
-    Nothing waits for an event until the block is over, and each piece costs about five
-    microseconds of the host's time. What a library does on its own beyond these (random numbers,
-    FFT, solvers) is not seen. A graph is one piece, and nothing is recorded during a capture.
+    asks for; `events.py` lists the functions of CuPy and PyCUDA. Each piece costs about five
+    microseconds of the host's time, and nothing waits for an event until the block is over. What a
+    library does on its own (random numbers, FFT, solvers) is not seen. A graph is one piece, and
+    nothing is recorded during a capture.
 
-    An event tells when the *stream* comes to a piece. Copies of one direction take turns on the
+    An event tells when the *stream* reaches a piece. Copies of one direction take turns on the
     bus, so a copy's span begins when the one before it has ended. A kernel that waits for others
     to make room counts from when it might begin. The simulator's spans are exact.
     """
@@ -66,7 +64,8 @@ def timeline(title: str = "", *, key: str | None = None,
         raise RuntimeError("a timeline is being recorded already: close its block first.")
     cupy = backend.find_cupy()
     simulated = backend.is_simulated(cupy)
-    result = Timeline(title, _machine(cupy, simulated), ())
+    machine = backend.SIMULATOR if simulated else backend.device_name(cupy)
+    result = Timeline(title, machine, ())
     names = {_handle(stream): name for name, stream in (streams or {}).items()}
     _recording = True
     try:
@@ -79,15 +78,9 @@ def timeline(title: str = "", *, key: str | None = None,
     if key is None:
         return
     if not simulated:
-        recordings.keep(key, _as_recorded(result))
+        recordings.tell(key, result, "gpu")
     here = "" if simulated else recordings.this_machine()
     object.__setattr__(result, "recorded", recorded_timelines(key, but=here))
-
-
-def _machine(cupy: ModuleType, simulated: bool) -> str:
-    if simulated:
-        return "the course's simulator"
-    return cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
 
 
 def _handle(stream: Any) -> int:
@@ -143,32 +136,16 @@ def _from_events(cupy: ModuleType, result: Timeline,
         finally:
             returned = perf_counter() - begin
     cupy.cuda.Device().synchronize()
-    marks = watch.times()
-    labels = _label(list(dict.fromkeys(mark.stream for mark in marks)), names)
+    pieces = watch.times()
+    labels = _label(list(dict.fromkeys(work.stream for work, _, _ in pieces)), names)
     spans, free = [], {IN: 0.0, OUT: 0.0}
-    for mark in sorted(marks, key=lambda mark: mark.end):
-        start = mark.start
-        if mark.kind in free:
-            start = min(mark.end, max(start, free[mark.kind]))
-            free[mark.kind] = mark.end
-        spans.append(Span(labels[mark.stream], mark.kind, mark.name, start, mark.end,
-                          mark.nbytes if mark.kind in free else 0))
+    for work, start, end in sorted(pieces, key=lambda piece: piece[2]):
+        if work.kind in free:
+            start = min(end, max(start, free[work.kind]))
+            free[work.kind] = end
+        spans.append(Span(labels[work.stream], work.kind, work.name, start, end,
+                          work.nbytes if work.kind in free else 0))
     _fill(result, spans, returned)
-
-
-def _as_recorded(run: Timeline) -> dict:
-    """A run as it is kept: in microseconds and with each name once."""
-    streams, names = run.streams, sorted({span.name for span in run.spans})
-    return {
-        "title": run.title,
-        "device": "gpu",
-        "rows": [],
-        "returned": round(run.returned * 1e6, 1),
-        "streams": streams,
-        "names": names,
-        "spans": [[streams.index(s.stream), s.kind, names.index(s.name), round(s.start * 1e6, 1),
-                   round(s.end * 1e6, 1), s.nbytes] for s in run.spans],
-    }
 
 
 def recorded_timelines(key: str, but: str = "") -> tuple[Timeline, ...]:

@@ -47,7 +47,6 @@ class Timeline:
 
     Attributes
     ----------
-    title, machine : str
     spans : tuple of Span
         By their start.
     returned : float
@@ -104,14 +103,16 @@ class Timeline:
         """The longest of `ideal`: three units that work at the same time need no less."""
         return max(self.ideal.values(), default=0.0)
 
-    def together(self, one: str, other: str) -> float:
-        """Seconds in which pieces of both kinds ran."""
-        return self.busy(one) + self.busy(other) - self.busy(one, other)
+    @property
+    def beside(self) -> float:
+        """Seconds in which a copy ran beside a kernel."""
+        seconds = self.busy(KERNEL) + self.busy(IN, OUT) - self.busy(IN, KERNEL, OUT)
+        return seconds if seconds > LEAST else 0.0
 
     @property
     def overlaps(self) -> bool:
         """Whether a copy ever ran beside a kernel."""
-        return max(self.together(IN, KERNEL), self.together(OUT, KERNEL)) > LEAST
+        return self.beside > 0
 
     def pieces(self) -> str:
         """What each stream did, in order and without times: the same on every machine."""
@@ -141,9 +142,7 @@ class Timeline:
         lines = [f"{head}: {with_unit(self.seconds, 's')}; at least {with_unit(self.least, 's')},"
                  f" {self.least / self.seconds:.0%} of it"]
         lines += aligned(cells)
-        beside = self.busy(KERNEL) + self.busy(IN, OUT) - self.busy(IN, KERNEL, OUT)
-        beside = beside if beside > LEAST else 0
-        lines.append(f"a copy beside a kernel for {with_unit(beside, 's')};"
+        lines.append(f"a copy beside a kernel for {with_unit(self.beside, 's')};"
                      f" Python was through after {with_unit(self.returned, 's')}")
         return "\n".join(lines)
 

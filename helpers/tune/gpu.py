@@ -2,51 +2,43 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from time import perf_counter, sleep
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import backend
-from ..timing import Timing
 from .trial import Case, Failure, launch_shape, one_line
 from .variant import Tuned
 
 SAMPLES = 7  # of each variant, right after its check
 FINAL_ROUNDS = 21  # then of the fastest, one after another in turns
 WARM_UP = 2
-NOT_READY = 600  # cudaErrorNotReady: not an error
-_never_freed: list[object] = []  # freeing memory of a GPU that hangs or has failed would wait
 
 
 class Gpu:
     """The GPU, with the cases' arrays in its memory.
 
-    Every launch finds the arrays as they were given, and while the clock runs caches that hold
-    none of them.
+    Before every launch the arrays are restored, and before a timed one the caches are filled with
+    other data.
     """
 
-    def __init__(self, cases: Sequence[Case], time_limit: float) -> None:
+    def __init__(self, cases: Sequence[Case]) -> None:
         self._cupy = cupy = backend.find_cupy()
-        self._cases, self._time_limit = cases, time_limit
+        self._cases = cases
         self._given = [[cupy.asarray(a) if isinstance(a, np.ndarray) else a for a in case.args]
                        for case in cases]
         self._work = [[cupy.empty_like(a) if isinstance(a, cupy.ndarray) else a for a in args]
                       for args in self._given]
-        self._host = {number: np.empty_like(expected, dtype=case.args[number].dtype)
-                      for case in cases[-1:] for number, expected in case.expected.items()}
         cache = cupy.cuda.Device().attributes.get("L2CacheSize") or 2**22
         self._other = cupy.zeros(max(4 * cache, 2**22) // 4, cupy.float32)
         self._sum = cupy.zeros((), cupy.float32)
         self._events = cupy.cuda.Event(), cupy.cuda.Event()
 
-    def _restore(self, case: int, numbers: Sequence[int] | None = None) -> list:
-        """The arguments of a case, these of its arrays (None: all) as they were given."""
+    def _restore(self, case: int, only: int | None = None) -> list:
+        """The arguments of a case, its arrays (or only one of them) as they were given."""
         given, work = self._given[case], self._work[case]
-        for number in range(len(given)) if numbers is None else numbers:
+        for number in range(len(given)) if only is None else (only,):
             if isinstance(work[number], self._cupy.ndarray):
                 self._cupy.copyto(work[number], given[number])
         return work
@@ -55,61 +47,24 @@ class Gpu:
         """Launch it once on each case and compare; a Failure where something is wrong with it."""
         for k, case in enumerate(self._cases):
             launch_shape(tuned.generated, case.args)
-            last = k == len(self._cases) - 1
-            with self._watched(tuned):
-                args = self._restore(k)
-                self._launch(tuned, args)
-                self._wait()
-                arrays = {number: args[number].get(out=self._host[number] if last else None)
-                          for number in case.expected}
-            case.check(arrays)
-
-    @contextmanager
-    def _watched(self, tuned: Tuned) -> Iterator[None]:
-        """Turn what CUDA raises into a Failure, fatal where nothing works any more after it."""
-        try:
-            yield
-        except Exception as error:
-            why = error if isinstance(error, Failure) else Failure("fault", one_line(error))
-            if not why.fatal:
-                try:
-                    self._cupy.cuda.runtime.deviceSynchronize()
-                except Exception:
-                    why = Failure("fault", one_line(error), fatal=True)
-            if why.fatal:
-                _never_freed.extend((tuned, self))
-            raise why from error
-
-    def _launch(self, tuned: Tuned, args: list) -> None:
-        try:
-            tuned(*args)
-        except Exception as error:
-            raise Failure("launch", one_line(error)) from error
-        self._events[1].record()
-
-    def _wait(self) -> None:
-        """Until the last event; a kernel that goes on and on is left behind."""
-        deadline, query = perf_counter() + self._time_limit, self._cupy.cuda.runtime.eventQuery
-        pause = 1e-5
-        while query(self._events[1].ptr) == NOT_READY:
-            if perf_counter() > deadline:
-                text = f"had not ended after {self._time_limit:g} s"
-                raise Failure("endless", text, fatal=True)
-            sleep(pause)
-            pause = min(1e-3, 1.5 * pause)
-        self._events[1].synchronize()  # raises what went wrong
+            args = self._restore(k)
+            try:
+                tuned(*args)
+            except Exception as error:
+                raise Failure("launch", one_line(error)) from error
+            case.check(args[case.out])
 
     def sample(self, tuned: Tuned) -> float:
         """Seconds of one launch on the inputs as given, with other data in the caches."""
         cupy, (before, behind) = self._cupy, self._events
-        with self._watched(tuned):
-            args = self._restore(-1, tuple(self._cases[-1].expected))
-            # Also keeps the device busy while the host prepares the launch: no gap is measured.
-            cupy.sum(self._other, out=self._sum)
-            before.record()
-            self._launch(tuned, args)
-            self._wait()
-            return cupy.cuda.get_elapsed_time(before, behind) / 1e3
+        args = self._restore(-1, self._cases[-1].out)
+        # Also keeps the device busy while the host prepares the launch: no gap is measured.
+        cupy.sum(self._other, out=self._sum)
+        before.record()
+        tuned(*args)
+        behind.record()
+        behind.synchronize()
+        return cupy.cuda.get_elapsed_time(before, behind) / 1e3
 
     def samples(self, tuned: Tuned, count: int = SAMPLES) -> list[float]:
         """Several samples after a warm-up."""
@@ -126,9 +81,3 @@ class Gpu:
                 which = (k + round_) % len(finalists)  # no one is always behind the same other
                 taken[which].append(self.sample(finalists[which]))
         return taken
-
-
-def as_timing(name: str, samples: Sequence[float]) -> Timing:
-    """Median, quartiles and number of samples."""
-    low, median, high = statistics.quantiles(samples, n=4)
-    return Timing(name, median, low, high, len(samples))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -28,7 +28,6 @@ STATES = {
     "fault": ("faulty access", "fault"),
     "endless": ("does not end", "endless"),
     "wrong": ("wrong result", "wrong"),
-    "untried": ("not tried", "untried"),
 }
 
 
@@ -41,8 +40,7 @@ class Variant:
     parameters : dict
         What the generator was called with.
     state : str
-        "ok", or what it failed at: "generate", "compile", "launch", "fault", "endless", "wrong";
-        "untried" where an earlier variant ended the search.
+        "ok", or what it failed at: "generate", "compile", "launch", "fault", "endless", "wrong".
     note : str
         Why it failed.
     timing : Timing or None
@@ -62,8 +60,8 @@ class Variant:
 
     @property
     def name(self) -> str:
-        """The parameters as text."""
-        return label(self.parameters)
+        """The parameters as text: "block=128"."""
+        return ", ".join(f"{name}={value}" for name, value in self.parameters.items())
 
     @property
     def cost(self) -> tuple[float, ...]:
@@ -72,11 +70,6 @@ class Variant:
             return (self.timing.median,)
         counts = self.counts or {}
         return tuple(sum(counts.get(name, 0) for name in names) for names in ORDER.values())
-
-
-def label(parameters: Mapping) -> str:
-    """`{"block": 128}` as "block=128"."""
-    return ", ".join(f"{name}={value}" for name, value in parameters.items())
 
 
 @dataclass(frozen=True)
@@ -92,20 +85,16 @@ class Tuning:
         Whether the simulator ranked them, by its counters.
     recorded : tuple of Comparison
         The same search on GPUs, recorded.
-    stopped : str
-        Why the search ended before its time, if it did.
     """
 
     title: str
     variants: tuple[Variant, ...]
     simulated: bool
-    library: str
     machine: str
     nbytes: float = 0
     flops: float = 0
     ceiling: Ceiling | None = None
     recorded: tuple[Comparison, ...] = ()
-    stopped: str = ""
 
     @property
     def ranked(self) -> list[Variant]:
@@ -125,13 +114,7 @@ class Tuning:
     @cached_property
     def kernel(self) -> Tuned:
         """The best variant, compiled: call it with the kernel's arguments on the device."""
-        return Tuned(self.ranked[0].generated, self.library)
-
-    def __getitem__(self, parameters: Mapping) -> Variant:
-        for variant in self.variants:
-            if variant.parameters == dict(parameters):
-                return variant
-        raise KeyError(f"no variant has {label(parameters)}")
+        return Tuned(self.ranked[0].generated)
 
     def heatmap(self, x: str | None = None, y: str | None = None) -> None:
         """Draw the variants by two of the parameters; see `helpers.draw.heatmap`.
@@ -155,11 +138,12 @@ class Tuning:
         order = [v.parameters for v in self.variants]
         panels = [Panel(title, sorted(cells + failed, key=lambda cell: order.index(cell[0])))]
         for run in self.recorded:
-            cells = sorted(((_parameters(row.name), row.median, with_unit(row.median, "s"))
-                            for row in run.rows), key=lambda cell: _sortable(cell[0]))
+            cells = [(_parameters(row.name), row.median, with_unit(row.median, "s"))
+                     for row in run.rows]
             cells = [cell for cell in cells if list(cell[0]) == list(order[0])]
             if cells:
-                panels.append(Panel(f"time of a launch, recorded on {_gpu(run)}", cells))
+                panels.append(Panel(f"time of a launch, recorded on {_gpu(run)}", sorted(
+                    cells, key=lambda cell: [(str(v) == v, v) for v in cell[0].values()])))
         heatmap(panels, x, y)
 
     # ---- the table ---------------------------------------------------------------------------
@@ -171,7 +155,9 @@ class Tuning:
         """The heading, the best `rows` variants (None: all), and those that failed."""
         ranked = self.ranked
         shown = ranked[:rows]
-        columns = [self._ranks(shown), *self._parameters(shown)]
+        columns = [["rank", *map(str, _ranks([v.cost for v in shown]))]]
+        columns += [[name, *(str(v.parameters[name]) or "''" for v in shown)]
+                    for name in self.variants[0].parameters]
         columns += self._counters(shown) if self.simulated else self._times(shown)
         columns += [self._recorded(run, shown) for run in self.recorded]
         lines = aligned(list(zip(*columns)), left=0) if shown else []
@@ -180,49 +166,35 @@ class Tuning:
         return "\n".join([*self._heading(), *lines, *self._best_recorded(), *self.failures()])
 
     def _heading(self) -> list[str]:
-        right = len(self.ranked)
-        lines = [f"{self.title}: {len(self.variants)} variants, {right} with right results"]
+        ranked = self.ranked
+        lines = [f"{self.title}: {len(self.variants)} variants, {len(ranked)} with right results"]
         lines.append(self.machine)
         if self.simulated:
             lines.append("Not by time: ranked by what a launch asks of memory, in the order")
             lines.append(", ".join(ORDER) + "; equal ones share a rank.")
-        elif right:
-            first, *others = [v.timing for v in self.ranked]
-            alike = sum(other.low <= first.high for other in others)
-            if alike:
-                verb = "is" if alike == 1 else "are"
-                lines.append(f"{alike} of the others {verb} as fast as the best: the middle halves"
-                             " of their times overlap.")
+        elif alike := sum(v.timing.low <= ranked[0].timing.high for v in ranked[1:]):
+            verb = "is" if alike == 1 else "are"
+            lines.append(f"{alike} of the others {verb} as fast as the best: the middle halves"
+                         " of their times overlap.")
         return lines
 
-    def _ranks(self, shown: Sequence[Variant]) -> list[str]:
-        return ["rank", *map(str, _ranks([v.cost for v in shown]))]
-
-    def _parameters(self, shown: Sequence[Variant]) -> list[list[str]]:
-        names = list(self.variants[0].parameters)
-        return [[name, *(str(v.parameters[name]) or "''" for v in shown)] for name in names]
-
     def _times(self, shown: Sequence[Variant]) -> list[list[str]]:
-        def column(head: str, text: Callable[[Timing], str]) -> list[str]:
-            return [head, *(text(v.timing) for v in shown)]
-
+        times = [v.timing for v in shown]
         columns = [
-            column("measured", lambda t: with_unit(t.median, "s")),
-            column("middle half", lambda t: f"{with_unit(t.low, 's')} to {with_unit(t.high, 's')}"),
+            ["measured", *(with_unit(t.median, "s") for t in times)],
+            ["middle half", *(f"{with_unit(t.low, 's')} to {with_unit(t.high, 's')}"
+                              for t in times)],
         ]
         if self.nbytes:
-            columns.append(column("bytes/s", lambda t: with_unit(self.nbytes / t.median, "B/s")))
+            columns.append(["bytes/s", *(with_unit(self.nbytes / t.median, "B/s") for t in times)])
         if self.ceiling is not None:
             least = self.ceiling.least(self.nbytes, self.flops)
-            columns.append(column("share", lambda t: f"{least / t.median:.0%}"))
+            columns.append(["share", *(f"{least / t.median:.0%}" for t in times)])
         return columns
 
     def _counters(self, shown: Sequence[Variant]) -> list[list[str]]:
-        columns = []
-        for k, name in enumerate(ORDER):
-            if k == 0 or any(v.cost[k] for v in self.ranked):
-                columns.append([name, *(f"{v.cost[k]:,}" for v in shown)])
-        return columns
+        return [[name, *(f"{v.cost[k]:,}" for v in shown)] for k, name in enumerate(ORDER)
+                if k == 0 or any(v.cost[k] for v in self.ranked)]
 
     def _recorded(self, run: Comparison, shown: Sequence[Variant]) -> list[str]:
         times = {row.name: row.median for row in run.rows}
@@ -244,17 +216,14 @@ class Tuning:
 
     def failures(self) -> list[str]:
         """What the failed variants failed at, one line for those that failed alike."""
-        groups: dict[tuple[str, str], list[Variant]] = {}
-        for variant in self.failed:
-            if variant.state != "untried":
-                groups.setdefault((variant.state, variant.note), []).append(variant)
+        alike: dict[tuple[str, str], list[str]] = {}
+        for v in self.failed:
+            alike.setdefault((STATES[v.state][0], v.note), []).append(v.name)
         lines = []
-        for (state, note), members in groups.items():
-            others = f" (and {len(members) - 1} more)" if len(members) > 1 else ""
-            text = f"{STATES[state][0]}: {members[0].name}{others}: {note}"
-            lines.append(textwrap.fill(text, WIDTH, subsequent_indent="    "))
-        if self.stopped:
-            lines.append(textwrap.fill(self.stopped, WIDTH))
+        for (what, note), (first, *others) in alike.items():
+            more = f" (and {len(others)} more)" if others else ""
+            lines.append(textwrap.fill(f"{what}: {first}{more}: {note}", WIDTH,
+                                       subsequent_indent="    "))
         return lines
 
 
@@ -272,7 +241,3 @@ def _parameters(name: str) -> dict:
     """What a recorded row's name says: numbers where all of a value is one."""
     pairs = (pair.partition("=") for pair in name.split(", "))
     return {key: int(value) if value.isdecimal() else value for key, _, value in pairs}
-
-
-def _sortable(parameters: dict) -> list[tuple]:
-    return [(isinstance(value, str), value) for value in parameters.values()]

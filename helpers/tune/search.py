@@ -11,17 +11,15 @@ from dataclasses import replace
 import numpy as np
 
 from .. import recordings
-from ..backend import find_cupy, is_simulated
-from ..formats import listed
-from ..timing import Comparison, ceiling, keep_run, recorded_runs
+from ..backend import SIMULATOR, device_name, find_cupy, is_simulated
+from ..timing import Comparison, Timing, ceiling, recorded_runs
 from . import simulator
-from .gpu import Gpu, as_timing
-from .result import Tuning, Variant, label
+from .gpu import Gpu
+from .result import Tuning, Variant
 from .trial import Case, Failure, compiled
-from .variant import LIBRARIES, Generated, Tuned, compile_ahead
+from .variant import Generated, Tuned, compile_ahead
 
-FINALISTS = 6  # measured in turns at a time
-CLOSE = 1.15  # a variant within this factor of the fastest may be the fastest
+CLOSE = 1.25  # a variant within this factor of the fastest may be the fastest
 
 
 class TuningFailed(RuntimeError):
@@ -38,23 +36,22 @@ def tune(
     spec: Callable,
     inputs: Sequence,
     *,
-    out: int | Sequence[int] | None = None,
+    out: int | None = None,
     checks: Sequence[Sequence] = (),
     where: Callable[..., bool] | None = None,
-    library: str = "pycuda",
     nbytes: float = 0,
     flops: float = 0,
     rtol: float | None = None,
     atol: float = 0.0,
     title: str | None = None,
     key: str | None = None,
-    rehearse: bool = False,
+    rehearse: bool = True,
     time_limit: float = 10.0,
 ) -> Tuning:
     """Try all variants of a kernel and find the best of those that are right.
 
-    Each is generated, compiled, checked against the specification, and only then measured. A
-    variant that fails at any of it is out, with the reason in the table.
+    Each is generated, compiled, checked against the specification, and only then measured. The
+    table says what a variant failed at.
 
     Parameters
     ----------
@@ -63,19 +60,17 @@ def tune(
     grid : mapping of str to sequence
         For each parameter the values to try, all combinations of them.
     spec : callable
-        The same in NumPy: `spec(*inputs)` returns what the array `out` must hold after the launch
-        (a tuple for several). It gets copies.
+        The same in NumPy: `spec(*inputs)` returns what the array `out` must hold after the launch.
+        It gets copies.
     inputs : sequence
         The kernel's arguments: NumPy arrays, which are copied to the device afresh for every
         launch, and NumPy scalars such as `np.int32(7)`.
-    out : int or sequence of int, optional
-        Which arguments hold the result; may be left out where only one is an array.
+    out : int, optional
+        Which argument holds the result; may be left out where only one is an array.
     checks : sequence of sequences, optional
         Further arguments to check with, not to measure: sizes that are no multiple of a block.
     where : callable, optional
         `where(**parameters)` says which combinations are worth generating.
-    library : {"pycuda", "cupy"}
-        Who compiles and launches: SourceModule or RawKernel.
     nbytes, flops : float
         Bytes moved and operations done by one launch, counted by you: the table then shows shares
         of what the device can do.
@@ -88,10 +83,10 @@ def tune(
         Name under which runs of this search were recorded on GPUs (`make bench`); they are shown
         beside.
     rehearse : bool
-        On a GPU, run each variant on the `checks` (on the inputs, where there are none) in the
-        simulator first: a faulty one is then found without harm.
+        On a GPU, run each variant on the `checks` in the simulator first: on the GPU a faulty
+        access ends all work. Switch it off for what the simulator lacks, such as tensor cores.
     time_limit : float
-        Seconds that a launch may take.
+        Seconds that a launch in the simulator may take.
 
     Returns
     -------
@@ -108,59 +103,49 @@ def tune(
     Notes
     -----
     *On a GPU* a launch is timed between two events, with the arrays as they were given and with
-    other data in the caches. Each variant is measured seven times after its check. Then the
-    fastest (six at a time, within 15 percent) are measured in turns, 21 times each, and the medians
-    of these decide: a clock that changes meanwhile changes all of them. Where one that was not
-    among them now has the least median, it and its like are measured so as well. A launch of less
-    than some 10 us shows mostly what a launch costs. A kernel that touches memory that is not its
-    own ends the CUDA context, and with it the search: `rehearse` finds it without harm.
+    other data in the caches: seven times after its check. Then all that are within 25 percent of
+    the fastest are measured in turns, 21 times each, so that a clock that changes meanwhile changes
+    all of them; these medians decide. A launch of less than 10 us shows mostly what a launch costs.
 
-    *On the simulator* there are no times to compare: variants are ranked by the counters of one
-    launch, by the first of these in which they differ: sectors of global memory, wavefronts of
-    shared memory, requests to global memory, barriers. Two that ask the same of memory share a
-    rank there, and may differ on a GPU.
+    *On the simulator* variants are ranked by the counters of one launch, by the first of these in
+    which they differ: sectors of global memory, wavefronts of shared memory, requests to global
+    memory, barriers. Two that ask the same of memory share a rank, and may differ on a GPU.
     """
-    if library not in LIBRARIES:
-        raise ValueError(f'library={library!r}: it must be "pycuda" or "cupy".')
     combinations = _combinations(grid, where)
     cases = _cases(spec, inputs, checks, out, rtol, atol)
     cupy = find_cupy()
     simulated = is_simulated(cupy)
-    with _Progress(len(combinations)) as progress:
-        search = _Search(generate, library, cases, progress, rehearse, time_limit)
-        variants, stopped = search.run(combinations, simulated)
+    progress = _Progress()
+    try:
+        search = _Search(generate, cases, progress, rehearse, time_limit)
+        variants = search.run(combinations, simulated)
+    finally:
+        progress.close()
     names = {v.generated.name for v in variants if v.generated}
-    device = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
-    machine = "The course's simulator" if simulated else f"This machine: {device}"
+    machine = f"This machine: {SIMULATOR if simulated else device_name(cupy)}"
     tuning = Tuning(title or (names.pop() if len(names) == 1 else "Tuning"), tuple(variants),
-                    simulated, library, machine, nbytes, flops, stopped=stopped)
+                    simulated, machine, nbytes, flops)
     if not tuning.ranked:
-        raise TuningFailed(_all_failed(tuning), tuning)
+        raise TuningFailed("\n".join([f"none of the {len(variants)} variants of {tuning.title} gave"
+                                      " right results.", *tuning.failures()]), tuning)
     return _with_ceiling_and_recorded(tuning, key)
 
 
 def _with_ceiling_and_recorded(tuning: Tuning, key: str | None) -> Tuning:
     """The same beside what the device can do, and beside recorded runs."""
-    gpu = not tuning.simulated and not tuning.stopped  # one that has failed measures nothing
-    if gpu and (key or tuning.nbytes or tuning.flops):
+    if not tuning.simulated and (key or tuning.nbytes or tuning.flops):
         limit = ceiling("gpu")
         if key:
             rows = tuple(replace(v.timing, nbytes=tuning.nbytes, flops=tuning.flops)
                          for v in tuning.ranked)
             machine = f"This machine: {limit.name}"
-            keep_run(key, Comparison(tuning.title, machine, limit, rows), "gpu")
+            recordings.tell(key, Comparison(tuning.title, machine, limit, rows), "gpu")
         if tuning.nbytes or tuning.flops:
             tuning = replace(tuning, ceiling=limit)
     if key:
         here = "" if tuning.simulated else recordings.this_machine()
         tuning = replace(tuning, recorded=recorded_runs(key, but=here))
     return tuning
-
-
-def _all_failed(tuning: Tuning) -> str:
-    lines = tuning.failures()
-    return (f"none of the {len(tuning.variants)} variants of {tuning.title} gave right results.\n"
-            + "\n".join(lines))
 
 
 def _combinations(grid: Mapping[str, Sequence], where: Callable | None) -> list[dict]:
@@ -182,168 +167,125 @@ def _combinations(grid: Mapping[str, Sequence], where: Callable | None) -> list[
     return chosen
 
 
-def _cases(spec: Callable, inputs: Sequence, checks: Sequence[Sequence],
-           out: int | Sequence[int] | None, rtol: float | None, atol: float) -> list[Case]:
+def _cases(spec: Callable, inputs: Sequence, checks: Sequence[Sequence], out: int | None,
+           rtol: float | None, atol: float) -> list[Case]:
     """The checks, then the inputs themselves."""
     names = [*(f"checks[{k}]" for k in range(len(checks))), "inputs"]
     cases = []
     for name, given in zip(names, (*checks, inputs)):
         args = tuple(_argument(value, f"{name}[{k}]") for k, value in enumerate(given))
-        numbers = _numbers_of_results(args, out, name)
+        arrays = [k for k, arg in enumerate(args) if isinstance(arg, np.ndarray)]
+        if out is None and len(arrays) != 1:
+            raise TypeError(f"{name} has {len(arrays)} arrays: say with out= which argument holds"
+                            " the result, counted from 0.")
+        number = arrays[0] if out is None else out
+        if number not in arrays:
+            raise ValueError(f"out={out}: the arrays in {name} are at {arrays}.")
         result = spec(*(arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args))
-        results = result if isinstance(result, tuple) else (result,)
-        if result is None or len(results) != len(numbers):
-            got = "None" if result is None else f"{len(results)} results"
-            raise TypeError(f"the specification returned {got}; it must return what"
-                            f" {listed([f'argument {k}' for k in numbers])} must hold.")
-        expected = {}
-        for number, array in zip(numbers, results):
-            array = np.asarray(array.get() if hasattr(array, "get") else array)
-            if array.shape != args[number].shape:
-                raise ValueError(f"the specification returned an array of shape {array.shape} for"
-                                 f" {name}; argument {number} has {args[number].shape}.")
-            expected[number] = array
-        cases.append(Case(args, expected, rtol, atol, "" if name == "inputs" else name))
+        expected = np.asarray(result.get() if hasattr(result, "get") else result)
+        if result is None or expected.shape != args[number].shape:
+            got = "None" if result is None else f"an array of shape {expected.shape}"
+            raise ValueError(f"the specification returned {got} for {name}; argument {number},"
+                             f" which holds the result, has shape {args[number].shape}.")
+        cases.append(Case(args, number, expected, rtol, atol, "" if name == "inputs" else name))
     return cases
 
 
 def _argument(value: object, name: str) -> object:
+    """An argument as an array in the host's memory, or as a NumPy scalar."""
     if hasattr(value, "__cuda_array_interface__") and hasattr(value, "get"):
         value = value.get()
-    if isinstance(value, np.ndarray) and value.ndim:
-        if not value.flags.c_contiguous:
-            raise ValueError(f"{name} is not contiguous: a kernel gets its memory, not its strides."
-                             " Give np.ascontiguousarray of it.")
-        return value
-    if isinstance(value, (np.generic, np.ndarray)):
-        return value[()]
-    raise TypeError(f"{name} is a {type(value).__name__}: kernels take arrays and NumPy scalars,"
-                    " such as np.int32(7) or np.float32(0.5).")
-
-
-def _numbers_of_results(args: tuple, out: int | Sequence[int] | None, name: str) -> list[int]:
-    """Which arguments hold the result, counted from 0."""
-    arrays = [k for k, arg in enumerate(args) if isinstance(arg, np.ndarray)]
-    if out is None:
-        if len(arrays) != 1:
-            raise TypeError(f"{name} has {len(arrays)} arrays: say with out= which argument holds"
-                            " the result, counted from 0.")
-        return arrays
-    numbers = [out] if isinstance(out, int) else list(out)
-    for number in numbers:
-        if number not in arrays:
-            raise ValueError(f"out={number}: the arrays in {name} are at {arrays}.")
-    return numbers
+    if not isinstance(value, (np.generic, np.ndarray)):
+        raise TypeError(f"{name} is a {type(value).__name__}: kernels take arrays and NumPy"
+                        " scalars, such as np.int32(7) or np.float32(0.5).")
+    if value.ndim and not value.flags.c_contiguous:
+        raise ValueError(f"{name} is not contiguous: a kernel gets its memory, not its strides."
+                         " Give np.ascontiguousarray of it.")
+    return value if value.ndim else value[()]
 
 
 class _Search:
     """Goes through the variants once."""
 
-    def __init__(self, generate: Callable, library: str, cases: list[Case], progress: _Progress,
+    def __init__(self, generate: Callable, cases: list[Case], progress: _Progress,
                  rehearse: bool, time_limit: float) -> None:
-        self._generate, self._library, self._cases = generate, library, cases
+        self._generate, self._cases = generate, cases
         self._progress, self._rehearse, self._time_limit = progress, rehearse, time_limit
 
-    def run(self, combinations: list[dict], simulated: bool) -> tuple[list[Variant], str]:
-        """The variants, and why the search ended early, if it did."""
+    def run(self, combinations: list[dict], simulated: bool) -> list[Variant]:
+        """All variants, each with its result or with what it failed at."""
         variants = [self._generated(parameters) for parameters in combinations]
         texts = [variant.generated for variant in variants if variant.generated]
         self._progress(f"compiling {len(texts)} variants")
-        (simulator.compile_ahead if simulated else compile_ahead)(texts, self._library)
-        gpu = None if simulated or not texts else Gpu(self._cases, self._time_limit)
+        (simulator.compile_ahead if simulated else compile_ahead)(texts)
+        gpu = None if simulated or not texts else Gpu(self._cases)
         tuned: dict[int, Tuned] = {}
         for k, variant in enumerate(variants):
             self._progress(f"{k + 1} of {len(variants)}: {variant.name}")
-            if variant.state != "untried":
-                continue
-            try:
-                variants[k], tuned[k] = self._tried(variant, gpu)
-            except Failure as why:
-                variants[k] = replace(variant, state=why.state, note=str(why))
-                if why.fatal:
-                    return variants, _last_words(variant.name)
+            if variant.generated:
+                try:
+                    variants[k], tuned[k] = self._tried(variant, gpu)
+                except Failure as why:
+                    variants[k] = replace(variant, state=why.state, note=str(why))
         if gpu is not None:
-            try:
-                self._finals(gpu, variants, tuned)
-            except Failure as why:
-                return variants, _last_words("one of the fastest") if why.fatal else ""
-        return variants, ""
+            self._finals(gpu, variants, tuned)
+        return variants
 
     def _generated(self, parameters: dict) -> Variant:
         """The variant with its text, or with what went wrong while it was generated."""
+        variant = Variant(parameters, "generate")
         try:
             made = self._generate(**parameters)
         except Exception as error:
-            note = f"{type(error).__name__}: {error}"
-            return Variant(parameters, "generate", note)
+            return replace(variant, note=f"{type(error).__name__}: {error}")
         if not isinstance(made, Generated):
-            raise TypeError(f"generate({label(parameters)}) returned {type(made).__name__}; it must"
+            raise TypeError(f"generate({variant.name}) returned {type(made).__name__}; it must"
                             " return a helpers.Generated.")
-        return Variant(parameters, "untried", generated=made)
+        return replace(variant, generated=made)
 
     def _tried(self, variant: Variant, gpu: Gpu | None) -> tuple[Variant, Tuned]:
         """The variant with its time or its counters, and its compiled kernel."""
-        tuned = compiled(variant.generated, self._library)
+        tuned = compiled(variant.generated)
         if gpu is None:
             counts = self._simulated(variant, self._cases)
             return replace(variant, state="ok", counts=counts), tuned
         if self._rehearse:
-            self._simulated(variant, self._cases[:-1] or self._cases)
+            self._simulated(variant, self._cases[:-1])
         gpu.check(tuned)
-        timing = as_timing(variant.name, gpu.samples(tuned))
+        timing = Timing.of(variant.name, gpu.samples(tuned))
         return replace(variant, state="ok", timing=timing), tuned
 
     def _simulated(self, variant: Variant, cases: Sequence[Case]) -> dict[str, int]:
-        return simulator.run(variant.generated, self._library, cases, self._time_limit)
+        return simulator.run(variant.generated, cases, self._time_limit)
 
     def _finals(self, gpu: Gpu, variants: list[Variant], tuned: dict[int, Tuned]) -> None:
-        """Measure the fastest in turns until the best of all has been among them.
+        """Measure in turns all that are nearly as fast as the fastest.
 
-        These figures replace the first, of which noise may have had a share.
+        These figures replace the first ones, which were taken at different times.
         """
-        right = [k for k, variant in enumerate(variants) if variant.state == "ok"]
-        measured: set[int] = set()
-        while len(right) > 1:
-            right.sort(key=lambda k: variants[k].timing.median)
-            if right[0] in measured:
-                return
-            limit = CLOSE * variants[right[0]].timing.median
-            close = [k for k in right if k not in measured and variants[k].timing.median <= limit]
-            close = close[:FINALISTS]
-            close += [k for k in right if k in measured][:1]  # the best so far, to compare with
+        times = {k: v.timing.median for k, v in enumerate(variants) if v.state == "ok"}
+        close = [k for k in times if times[k] <= CLOSE * min(times.values())]
+        if len(close) > 1:
             samples = gpu.finals([tuned[k] for k in close], self._progress)
             for k, taken in zip(close, samples):
-                variants[k] = replace(variants[k], timing=as_timing(variants[k].name, taken))
-            measured.update(close)
-
-
-def _last_words(who: str) -> str:
-    return (f"The search ended at {who}: after such a fault CUDA refuses all further work in this"
-            " process. Restart the notebook's kernel and leave that variant out (where=), or let"
-            " the simulator find such variants without harm (rehearse=True).")
+                variants[k] = replace(variants[k], timing=Timing.of(variants[k].name, taken))
 
 
 class _Progress:
-    """One line that says how far the search is, gone when it has ended.
+    """One line that says how far the search is, and that is removed at its end.
 
-    Only where somebody watches: in a terminal and in a notebook, not under a test or in a
-    recording, whose text must be the same each time.
+    Only in a terminal and in a notebook that somebody runs: recorded text must always be the same.
     """
 
-    def __init__(self, count: int) -> None:
+    def __init__(self) -> None:
         watched = sys.stdout.isatty() or type(sys.stdout).__name__ == "OutStream"
         automatic = {"PYTEST_VERSION", "PYTEST_CURRENT_TEST", "COURSE_QUIET"} & set(os.environ)
-        self._on, self._width = watched and not automatic and count > 1, 0
+        self._on, self._width = watched and not automatic, 0
 
-    def __call__(self, text: str) -> None:
+    def __call__(self, text: str, end: str = "") -> None:
         if self._on:
-            print("\r" + text.ljust(self._width), end="", flush=True)
+            print("\r" + text.ljust(self._width), end=end, flush=True)
             self._width = max(self._width, len(text))
 
-    def __enter__(self) -> _Progress:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self("")
-        if self._on:
-            print("\r", end="", flush=True)
+    def close(self) -> None:
+        self("", end="\r")

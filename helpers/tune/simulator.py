@@ -12,9 +12,8 @@ from .trial import Case, Failure, compiler_error, launch_shape
 from .variant import Generated, on_all_cores
 
 
-def run(generated: Generated, library: str, cases: Sequence[Case],
-        time_limit: float) -> dict[str, int]:
-    """Launch a variant on each case; return what the last launch asked of memory.
+def run(generated: Generated, cases: Sequence[Case], time_limit: float) -> dict[str, int]:
+    """Launch a variant on each case; return what the last launch asked of memory ({} of none).
 
     Raises
     ------
@@ -23,46 +22,39 @@ def run(generated: Generated, library: str, cases: Sequence[Case],
     """
     from nogpu import engine
 
-    kernel = _as_kernel(generated, library)
+    # What `inspect` needs to know of a kernel.
+    kernel = SimpleNamespace(code=_source(generated), name=generated.name, backend="nvcc",
+                             options=tuple(generated.options))
+    counts = {}
     for case in cases:
         grid, block = launch_shape(generated, case.args)
         try:
-            report = inspect(kernel, grid, block, case.args, generated.shared,
-                             time_limit=time_limit)
+            report = inspect(kernel, grid, block, case.args, time_limit=time_limit)
         except engine.InvalidLaunch as error:
             raise Failure("launch", str(error)) from error
-        except engine.CompileError as error:  # where another compiler is content
-            raise Failure("compile", compiler_error(error, "")) from error
+        except engine.CompileError as error:  # another compiler may have accepted it
+            raise Failure("compile", compiler_error(error, 0)) from error
         if isinstance(report.fault, engine.KernelTimeout):
             raise Failure("endless", f"stopped after {time_limit:g} s")
         if report.fault is not None:
             raise Failure("fault", f"line {report.fault.line}: {report.fault_sentence()}")
-        numbers = [k for k, arg in enumerate(case.args) if isinstance(arg, np.ndarray)]
-        case.check(dict(zip(numbers, report.arrays.values())))
-    return report.counts.as_dict()
+        arrays = [k for k, arg in enumerate(case.args) if isinstance(arg, np.ndarray)]
+        case.check(dict(zip(arrays, report.arrays.values()))[case.out])
+        counts = report.counts.as_dict()
+    return counts
 
 
-def compile_ahead(variants: Sequence[Generated], library: str) -> None:
+def compile_ahead(variants: Sequence[Generated]) -> None:
     """Let the host's compiler work on all cores; the engine finds what it makes in its cache."""
     from nogpu import engine
 
-    dialect = _dialect(library)
-    on_all_cores(lambda generated: engine.compile(
-        _source(generated, library), generated.options, dialect=dialect).build(True, counted=True),
-        variants)
+    def compile_one(generated: Generated) -> None:
+        module = engine.compile(_source(generated), generated.options, dialect="nvcc")
+        module.build(True, counted=True)
+
+    on_all_cores(compile_one, variants)
 
 
-def _as_kernel(generated: Generated, library: str) -> SimpleNamespace:
-    """What `inspect` needs to know of a kernel, whoever compiles it for the device."""
-    return SimpleNamespace(
-        code=_source(generated, library), name=generated.name, options=tuple(generated.options),
-        backend=_dialect(library), max_dynamic_shared_size_bytes=generated.shared)
-
-
-def _dialect(library: str) -> str:
-    return "nvcc" if library == "pycuda" else "nvrtc"
-
-
-def _source(generated: Generated, library: str) -> str:
-    """The variant's text; where PyCUDA adds extern "C", so that its lines stay as they are."""
-    return f'extern "C" {{ {generated.source}\n}}\n' if library == "pycuda" else generated.source
+def _source(generated: Generated) -> str:
+    """The variant's text in extern "C", as PyCUDA puts it there, with its lines as they are."""
+    return f'extern "C" {{ {generated.source}\n}}\n'

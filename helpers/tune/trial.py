@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,30 +14,28 @@ from .variant import Generated, Tuned
 
 # Relative tolerances where none is given: a few dozen roundings.
 RTOL = {"float16": 1e-2, "float32": 1e-5, "float64": 1e-12}
-PIECE = 2**22  # bytes that one thread compares at a time
+Array = Any  # numpy.ndarray or cupy.ndarray
 
 
 class Failure(Exception):
-    """What a variant failed at: `state` is the step, the text says why.
+    """What a variant failed at: `state` is the step, the text says why."""
 
-    After a `fatal` one the device refuses all further work of this process.
-    """
-
-    def __init__(self, state: str, text: str, *, fatal: bool = False) -> None:
+    def __init__(self, state: str, text: str) -> None:
         super().__init__(text)
-        self.state, self.fatal = state, fatal
+        self.state = state
 
 
 @dataclass(frozen=True)
 class Case:
-    """Arguments for one launch, and what some of its arrays must hold after it.
+    """Arguments for one launch, and what one of its arrays must hold after it.
 
     Attributes
     ----------
     args : tuple
         NumPy arrays and scalars.
-    expected : dict
-        By the argument's number: the array that it must hold after the launch.
+    out : int
+        Which of them holds the result.
+    expected : numpy.ndarray
     rtol, atol : float
         Tolerances; `rtol` None picks that of the dtype.
     name : str
@@ -45,65 +43,50 @@ class Case:
     """
 
     args: tuple
-    expected: dict[int, np.ndarray]
+    out: int
+    expected: np.ndarray
     rtol: float | None
     atol: float
     name: str = ""
 
-    def check(self, arrays: dict[int, np.ndarray]) -> None:
-        """Raise a Failure where an array does not hold what is expected."""
-        which = f" ({self.name})" if self.name else ""
-        for number, expected in self.expected.items():
-            if text := difference(arrays[number], expected, self.rtol, self.atol):
-                raise Failure("wrong", f"{text}{which}")
+    def check(self, result: Array) -> None:
+        """Raise a Failure where the result is not what is expected."""
+        if text := difference(result, self.expected, self.rtol, self.atol):
+            raise Failure("wrong", f"{text} ({self.name})" if self.name else text)
 
 
-def difference(got: np.ndarray, expected: np.ndarray, rtol: float | None,
-               atol: float) -> str | None:
-    """Say how `got` differs from `expected` of the same shape; None where it does not.
+def difference(got: Array, expected: np.ndarray, rtol: float | None, atol: float) -> str | None:
+    """Say how `got`, of NumPy or CuPy, differs from `expected`; None where it does not.
 
     Numbers agree when they differ by no more than `atol + rtol * abs(expected)`; nan agrees with
     nan, an infinity with itself, integers with equal ones.
     """
-    if rtol is None:
-        rtol = RTOL.get(got.dtype.name, 0.0)
-    one, other = got.reshape(-1), np.ascontiguousarray(expected).reshape(-1)
-    step = PIECE // got.itemsize
-
-    def wrong(at: int) -> np.ndarray:
-        g, e = one[at:at + step], other[at:at + step]
-        same = g == e
-        if same.all():
-            return np.empty(0, np.intp)
-        if got.dtype.kind in "fc":
-            same |= np.isclose(g, e, rtol=rtol, atol=atol, equal_nan=True)
-        return at + np.flatnonzero(~same)
-
-    with ThreadPoolExecutor(backend.cores()) as pool:  # NumPy frees the interpreter meanwhile
-        found = list(pool.map(wrong, range(0, one.size, step)))
-    count = sum(places.size for places in found)
-    if not count:
+    xp = np if isinstance(got, np.ndarray) else backend.find_cupy()
+    wanted = xp.asarray(expected)
+    if got.dtype.kind in "fc":
+        rtol = RTOL.get(got.dtype.name, 0.0) if rtol is None else rtol
+        same = xp.isclose(got, wanted, rtol=rtol, atol=atol, equal_nan=True)
+    else:
+        same = got == wanted
+    wrong = xp.flatnonzero(~same)
+    if not wrong.size:
         return None
-    first = next(places[0] for places in found if places.size)
-    index = ", ".join(map(str, np.unravel_index(first, got.shape)))
-    verb = "is" if count == 1 else "are"
-    return (f"{count:,} of {one.size:,} numbers {verb} wrong, the first at [{index}]:"
-            f" {one[first]} instead of {other[first]}")
+    first = np.unravel_index(int(wrong[0]), got.shape)
+    verb = "is" if wrong.size == 1 else "are"
+    return (f"{wrong.size:,} of {got.size:,} numbers {verb} wrong, the first at"
+            f" [{', '.join(map(str, first))}]: {got[first]} instead of {expected[first]}")
 
 
-def compiled(generated: Generated, library: str) -> Tuned:
+def compiled(generated: Generated) -> Tuned:
     """The variant as something to launch; a Failure where it does not compile."""
     try:
-        return Tuned(generated, library)
+        return Tuned(generated)
     except Exception as error:
-        kinds = {kind.__name__ for kind in type(error).__mro__}
-        if kinds & {"CompileError", "CompileException"}:
-            raise Failure("compile", compiler_error(error, library)) from error
+        if "CompileError" in {kind.__name__ for kind in type(error).__mro__}:
+            raise Failure("compile", compiler_error(error)) from error
         if "not found" in str(error):
-            raise Failure("compile", f"there is no kernel {generated.name!r} in the source"
-                          ' (for CuPy it needs extern "C")') from error
-        if isinstance(error, ValueError):  # more shared memory than there is
-            raise Failure("launch", str(error)) from error
+            text = f"there is no kernel {generated.name!r} in the source"
+            raise Failure("compile", text) from error
         raise Failure("compile", one_line(error)) from error
 
 
@@ -112,13 +95,15 @@ def one_line(error: Exception) -> str:
     return message(error).split("\n")[0]
 
 
-def compiler_error(error: Exception, library: str) -> str:
-    """The first thing that a compiler says against a variant, with the line in its text."""
+def compiler_error(error: Exception, lines_before: int = 1) -> str:
+    """The first thing that a compiler says against a variant, with the line in its text.
+
+    Before that text nvcc sees one line of PyCUDA's: extern "C" {
+    """
     found = find_compiler_error(message(error))
     if found is None:
         return one_line(error)
-    # The first line that nvcc sees is PyCUDA's own: extern "C" {
-    return f"line {found.line - (library == 'pycuda')}: {found.text}"
+    return f"line {found.line - lines_before}: {found.text}"
 
 
 def launch_shape(generated: Generated, args: Sequence) -> tuple[tuple, tuple]:

@@ -11,9 +11,6 @@ import numpy as np
 
 from .. import backend
 
-LIBRARIES = ("pycuda", "cupy")
-SHARED_AT_FIRST = 48 * 1024  # bytes of shared memory that a kernel may have without asking
-
 Size = int | Sequence[int] | Callable[..., int | Sequence[int]]
 
 
@@ -24,16 +21,13 @@ class Generated:
     Attributes
     ----------
     source : str
-        CUDA C++ in which `name` is a `__global__` function. PyCUDA puts it into `extern "C"`; for
-        CuPy write that before `__global__` (PyCUDA does not mind).
+        CUDA C++ in which `name` is a `__global__` function; PyCUDA puts it into `extern "C"`.
     name : str
     block, grid : int, sequence of int, or callable
         Threads in a block and blocks in the grid. A callable gets the kernel's arguments, so that
         one variant fits arrays of any size: `grid=lambda x, n: -(-x.size // 256)`.
     options : sequence of str
         The compiler's.
-    shared : int
-        Bytes of dynamic shared memory.
     """
 
     source: str
@@ -41,7 +35,6 @@ class Generated:
     block: Size
     grid: Size
     options: Sequence[str] = ()
-    shared: int = 0
 
     def launch_shape(self, args: Sequence) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Grid and block for these arguments, three numbers each."""
@@ -65,50 +58,19 @@ class Tuned:
     ----------
     generated : Generated
         Its text and how it is launched.
-    function
-        PyCUDA's function or CuPy's RawKernel.
+    function : pycuda.driver.Function
     """
 
-    def __init__(self, generated: Generated, library: str) -> None:
-        self.generated, self.library = generated, library
-        compile_one = _with_pycuda if library == "pycuda" else _with_cupy
-        self.function = compile_one(generated)
-        if generated.shared > SHARED_AT_FIRST:
-            self._ask_for_shared_memory()
+    def __init__(self, generated: Generated) -> None:
+        self.generated = generated
+        _, compiler = _pycuda()
+        module = compiler.SourceModule(generated.source, options=list(generated.options) or None)
+        self.function = module.get_function(generated.name)
 
     def __call__(self, *args: object) -> None:
         """Launch it on the current device's default stream."""
         grid, block = self.generated.launch_shape(args)
-        if self.library == "cupy":
-            self.function(grid, block, args, shared_mem=self.generated.shared)
-        else:
-            self.function(*args, grid=grid, block=block, shared=self.generated.shared)
-
-    def _ask_for_shared_memory(self) -> None:
-        try:
-            if self.library == "cupy":
-                self.function.max_dynamic_shared_size_bytes = self.generated.shared
-            else:
-                attribute = _pycuda()[0].function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
-                self.function.set_attribute(attribute, self.generated.shared)
-        except Exception as error:
-            raise ValueError(f"shared={self.generated.shared:,} bytes are more than a block may"
-                             f" have here ({error})") from error
-
-    def __repr__(self) -> str:
-        return f"<kernel {self.generated.name}, compiled by {self.library}>"
-
-
-def _with_pycuda(generated: Generated) -> object:
-    module = _pycuda()[1].SourceModule(generated.source, options=list(generated.options) or None)
-    return module.get_function(generated.name)
-
-
-def _with_cupy(generated: Generated) -> object:
-    cupy = backend.find_cupy()
-    kernel = cupy.RawKernel(generated.source, generated.name, options=tuple(generated.options))
-    kernel.compile()
-    return kernel
+        self.function(*args, grid=grid, block=block)
 
 
 def _pycuda() -> tuple:
@@ -116,9 +78,8 @@ def _pycuda() -> tuple:
     try:
         import pycuda.driver as driver
     except ImportError as error:
-        raise RuntimeError('library="pycuda" needs PyCUDA, which is not here:'
-                           f" {backend.INSTALL_PYCUDA} (or library=\"cupy\").") from error
-
+        raise RuntimeError(f"tune() needs PyCUDA, which is not here: {backend.INSTALL_PYCUDA}"
+                           ) from error
     driver.init()
     if driver.Context.get_current() is None:
         import pycuda.autoprimaryctx  # noqa: F401
@@ -127,14 +88,11 @@ def _pycuda() -> tuple:
     return driver, compiler
 
 
-def compile_ahead(variants: Sequence[Generated], library: str) -> None:
+def compile_ahead(variants: Sequence[Generated]) -> None:
     """Let nvcc work on all cores; PyCUDA finds what it makes in its cache on disk.
 
-    Nothing is returned and no error raised: the variant's own turn finds both again. CuPy's
-    compiler, NVRTC, is fast enough without.
+    Nothing is returned and no error raised: the variant's own turn finds both again.
     """
-    if library != "pycuda":
-        return
     driver, compiler = _pycuda()
     major, minor = driver.Context.get_device().compute_capability()
 

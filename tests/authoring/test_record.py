@@ -1,5 +1,7 @@
 """Recording runs a notebook and stores what it prints, in a form that depends on nothing else."""
 
+import json
+
 import nbformat
 import pytest
 
@@ -28,6 +30,22 @@ def test_record_leaves_a_failing_notebook_as_it_was(tmp_path):
     with pytest.raises(Exception, match="ZeroDivisionError"):
         record(path)
     assert path.read_text() == before
+
+
+def test_runs_with_a_key_are_added_to_the_file_that_is_asked_for(tmp_path, monkeypatch):
+    cell = ("from helpers import compare, recordings, timing\n"
+            "timing.ceiling = lambda device: timing.Ceiling('toy', 1e9, 1e9, 1e9, 1e9)\n"
+            "for key in ('toy/f', None):\n"
+            "    compare({'f': lambda: 0}, key=key, title='F', seconds=0.01)\n"
+            "print(sorted(set(dir()) & {'sys', 'runs', 'keep_runs'}))")
+    path = tmp_path / "note.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)]), path)
+    monkeypatch.setenv("COURSE_RECORD_RUNS", str(tmp_path / "runs.json"))
+    record(path)
+    assert read(path).cells[0].outputs[0].text == "[]\n"
+    content = json.loads((tmp_path / "runs.json").read_text())
+    assert list(content["runs"]) == ["toy/f"]
+    assert content["runs"]["toy/f"]["rows"][0]["name"] == "f" and content["machine"]
 
 
 def test_a_notebook_that_is_saved_while_it_is_recorded_stays_as_it_was_saved(tmp_path):

@@ -7,6 +7,7 @@ import sys
 import time
 import types
 import weakref
+from functools import partial
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,9 +16,10 @@ from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 import helpers
 import nogpu
+from authoring.runs import add_run
 from helpers import backend, draw, errors, formats, recordings, timing
 from helpers.backend import Gpu
-from nogpu import finder
+from nogpu import engine, finder
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +58,7 @@ def test_start_without_a_gpu_switches_the_simulator_on(no_gpu, capsys):
     assert first == second and first.name == "simulator"
     printed = capsys.readouterr().out
     assert printed == 2 * (first.line + "\n")
-    assert "simulator" in printed and "no CUDA GPU" in printed
+    assert printed.startswith("Backend: nogpu, the course's simulator (no CUDA GPU answers here)")
     assert finder.is_installed()
     assert helpers.size(gpu=10, simulator=3) == 3
     assert str(finder.FACES) in importlib.util.find_spec("cupy").origin
@@ -72,7 +74,10 @@ def test_start_after_the_real_cupy_says_what_to_do(no_gpu, monkeypatch, tmp_path
 
 
 def test_start_without_a_compiler_says_how_to_get_one(no_gpu, monkeypatch, capsys):
-    monkeypatch.setattr(backend, "_compiler", lambda: None)
+    def find_none():
+        raise engine.CompilerNotFound("none")
+
+    monkeypatch.setattr(engine, "find_compiler", find_none)
     helpers.start()
     assert "C++ compiler" in capsys.readouterr().out
 
@@ -190,11 +195,11 @@ def test_recorded_runs_come_back_beside_the_machines_own(monkeypatch, tmp_path):
     monkeypatch.setattr(recordings, "FOLDER", tmp_path)
     limit = timing.Ceiling("toy", 1e9, 1e9, 1e9, 1e9)
     monkeypatch.setattr(timing, "ceiling", lambda device: limit)
-    monkeypatch.setenv("COURSE_RECORD_RUNS", str(tmp_path / "toy.json"))
+    monkeypatch.setattr(recordings, "listeners", [partial(add_run, tmp_path / "toy.json")])
     helpers.compare({"f": lambda: 0}, key="99/f", title="F", seconds=0.01)
     stored = json.loads((tmp_path / "toy.json").read_text())
     assert stored["runs"]["99/f"]["rows"][0]["name"] == "f"
-    monkeypatch.delenv("COURSE_RECORD_RUNS")
+    monkeypatch.setattr(recordings, "listeners", [])
     assert helpers.compare({"f": lambda: 0}, key="99/f", seconds=0.01).recorded == ()
     monkeypatch.setattr(recordings, "this_machine", lambda: "another machine")
     again = helpers.compare({"f": lambda: 0}, key="99/f", title="F", seconds=0.01)

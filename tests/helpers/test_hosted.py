@@ -68,7 +68,7 @@ def test_setup_cell_fetches_the_course_into_an_empty_folder(tmp_path):
         assert done.returncode == 0, said
         assert f"course: {folder / 'course'}" in said
         assert f"cupy: {folder / 'course'}" in said
-        assert "Backend: the course's simulator" in said
+        assert "Backend: nogpu, the course's simulator" in said
         assert "fatal" not in said and "Kaggle" not in said
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import types
 
@@ -288,6 +289,37 @@ class OldModule:
         return object()
 
 
+def test_a_kernel_that_was_launched_is_not_compiled_again_but_for_counting(cp, monkeypatch):
+    compiled = []
+    run_compiler = engine.module.Module._run_compiler
+
+    def note(self, arguments, text):
+        compiled.append("-DCUSIM_COUNTED=1" in arguments)
+        return run_compiler(self, arguments, text)
+
+    monkeypatch.setattr(engine.module.Module, "_run_compiler", note)
+    code = COPY.replace("copy", f"copy_{os.getpid()}")  # one that no cache has
+    raw = cp.RawKernel(code, f"copy_{os.getpid()}")
+    x = cp.arange(64, dtype=cp.float32)
+    arguments = (x, cp.empty_like(x), np.int32(64), np.int32(1))
+    raw((1,), (64,), arguments)
+    assert inspect(raw, 1, 64, arguments, counters=False).ok and compiled == [False]
+    assert inspect(raw, 1, 64, arguments).counts.launches == 1 and compiled == [False, True]
+
+
+def test_denormal_numbers_are_what_they_are_for_cupy(cp):
+    code = """extern "C" __global__ void half(float* x) { x[0] *= 0.5f; }"""
+    x = cp.full(1, np.finfo(np.float32).tiny, dtype=cp.float32)
+    report = inspect(cp.RawKernel(code, "half"), 1, 1, (x,))
+    assert report.arrays["x"][0] == 0
+
+
+def test_an_operation_may_end_with_a_comment(cp):
+    double = cp.ElementwiseKernel("T x", "T y", "y = x + x  // twice\n", "double_it")
+    report = inspect(double, args=(cp.arange(4.0),))
+    assert report.ok and list(report.arrays["y"]) == [0, 2, 4, 6]
+
+
 def test_record_sources_makes_modules_remember(monkeypatch):
     cupy, pycuda = types.ModuleType("cupy"), types.ModuleType("pycuda")
     compiler = types.ModuleType("pycuda.compiler")
@@ -302,7 +334,7 @@ def test_record_sources_makes_modules_remember(monkeypatch):
     made = cupy.RawModule(code=COPY, options=("-DN=3",))
     assert isinstance(made, SealedModule) and made.made_with == COPY
     found = sources.find_source(made.get_function("copy"))
-    assert found == sources.Source(COPY, "copy", ("-DN=3",), "nvrtc")
+    assert found == sources.Source(COPY, "copy", ("-ftz=true", "-DN=3"), "nvrtc")
     old = compiler.SourceModule("__global__ void f(int* x) {\n    x[64] = 1;\n}")
     report = inspect(old.get_function("f"), 1, 1, [np.zeros(64, np.int32)])
     assert "FAULT in line 2: access outside an array" in str(report)
@@ -369,41 +401,87 @@ def test_without_counters_only_faults_are_looked_for():
 # ---- printf -----------------------------------------------------------------------------------
 
 
-def hello() -> None:
-    """Two threads say who they are."""
-    module = engine.compile(
-        'extern "C" __global__ void hello() { printf("thread %d\\n", threadIdx.x); }'
-    )
-    engine.streams.null.launch(module.kernel("hello"), (1,), (2,), ())
+# Each in a process of its own: what `device_output` does depends on the backend that was started
+# in the process, and on what else the process writes to its standard output.
+
+SAYS = """
+import os, types
+import helpers
+from helpers import backend, device_output
+
+helpers.start()
+import cupy as cp
+
+hello = cp.RawKernel(r'''
+extern "C" __global__ void hello(int n) { printf("thread %d of %d\\n", threadIdx.x, n); }
+''', "hello")
+print("begin")
+"""
 
 
-def test_device_output_shows_what_kernels_print(capsys):
-    with device_output() as said:
-        hello()
-        print("python")
-    assert said.lines == ["thread 0", "thread 1"]
-    assert capsys.readouterr().out == "python\nthread 0\nthread 1\n"
-    with device_output(show=False) as said:
-        hello()
-    assert said.text == "thread 0\nthread 1\n" and capsys.readouterr().out == ""
+def say(script: str, backend: str = "simulator") -> list[str]:
+    """The lines that a script prints after the backend's."""
+    done = subprocess.run([sys.executable, "-c", SAYS + script], capture_output=True, text=True,
+                          env={**os.environ, "COURSE_BACKEND": backend}, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split("begin\n", 1)[1].splitlines()
 
 
-def test_device_output_gives_the_printer_back_after_an_error(capfd):
-    with pytest.raises(ZeroDivisionError), device_output():
-        hello()
-        1 / 0  # noqa: B018
-    assert "thread 1" in capfd.readouterr().out
-    hello()
-    engine.streams.synchronize()
-    assert capfd.readouterr().out == "thread 0\nthread 1\n"
+def test_device_output_shows_what_kernels_print():
+    assert say("""
+with device_output() as said:
+    hello((1,), (2,), (2,))
+    print("python")
+print(said.text.splitlines())
+with device_output(show=False) as said:
+    hello((1,), (1,), (1,))
+print(repr(said.text))
+""") == ["python", "thread 0 of 2", "thread 1 of 2", "['thread 0 of 2', 'thread 1 of 2']",
+         "'thread 0 of 1\\n'"]
 
 
-def test_device_output_of_a_gpu_is_what_lands_on_descriptor_1(monkeypatch, capsys):
-    monkeypatch.setattr(backend, "_started", types.SimpleNamespace(name="cuda"))
-    with device_output() as said:
-        os.write(1, b"from the driver\n")
-    assert said.lines == ["from the driver"]
-    assert "from the driver" in capsys.readouterr().out
+def test_device_output_gives_the_printer_back_after_an_error():
+    assert say("""
+try:
+    with device_output():
+        hello((1,), (1,), (1,))
+        1 / 0
+except ZeroDivisionError:
+    print("error")
+hello((1,), (1,), (2,))
+cp.cuda.Device().synchronize()
+""") == ["thread 0 of 1", "error", "thread 0 of 2"]
+
+
+def test_device_output_of_a_gpu_is_what_lands_on_descriptor_1():
+    assert say("""
+backend._started = types.SimpleNamespace(name="cuda")
+with device_output(show=False) as said:
+    os.write(1, b"from the driver\\n")
+print(said.text.splitlines())
+try:
+    with device_output():
+        os.write(1, b"before the error\\n")
+        1 / 0
+except ZeroDivisionError:
+    pass
+os.write(1, b"behind\\n")
+""") == ["['from the driver']", "before the error", "behind"]
+
+
+@pytest.mark.skipif(backend.find_gpu() is None, reason="needs a GPU")
+def test_device_output_on_a_gpu():
+    lines = say("""
+import sys
+with device_output() as said:
+    hello((1,), (2,), (2,))
+print(sorted(said.text.splitlines()))
+hello((1,), (1,), (3,))  # without the block: past Python, at the next synchronisation
+sys.stdout.flush()
+cp.cuda.Device().synchronize()
+""", "cuda")
+    assert sorted(lines[:2]) == ["thread 0 of 2", "thread 1 of 2"]
+    assert lines[2:] == ["['thread 0 of 2', 'thread 1 of 2']", "thread 0 of 3"]
 
 
 def test_the_package_offers_them():

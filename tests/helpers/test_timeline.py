@@ -3,12 +3,14 @@
 import collections
 import json
 import time
+from functools import partial
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 import helpers
+from authoring.runs import add_run
 from helpers import backend, draw, recordings
 from helpers.timeline import IN, KERNEL, OUT, Span, Timeline
 from helpers.timeline.events import IMMUTABLE, set_attribute
@@ -58,7 +60,7 @@ def test_busy_times_and_the_ideal():
     assert TWO.seconds == 4.5
     assert (TWO.busy(IN), TWO.busy(KERNEL), TWO.busy(OUT)) == (2.5, 3.0, 0.5)
     assert TWO.least == 3.0
-    assert TWO.together(IN, KERNEL) == 1.5
+    assert TWO.beside == 1.5
     assert TWO.overlaps
     assert not Timeline("", "toy", TWO.spans[:1]).overlaps
 
@@ -206,12 +208,10 @@ def test_compiled_types_change_and_change_back():
 
 
 def test_recorded_timelines_come_back(monkeypatch, tmp_path):
-    from helpers.timeline import record
-
     monkeypatch.setattr(recordings, "FOLDER", tmp_path)
     path = tmp_path / "toy.json"
-    monkeypatch.setenv("COURSE_RECORD_RUNS", str(path))
-    recordings.keep("99/two", record._as_recorded(TWO))
+    monkeypatch.setattr(recordings, "listeners", [partial(add_run, path)])
+    recordings.tell("99/two", TWO, "gpu")
     content = json.loads(path.read_text())
     content["gpu"] = "Toy GPU"
     path.write_text(json.dumps(content))

@@ -3,11 +3,13 @@
 import json
 import sys
 import time
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
 
 import helpers
+from authoring.runs import add_run
 from helpers import backend, recordings, timing
 
 TOY = timing.Ceiling("toy", 1e9, 1e9, 1e9, 1e9)
@@ -64,10 +66,10 @@ def test_a_recorded_run_of_a_gpu_names_the_gpu_and_its_library(monkeypatch, tmp_
     monkeypatch.setattr(timing, "find_cupy", lambda: device)
     monkeypatch.setattr(backend, "find_gpu", lambda: backend.Gpu("Toy 1", (9, 0), 1, (13, 0)))
     monkeypatch.setattr(backend, "installed", lambda *names: "cupy-cuda13x 14.2.0")
-    monkeypatch.setenv("COURSE_RECORD_RUNS", str(tmp_path / "toy.json"))
+    monkeypatch.setattr(recordings, "listeners", [partial(add_run, tmp_path / "toy.json")])
     helpers.compare({"f": device.launch}, key="99/f", device="gpu", seconds=0.0)
     helpers.compare({"f": lambda: 0}, key="99/host", seconds=0.01)
-    monkeypatch.delenv("COURSE_RECORD_RUNS")
+    monkeypatch.setattr(recordings, "listeners", [])
     date = json.loads((tmp_path / "toy.json").read_text())["date"]
     run, = timing.recorded_runs("99/f")
     assert run.machine == f"Recorded on Toy 1 ({date}, cupy-cuda13x 14.2.0)"
