@@ -36,8 +36,8 @@ def _bias_gelu_cases() -> list[Case]:
 def _as_precise_as_the_type(answer: Callable, trials: Sequence[Trial]) -> str | None:
     for case, expected, got in trials:
         if case[0].dtype == np.float64 and difference(expected.value, got.value, 1e-13):
-            return ("for float64 it has only float32's precision: has a constant an f or few digits, is"
-                    " a variable a float, is it tanhf? Write T(0.5), T z, and tanh.")
+            return ("for float64 it has only float32's precision. Look for a constant ending in f"
+                    " or has few digits, a float variable, or tanhf; write T(0.5), T z, and tanh.")
     return None
 
 
