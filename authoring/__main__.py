@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from checks.grading.submissions import GIGABYTES, SECONDS, GradingError, grade
+
 from .exercises import write_exercises
 from .house import picture, read_house
 from .index import write_pages
@@ -37,6 +39,12 @@ def parser() -> argparse.ArgumentParser:
             "only name what is not up to date")
     command("tables", "write the README's tables from notebooks and recorded data",
             "only say whether they are up to date")
+    again = command("grade", "judge submissions again, each answer in a process of its own")
+    again.add_argument("solution", type=Path, help="solutions/03_einsum.ipynb")
+    again.add_argument("folder", type=Path, help="nbgrader's folder, or one of notebooks")
+    again.add_argument("--table", type=Path, default=Path("judged_again.csv"))
+    again.add_argument("--seconds", type=float, default=SECONDS, help="for one answer")
+    again.add_argument("--gigabytes", type=float, default=GIGABYTES, help="for one answer")
     command("house", "print which room imports which, and what breaks the rules")
     command("publish", "write owner/name into badges and setup cells").add_argument(
         "repository", nargs="?", default="", metavar="owner/name")
@@ -60,6 +68,10 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
             changed = write_pages(root / "notebooks", check)
         elif options.command == "tables":
             changed = write_tables(root / "README.md", check)
+        elif options.command == "grade":
+            grade(options.solution, options.folder, options.table, options.seconds,
+                  options.gigabytes)
+            changed = [str(options.table)]
         elif options.command == "publish":
             changed = publish(options.repository, root)
         elif options.command == "record":
@@ -70,7 +82,7 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
             changed = [str(bench().relative_to(ROOT))]
             # In a process of its own, because the simulator installs threads and signal handlers.
             subprocess.run([sys.executable, str(ROOT / "simulator" / "benchmark.py")], check=True)
-    except AuthoringError as error:
+    except (AuthoringError, GradingError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     for name in changed:

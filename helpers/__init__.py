@@ -1,11 +1,12 @@
-"""The small package behind the notebooks of Strides to Streams."""
+"""What the notebooks of Strides to Streams import: `import helpers`, then `helpers.start()`."""
 
 import importlib
 import importlib.util
 import sys
 from pathlib import Path
 
-if importlib.util.find_spec("nogpu") is None:  # a course that nobody installed, as on Colab
+# Where nobody has installed the course (Colab clones it), its own simulator is not found yet.
+if importlib.util.find_spec("nogpu") is None:
     sys.path.append(str(Path(__file__).resolve().parent.parent / "simulator" / "src"))
 
 from .backend import describe_machine, size, start

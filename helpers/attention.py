@@ -14,13 +14,13 @@ from .formats import listed
 
 Array = Any  # cupy.ndarray
 DTYPES, HEADS = ("float32", "float16"), (32, 64, 128)
-CAPABILITY = {"float16": 75, "tf32": 80}  # from which on tensor cores have what a kernel uses
+CAPABILITY = {"float16": 75, "tf32": 80}  # the first whose tensor cores have what a kernel uses
 LARGEST_GRID = 65535  # in y and z
 
 
 @dataclass(frozen=True)
 class Tile:
-    """How a kernel is cut up: its macros, the queries of a block, bytes of shared memory."""
+    """How a kernel divides the work: its macros, the queries of a block, bytes of shared memory."""
 
     macros: tuple[tuple[str, int], ...]
     threads: int

@@ -20,6 +20,7 @@ import nogpu.finder
 from . import hosted
 
 CHOICES = ("auto", "cuda", "simulator")
+SIMULATOR = "nogpu, the course's simulator"  # as lines and tables call it
 CUPY = ("cupy-cuda12x", "cupy-cuda13x", "cupy")
 INSTALL_CUPY = 'python -m pip install "cupy-cuda12x[ctk]"'
 INSTALL_PYCUDA = "python -m pip install pycuda"
@@ -138,7 +139,7 @@ def _use_simulator() -> None:
 def _simulator_line(gpu: Gpu | None) -> str:
     why = "no CUDA GPU answers here" if gpu is None else f"instead of {gpu.name}"
     line = (
-        f"Backend: nogpu, the course's simulator ({why}): CUDA C++ runs on this processor,\n"
+        f"Backend: {SIMULATOR} ({why}): CUDA C++ runs on this processor,\n"
         f"{cores()} cores, NumPy {version('numpy')}. Its results are a GPU's, its times are not."
     )
     if platform.system() != "Linux":
@@ -260,7 +261,7 @@ def simulated_prints() -> Iterator[list[bytes]]:
     from nogpu import engine
 
     parts: list[bytes] = []
-    engine.streams.synchronize()  # what was launched before prints where it would have
+    engine.streams.synchronize()  # kernels launched before still print elsewhere
     before = engine.set_printer(parts.append)
     try:
         yield parts

@@ -1,4 +1,4 @@
-"""The clinic of lesson 08: broken kernels, what they should compute, and what GPUs said of them."""
+"""The clinic of lesson 08: broken kernels, what they should compute, and what GPUs reported."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Patient:
     name : str
         Of the kernel, and of its file in helpers/kernels/clinic.
     kind : str
-        Of the fault: as `kind` of nogpu's faults says it.
+        The kind of the fault, one of those of nogpu's faults.
     lines, threads : tuple of int
         The source lines at fault (of a race both accesses, of a barrier also where threads leave)
         and ``threadIdx.x`` of the threads (of a race either party).

@@ -100,7 +100,7 @@ def literal(value: object, dtype: object = "float32", name: str = "") -> str:
             raise ValueError(f"{called}: {kind} holds only integers.")
         if not limits.min <= number <= limits.max:
             raise ValueError(f"{called}: {kind} goes from {limits.min} to {limits.max}.")
-        if number == limits.min < -(2**15):  # C negates a literal, this one's opposite is too large
+        if number == limits.min < -(2**15):  # C has no literal for it, only a minus before
             return f"({number + 1}{SUFFIXES.get(kind.name, '')} - 1)"
         text = str(number)
     text += SUFFIXES.get(kind.name, "")

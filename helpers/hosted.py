@@ -1,6 +1,6 @@
 """On Colab and Kaggle: installs what a notebook uses and the machine lacks.
 
-Such a machine is lent for a session and thrown away, so that nothing of the learner's changes.
+Such a machine exists for one session, so that nothing on the learner's own machine changes.
 Anywhere else `helpers.start` only says which command would install it.
 """
 

@@ -1,4 +1,4 @@
-"""`helpers.inspect`: nogpu's look at one launch, on every machine, whose report can also draw."""
+"""`helpers.inspect`: one launch inspected by nogpu, on every machine; its report can also draw."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nogpu.inspect import inspect as inspect_launch
 
 
 class Report(PlainReport):
-    """What `inspect` found. Print it, draw it, or ask it."""
+    """What `inspect` found. Print it, draw it, or read its attributes."""
 
     def draw(self, line: int | None = None, array: str | None = None, warps: int = 2,
              time: int = 0) -> None:

@@ -87,7 +87,7 @@ def _error(result: Array, exactly: list[Array]) -> float:
 
 def _peak_bytes(function: Callable, arrays: list[Array], torch: Any) -> int:
     cp = find_cupy()
-    function(*arrays)  # what is taken once only is not meant
+    function(*arrays)  # memory that only the first call takes does not count
     cp.cuda.Device().synchronize()
     cp.get_default_memory_pool().free_all_blocks()
     if torch:

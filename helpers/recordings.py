@@ -29,7 +29,7 @@ def tell(key: str, run: Any, device: str) -> None:
 def find(key: str, but: str = "") -> Iterator[tuple[dict, dict]]:
     """Each file that holds a run of the comparison or block `key`, and that run.
 
-    The machine named `but` is left out: it need not stand beside itself.
+    The machine named `but` is left out, because its own run is shown already.
     """
     for path in sorted(FOLDER.glob("*.json")):
         content = json.loads(path.read_text())

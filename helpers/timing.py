@@ -263,7 +263,7 @@ def _ceiling(device: str) -> Ceiling:
         for dtype in ("float32", "float64"):  # which is faster depends on the device
             x = cupy.ones((side, side), dtype=dtype)
             products.append(2 * side**3 / _fastest(cupy.matmul, x, x, device=device, seconds=0.2))
-        name = f"the course's simulator on {backend.cpu()}"
+        name = f"{backend.SIMULATOR}, on {backend.cpu()}"
         name = name if is_simulated(cupy) else backend.device_name(cupy)
         return Ceiling(name, bandwidth, bandwidth, max(products), max(products))
     raise ValueError(f'ceiling({device!r}): the device must be "cpu" or "gpu".')
@@ -362,7 +362,7 @@ def compare(functions: Mapping[str, Callable], *args: object,
 def recorded_runs(key: str, but: str = "") -> tuple[Comparison, ...]:
     """Runs of the comparison `key` from the files that `make bench` wrote on other machines.
 
-    The machine named `but` is left out: it need not stand beside itself.
+    The machine named `but` is left out, because its own run is shown already.
     """
     found = []
     for file, run in recordings.find(key, but):

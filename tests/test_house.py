@@ -25,7 +25,7 @@ ROOMS = {
     "exercises": (set(), {".ipynb"}),
     "helpers": ({"draw", "tune", "timeline", "data", "kernels"},
                 {".py", ".json", ".npz", ".md", ".png", ".cu", ".j2"}),
-    "checks": ({"machinery"}, {".py"}),
+    "checks": ({"machinery", "grading"}, {".py"}),
     "authoring": ({"profiles"}, {".py"}),
     "install": (set(), {".py"}),
     "docs": (set(), {".md"}),

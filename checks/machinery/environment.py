@@ -139,6 +139,6 @@ def _comes_from_us(error: BaseException) -> bool:
 def _folders() -> str:
     """The folders that compiling a kernel writes to."""
     try:
-        return f"{tempfile.gettempdir()} and {engine.cache.directory()}"
+        return f"{os.environ.get('TMPDIR') or tempfile.gettempdir()} and {engine.cache.directory()}"
     except (OSError, engine.EngineError):
         return "none is there"

@@ -17,7 +17,7 @@ HATCHES = ("", "//", "..", "xx", r"\\", "++")  # one for each colour
 
 
 def check_comparison(given: object, function: str) -> None:
-    """Refuse what has no rows, and no ceiling of its machine, as what `compare` returns has."""
+    """Raise a TypeError for what is no comparison: it has rows and its machine's ceiling."""
     if not hasattr(given, "rows") or not hasattr(given, "ceiling"):
         raise TypeError(f"draw.{function}() draws what compare() returned,"
                         f" not {type(given).__name__}.")

@@ -1,4 +1,4 @@
-"""An einsum from its letters: who meets whom, what is summed, and what it costs."""
+"""An einsum from its letters: which operands share them, what is summed, and what it costs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of work on a device: who waits for whom, and what a call of a given size costs."""
+"""Pictures of work on a device: when Python goes on, and what a call of a given size costs."""
 
 from __future__ import annotations
 

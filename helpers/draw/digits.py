@@ -1,4 +1,4 @@
-"""Handwritten digits, and where attention looks in one of them."""
+"""Handwritten digits, and attention's weights over the positions of one of them."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _digits_text(images: np.ndarray, texts: Sequence[str], title: str, across: i
 
 
 def attention(weights: np.ndarray, image: np.ndarray, query: int) -> None:
-    """Draw where one position of an image looks, head by head, and print the same in percent.
+    """Draw the attention weights of one position, head by head, and print them in percent.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ def threads(n: int, grid: int, block: int, loop: bool = False) -> None:
     """Draw which thread of a one-dimensional launch takes which element, and print the same facts.
 
     Thread `t` of block `b` starts at element `b * block + t`. With `loop` it goes on in steps of
-    `grid * block`, the number of threads; without, elements beyond that number have nobody.
+    `grid * block`, the number of threads; without, no thread takes the elements beyond that number.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def waves(blocks: int, multiprocessors: int, resident: int = 1) -> None:
 
 
 def warps(condition: np.ndarray) -> None:
-    """Draw which threads of each warp take a branch, and print how many paths each warp walks.
+    """Draw which threads of each warp take a branch, and print how many paths each warp executes.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ def resident_blocks(block: int, registers: int, shared: int, limits: Limits) -> 
 
 
 def occupancy(block: int, registers: int = 32, shared: int = 0, gpu: str = "H200") -> None:
-    """Draw what limits the threads that live on one multiprocessor, and print the same facts.
+    """Draw what limits the resident threads of one multiprocessor, and print the same facts.
 
     Parameters
     ----------

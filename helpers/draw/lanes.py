@@ -1,4 +1,4 @@
-"""Pictures of what the lanes of a warp hand each other in shuffles."""
+"""Pictures of the values that the lanes of a warp exchange in shuffles."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _steps(lanes: list[int], kind: str) -> list[tuple[int | None, list[int], ran
     steps = [1 << k for k in range(count.bit_length() - 1)]
     for step in steps[::-1] if kind == "sum" else steps:
         before = rows[-1][1]
-        if kind == "sum":  # beyond the last lane a shuffle hands a lane its own value
+        if kind == "sum":  # beyond the last lane a shuffle returns the lane's own value
             now = [v + before[k + step if k + step < count else k] for k, v in enumerate(before)]
             rows.append((step, now, range(step)))
         else:

@@ -1,4 +1,4 @@
-"""A strided array over its buffer: where each element lives, byte for byte."""
+"""A strided array over its buffer: where each element lies, byte for byte."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MIN_COLUMNS = 9  # keeps the headings inside a picture of few cells
 def owner_of(x: np.ndarray) -> np.ndarray:
     """The array at the end of `x`'s chain of bases: the one that has the buffer.
 
-    `as_strided` puts an object of its own into the chain; it is looked through.
+    `as_strided` puts an object of its own into the chain, which is skipped.
     """
     owner = x
     while True:
@@ -137,7 +137,7 @@ def _as_text(layout: _Layout) -> str:
 
 
 def memory(x: np.ndarray, unit: str = "element", title: str = "") -> None:
-    """Draw `x` as you see it above the buffer that it lives in, and print the same facts.
+    """Draw `x` as you see it above the buffer that holds it, and print the same facts.
 
     Cells of the array and of the buffer that belong together have the same shade (one for each
     index of the first axis) and carry the same index; a buffer cell that no index reaches is left

@@ -42,7 +42,7 @@ def timeline(*runs: Any, recorded: bool = True) -> None:
     -----
     The lanes "all ..." below a run are the ideal: the same copies and kernels, each kind without a
     pause and all three kinds at the same time. The dashed line is the end of the longest of them,
-    which no order of the same pieces beats. The dotted line is where Python was through.
+    which no order of the same pieces beats. The dotted line is where Python left the block.
     """
     for run in runs:
         if not hasattr(run, "spans"):

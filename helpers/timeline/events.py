@@ -34,9 +34,8 @@ class Work(NamedTuple):
 def set_attribute(owner: Any, name: str, value: Any) -> None:
     """`setattr` also for compiled types, such as CuPy's kernels.
 
-    Python forbids it for those by a flag of the type, which is taken away for a moment. What
-    happens then is what happens for a class written in Python: the slot that a call goes through
-    follows the new attribute, and back when the old one is set again.
+    A flag of such a type forbids it; the flag is cleared for a moment. The type then behaves like a
+    class written in Python: a call uses the new attribute, until the old one is set again.
     """
     flags = None
     if isinstance(owner, type) and owner.__flags__ & IMMUTABLE:

@@ -64,7 +64,7 @@ def timeline(title: str = "", *, key: str | None = None,
         raise RuntimeError("a timeline is being recorded already: close its block first.")
     cupy = backend.find_cupy()
     simulated = backend.is_simulated(cupy)
-    machine = "the course's simulator" if simulated else backend.device_name(cupy)
+    machine = backend.SIMULATOR if simulated else backend.device_name(cupy)
     result = Timeline(title, machine, ())
     names = {_handle(stream): name for name, stream in (streams or {}).items()}
     _recording = True

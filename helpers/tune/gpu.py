@@ -19,8 +19,8 @@ WARM_UP = 2
 class Gpu:
     """The GPU, with the cases' arrays in its memory.
 
-    Every launch finds the arrays as they were given, and while the clock runs caches that hold
-    none of them.
+    Before every launch the arrays are restored, and before a timed one the caches are filled with
+    other data.
     """
 
     def __init__(self, cases: Sequence[Case]) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from .. import recordings
-from ..backend import device_name, find_cupy, is_simulated
+from ..backend import SIMULATOR, device_name, find_cupy, is_simulated
 from ..timing import Comparison, Timing, ceiling, recorded_runs
 from . import simulator
 from .gpu import Gpu
@@ -122,7 +122,7 @@ def tune(
     finally:
         progress.close()
     names = {v.generated.name for v in variants if v.generated}
-    machine = "The course's simulator" if simulated else f"This machine: {device_name(cupy)}"
+    machine = f"This machine: {SIMULATOR if simulated else device_name(cupy)}"
     tuning = Tuning(title or (names.pop() if len(names) == 1 else "Tuning"), tuple(variants),
                     simulated, machine, nbytes, flops)
     if not tuning.ranked:
@@ -272,9 +272,9 @@ class _Search:
 
 
 class _Progress:
-    """One line that says how far the search is, gone when it has ended.
+    """One line that says how far the search is, and that is removed at its end.
 
-    Only where somebody watches: recorded text must be the same each time.
+    Only in a terminal and in a notebook that somebody runs: recorded text must always be the same.
     """
 
     def __init__(self) -> None:

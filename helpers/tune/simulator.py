@@ -32,7 +32,7 @@ def run(generated: Generated, cases: Sequence[Case], time_limit: float) -> dict[
             report = inspect(kernel, grid, block, case.args, time_limit=time_limit)
         except engine.InvalidLaunch as error:
             raise Failure("launch", str(error)) from error
-        except engine.CompileError as error:  # where another compiler is content
+        except engine.CompileError as error:  # another compiler may have accepted it
             raise Failure("compile", compiler_error(error, 0)) from error
         if isinstance(report.fault, engine.KernelTimeout):
             raise Failure("endless", f"stopped after {time_limit:g} s")

@@ -289,6 +289,37 @@ class OldModule:
         return object()
 
 
+def test_a_kernel_that_was_launched_is_not_compiled_again_but_for_counting(cp, monkeypatch):
+    compiled = []
+    run_compiler = engine.module.Module._run_compiler
+
+    def note(self, arguments, text):
+        compiled.append("-DCUSIM_COUNTED=1" in arguments)
+        return run_compiler(self, arguments, text)
+
+    monkeypatch.setattr(engine.module.Module, "_run_compiler", note)
+    code = COPY.replace("copy", f"copy_{os.getpid()}")  # one that no cache has
+    raw = cp.RawKernel(code, f"copy_{os.getpid()}")
+    x = cp.arange(64, dtype=cp.float32)
+    arguments = (x, cp.empty_like(x), np.int32(64), np.int32(1))
+    raw((1,), (64,), arguments)
+    assert inspect(raw, 1, 64, arguments, counters=False).ok and compiled == [False]
+    assert inspect(raw, 1, 64, arguments).counts.launches == 1 and compiled == [False, True]
+
+
+def test_denormal_numbers_are_what_they_are_for_cupy(cp):
+    code = """extern "C" __global__ void half(float* x) { x[0] *= 0.5f; }"""
+    x = cp.full(1, np.finfo(np.float32).tiny, dtype=cp.float32)
+    report = inspect(cp.RawKernel(code, "half"), 1, 1, (x,))
+    assert report.arrays["x"][0] == 0
+
+
+def test_an_operation_may_end_with_a_comment(cp):
+    double = cp.ElementwiseKernel("T x", "T y", "y = x + x  // twice\n", "double_it")
+    report = inspect(double, args=(cp.arange(4.0),))
+    assert report.ok and list(report.arrays["y"]) == [0, 2, 4, 6]
+
+
 def test_record_sources_makes_modules_remember(monkeypatch):
     cupy, pycuda = types.ModuleType("cupy"), types.ModuleType("pycuda")
     compiler = types.ModuleType("pycuda.compiler")
@@ -303,7 +334,7 @@ def test_record_sources_makes_modules_remember(monkeypatch):
     made = cupy.RawModule(code=COPY, options=("-DN=3",))
     assert isinstance(made, SealedModule) and made.made_with == COPY
     found = sources.find_source(made.get_function("copy"))
-    assert found == sources.Source(COPY, "copy", ("-DN=3",), "nvrtc")
+    assert found == sources.Source(COPY, "copy", ("-ftz=true", "-DN=3"), "nvrtc")
     old = compiler.SourceModule("__global__ void f(int* x) {\n    x[64] = 1;\n}")
     report = inspect(old.get_function("f"), 1, 1, [np.zeros(64, np.int32)])
     assert "FAULT in line 2: access outside an array" in str(report)

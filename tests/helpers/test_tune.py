@@ -169,7 +169,7 @@ def test_the_simulator_ranks_by_counters(capsys):
     assert best.counts["global_load_sectors"] == 4096 // 8
     assert worse.counts["global_load_sectors"] == 4 * 4096 // 8
     text = repr(tuning)
-    assert "\nThe course's simulator\nNot by time: ranked by" in text
+    assert "\nThis machine: nogpu, the course's simulator\nNot by time: ranked by" in text
     assert "   1   coalesced     64    1,024       256\n" in text
     assert "   2  neighbours     64    4,096       256\n" in text
     tuning.heatmap()

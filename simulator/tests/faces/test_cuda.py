@@ -255,7 +255,7 @@ def test_a_block_that_queued_work_still_uses(cp, pool, monkeypatch) -> None:
         x = cp.ndarray(100, np.int32)
         address = x.data.ptr
         engine.view(address, 400)[:] = 7
-        monkeypatch.setattr(memory, "_quiet", lambda: False)
+        monkeypatch.setattr(memory._frees, "quiet", lambda: False)
         monkeypatch.setattr(stream._engine, "run", lambda work, *_: queue.append(work))
         del x
         assert figures(pool) == (0, 512, 512, 1)
@@ -279,8 +279,8 @@ def test_a_smaller_block_where_queued_work_still_uses_a_larger_one(cp, pool, mon
     x, y = cp.ndarray(1024, np.uint8), cp.ndarray(512, np.uint8)
     addresses = x.data.ptr, y.data.ptr
     waited = []
-    monkeypatch.setattr(memory, "_quiet", lambda: bool(waited))
-    monkeypatch.setattr(memory, "_wait_until_quiet", lambda: waited.append(1))
+    monkeypatch.setattr(memory._frees, "quiet", lambda: bool(waited))
+    monkeypatch.setattr(memory._frees, "wait_until_quiet", lambda: waited.append(1))
     del x, y
     assert all(engine.lookup(address) for address in addresses)
     small = [cp.ndarray(512, np.uint8) for _ in range(3)]

@@ -23,14 +23,15 @@ def read(folder: str) -> nbformat.NotebookNode:
     return nbformat.read(ROOT / folder / NOTEBOOK, as_version=4)
 
 
-def nbgrader(course: Path, *words: str) -> None:
-    """Run a command of nbgrader's in the course's folder, as a teacher types it."""
+def nbgrader(course: Path, *words: str, status: int = 0, **variables: str) -> str:
+    """Run a command of nbgrader's in the course's folder, as a teacher types it; what it said."""
     # It calls alembic by its name, so the environment's programs have to be on the path.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), **variables}
     done = subprocess.run([sys.executable, "-m", "nbgrader", *words], cwd=course, text=True,
                           env=environment, capture_output=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == status, done.stdout + done.stderr
+    return done.stdout + done.stderr
 
 
 def points(notebook: nbformat.NotebookNode) -> dict[str, int]:
@@ -52,21 +53,58 @@ def handed_in() -> dict[str, nbformat.NotebookNode]:
     return {"right": solved, "untouched": untouched, "half": half, "wrong": wrong}
 
 
+def collected(folder: Path, lesson: str, notebooks: dict[str, nbformat.NotebookNode]) -> Path:
+    """A course's folder with a released assignment and what learners handed in."""
+    (folder / "nbgrader_config.py").write_text('c = get_config()\n'
+                                               'c.CourseDirectory.course_id = "room"\n'
+                                               'c.ExecutePreprocessor.timeout = 300\n')
+    (folder / "source" / lesson).mkdir(parents=True)
+    shutil.copy(ROOT / "solutions" / f"{lesson}.ipynb", folder / "source" / lesson)
+    nbgrader(folder, "generate_assignment", lesson)
+    for learner, notebook in notebooks.items():
+        place = folder / "submitted" / learner / lesson
+        place.mkdir(parents=True)
+        nbformat.write(notebook, place / f"{lesson}.ipynb")
+    return folder
+
+
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A course's folder after generating, collecting and grading."""
-    folder = tmp_path_factory.mktemp("course")
-    (folder / "nbgrader_config.py").write_text('c = get_config()\n'
-                                               'c.CourseDirectory.course_id = "room"\n')
-    (folder / "source" / LESSON).mkdir(parents=True)
-    shutil.copy(ROOT / "solutions" / NOTEBOOK, folder / "source" / LESSON)
-    nbgrader(folder, "generate_assignment", LESSON)
-    for learner, notebook in handed_in().items():
-        place = folder / "submitted" / learner / LESSON
-        place.mkdir(parents=True)
-        nbformat.write(notebook, place / NOTEBOOK)
+    folder = collected(tmp_path_factory.mktemp("course"), LESSON, handed_in())
     nbgrader(folder, "autograde", LESSON)
     return folder
+
+
+def test_feedback_and_export_are_made(course: Path) -> None:
+    nbgrader(course, "generate_feedback", LESSON)
+    nbgrader(course, "export")
+    page = (course / "feedback" / "wrong" / LESSON / f"{LESSON}.html").read_text()
+    assert "[no] letters" in page
+    assert len((course / "grades.csv").read_text().splitlines()) == 1 + len(handed_in())
+
+
+def test_a_submission_that_ends_its_process_is_named_and_the_others_are_graded(
+        tmp_path: Path) -> None:
+    ends = read("solutions")
+    cell = next(cell for cell in ends.cells if cell.id == "mine")
+    cell.source = "def my_einsum(*operands):\n    import os\n    os._exit(1)"
+    collected(tmp_path, LESSON, {"ends": ends, "right": read("solutions")})
+    said = nbgrader(tmp_path, "autograde", LESSON, status=1)
+    assert f"error processing assignment '{LESSON}' for student 'ends'" in said
+    assert "for student 'right'" not in said
+    assert [path.name for path in (tmp_path / "autograded").iterdir()
+            if (path / LESSON).exists()] == ["right"]
+
+
+def test_without_a_compiler_nobody_is_graded(tmp_path: Path) -> None:
+    lesson = "06_first_kernels"
+    solved = nbformat.read(ROOT / "solutions" / f"{lesson}.ipynb", as_version=4)
+    collected(tmp_path, lesson, {"right": solved})
+    said = nbgrader(tmp_path, "autograde", lesson, status=1, COURSE_BACKEND="simulator",
+                    PATH=str(Path(sys.executable).parent), CXX="/nowhere")
+    assert "course: Nothing was judged" in said and "no C++ compiler is here" in said
+    assert not list((tmp_path / "autograded").glob("right/*/*.ipynb"))
 
 
 def test_the_released_assignment_is_our_exercise(course: Path) -> None:

@@ -126,9 +126,10 @@ def _rows(values: Sequence[tuple[int, int, int]]) -> ctypes.Array:
 class Module:
     """Compiled CUDA source: its kernels and its variables.
 
-    Made by :func:`compile`. The instrumented library and the plain one are compiled when a launch
-    first needs them; ``__device__`` and ``__constant__`` variables keep the address that they got
-    first, and the other library works on a copy that is carried over around each of its launches.
+    Made by :func:`compile`, which compiles one of its libraries: the instrumented one, the plain
+    one or the one that counts. The others are compiled when a launch first needs them.
+    ``__device__`` and ``__constant__`` variables keep the address that they got first, and another
+    library works on a copy that is carried over around each of its launches.
     A library stays loaded until the process ends.
     """
 
@@ -140,6 +141,7 @@ class Module:
         dialect: str,
         name: str,
         with_compiler: compiler.Compiler,
+        counted: bool,
     ) -> None:
         self.source, self.options, self.dialect, self.name = text, given, dialect, name
         self.compiler = with_compiler
@@ -156,15 +158,9 @@ class Module:
             self._scan_preprocessed()
         if dialect == "nvrtc" and with_compiler.is_zig:
             self._refuse_system_headers()
-        self.build(bool(switches.enabled()))
+        self.build(bool(switches.enabled()), counted)
         memory.register_variables(self._find_variable)
         _modules.add(self)
-
-    def copy(self) -> Module:
-        """The same source compiled the same way, from the cache, with variables of its own."""
-        return Module(
-            self.source, self.options, self._names, self.dialect, self.name, self.compiler
-        )
 
     # ---- compilation ---------------------------------------------------------------------
 
@@ -204,11 +200,14 @@ class Module:
             # -w would silence the very errors that make it strict.
             arguments = [a for a in arguments if a != "-w"] + ["-pedantic-errors", "-Werror=vla"]
             arguments += ["-nostdinc"]
+        left = [o for o in self.options.preprocessor if o[:2] not in ("-D", "-U")]
+        if "include" not in self.source and "-include" not in left:
+            left = []  # folders, in which nothing is looked for
         return [
             *arguments, f"-DCUSIM_CHECKED={int(checked)}",
             f"-DCUSIM_COUNTED={int(counted)}",
             f"-DCUSIM_NVCC={int(self.dialect == 'nvcc')}", f"-DCUSIM_LIBC={int(libc)}",
-            *[o for o in self.options.preprocessor if o[:2] not in ("-D", "-U")],
+            *left,
             *(["-DNDEBUG"] if "-DNDEBUG" in self.options.preprocessor else []),
             # As a system folder, so that -pedantic-errors spares our own headers.
             "-isystem", str(compiler.INCLUDE), "-include", "nogpu_prelude.h",
@@ -463,6 +462,7 @@ def compile(  # noqa: A001  -- as in `re.compile`: called through the engine's n
     *,
     dialect: str = "nvrtc",
     name: str = "kernel.cu",
+    counted: bool = False,
 ) -> Module:
     """Compile CUDA C++.
 
@@ -479,6 +479,8 @@ def compile(  # noqa: A001  -- as in `re.compile`: called through the engine's n
         NVRTC knows no headers of the C library and no extensions of GNU; nvcc knows both.
     name : str
         What the source file is called in messages.
+    counted : bool
+        Begin with the library that counts: for a module whose launches are all counted.
 
     Raises
     ------
@@ -501,7 +503,7 @@ def compile(  # noqa: A001  -- as in `re.compile`: called through the engine's n
     names = tuple(dict.fromkeys(item.strip() for item in names))
     safe_name = re.sub(r'["\\\n]', "_", name)
     found = _compiler_override or compiler.find()
-    return Module(text, given, names, dialect, safe_name, found)
+    return Module(text, given, names, dialect, safe_name, found, counted)
 
 
 class Kernel:

@@ -17,6 +17,7 @@ import __future__
 
 import ast
 import inspect
+import operator
 import re
 from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
@@ -49,13 +50,24 @@ def functions(
     return made
 
 
-def methods(kind: type, rule: Rule, rows: str) -> None:
-    """Define the methods of a table in a class; their signatures begin with ``self``."""
+def methods(kind: type, rule: Rule, rows: str, static: bool = False) -> None:
+    """Define the methods of a table in a class; signatures begin with ``self`` unless static."""
     namespace = {"__name__": kind.__module__}
     for name, make in _makers(rows, namespace, {}):
         function = make(rule(name))
         function.__qualname__ = f"{kind.__qualname__}.{name}"
-        setattr(kind, name, function)
+        setattr(kind, name, staticmethod(function) if static else function)
+
+
+def properties(kind: type, rows: str) -> None:
+    """Define properties that hand out an attribute: ``name = attribute.of.it: Docstring.``"""
+    for row in _rows(rows):
+        name, path, doc = re.fullmatch(r"(\w+) = ([\w.]+): (.+)", row).groups()
+        setattr(kind, name, property(operator.attrgetter(path), doc=doc))
+
+
+def nothing(*arguments: object, **keywords: object) -> None:
+    """What a function does that has nothing to do here."""
 
 
 def functions_of(*modules: ModuleType) -> dict[str, Callable]:
@@ -74,12 +86,16 @@ def functions_of(*modules: ModuleType) -> dict[str, Callable]:
     return found
 
 
+def _rows(rows: str) -> list[str]:
+    """The rows of a table, each in one line."""
+    return [" ".join(row.split()) for row in re.split(r"\n(?=\S)", inspect.cleandoc(rows))]
+
+
 def _makers(
     rows: str, namespace: dict, marks: dict[str, Callable]
 ) -> Iterator[tuple[str, Callable]]:
     """Each row's name, and a function that makes its function from what that has to call."""
-    lines = re.split(r"\n(?=\S)", inspect.cleandoc(rows))
-    source = [_definition(" ".join(line.split()), marks) for line in lines]
+    source = [_definition(row, marks) for row in _rows(rows)]
     tree = ast.fix_missing_locations(ast.Module(body=source, type_ignores=[]))
     place = f"<table of {namespace['__name__']}>"
     flags = __future__.annotations.compiler_flag

@@ -80,7 +80,7 @@ def as_launch(kernel: object, args: object) -> tuple | None:
             launch.append(np.ascontiguousarray(np.broadcast_to(value, shape), dtype))
     count = int(np.prod(shape))
     typedefs = "".join(f"typedef {_C_NAMES[of.char]} {name};\n" for name, of in types.items())
-    body = textwrap.indent("\n".join(names) + f"\n{kernel.operation.strip()};", " " * 8)
+    body = textwrap.indent("\n".join(names) + f"\n{kernel.operation.strip()}\n;", " " * 8)
     code = (
         f"{_RAW if any(p.raw for p in [*inputs, *outputs]) else ''}{typedefs}"
         f"{getattr(kernel, 'preamble', '') or ''}\n"

@@ -13,7 +13,7 @@ import numpy as np
 from .accesses import AccessPattern, find_pattern
 from .arguments import Arguments, as_host
 from .elementwise import as_launch
-from .sources import Source, find_module, find_source, parameter_names
+from .sources import Source, find_source, parameter_names
 
 WIDTH = 96  # columns of the text
 
@@ -89,13 +89,9 @@ def inspect(
             known = ", ".join(engine.Counts.names)
             raise KeyError(f"predict={name!r}: no counter is called so; there are {known}")
     names_given = (source.kernel,) if "<" in source.kernel else ()
-    own = find_module(kernel)
-    if own is not None:  # compiled as its launches compile it, which takes it from the cache
-        module = own.copy()
-    else:
-        module = engine.compile(
-            source.compiled, source.options, names_given, dialect=source.dialect
-        )
+    module = engine.compile(
+        source.compiled, source.options, names_given, dialect=source.dialect, counted=counters
+    )
     compiled = module.kernel(source.kernel)
     original = getattr(kernel, "max_dynamic_shared_size_bytes", None)
     static = compiled.static_shared
@@ -162,7 +158,7 @@ def _triple(sizes: int | Sequence[int]) -> tuple[int, int, int]:
 
 
 class Report:
-    """What `inspect` found. Print it, or ask it.
+    """What `inspect` found. Print it, or read its attributes.
 
     Attributes
     ----------

@@ -12,9 +12,8 @@ import importlib.util
 import inspect
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-from nogpu import engine
 
 
 @dataclass(frozen=True)
@@ -32,6 +31,12 @@ class Source:
     def compiled(self) -> str:
         """The text for the compiler, with the lines of `code`."""
         return f'extern "C" {{ {self.code}\n}}\n' if self.extern_c else self.code
+
+
+def _from_cupy(code: str, kernel: str, options: Sequence[str], backend: str) -> Source:
+    """The source of a kernel of CuPy's, which lets NVRTC treat denormal numbers as 0."""
+    flush = ("-ftz=true",) if backend == "nvrtc" else ()
+    return Source(code, kernel, (*flush, *options), backend)
 
 
 # Of each function that a module handed out. The function itself is kept, so that its id stays its.
@@ -87,7 +92,7 @@ def _wrap_raw_module(cupy: object) -> None:
             function = super().get_function(name)
             code, options, backend = self._source_parts
             if code is not None:
-                _remember(function, Source(code, name, options, backend))
+                _remember(function, _from_cupy(code, name, options, backend))
             return function
 
     RawModule.__module__, RawModule.__qualname__ = original.__module__, original.__qualname__
@@ -132,8 +137,8 @@ def find_source(kernel: object) -> Source:
         return known[1]
     code, name = getattr(kernel, "code", None), getattr(kernel, "name", None)
     if isinstance(code, str) and isinstance(name, str):
-        options = tuple(getattr(kernel, "options", ()) or ())
-        return Source(code, name, options, getattr(kernel, "backend", "nvrtc") or "nvrtc")
+        options = getattr(kernel, "options", ()) or ()
+        return _from_cupy(code, name, options, getattr(kernel, "backend", "nvrtc") or "nvrtc")
     behind = getattr(kernel, "_kernel", None)  # in a function of the simulator's PyCUDA
     if hasattr(getattr(behind, "module", None), "source"):
         kernel, name = behind, behind.name
@@ -146,16 +151,6 @@ def find_source(kernel: object) -> Source:
         "ElementwiseKernel, or a function of a RawModule or SourceModule that was made after "
         "nogpu.inspect.sources.record_sources()."
     )
-
-
-def find_module(kernel: object) -> engine.Module | None:
-    """What nogpu's own CuPy or PyCUDA has compiled of a kernel already, else None."""
-    behind = getattr(kernel, "_kernel", None)
-    for holder in (kernel, behind, getattr(behind, "_kernel", None)):
-        module = getattr(holder, "module", None)
-        if isinstance(module, engine.Module):
-            return module
-    return None
 
 
 _COMMENTS = re.compile(r'//[^\n]*|/\*.*?\*/', re.DOTALL)

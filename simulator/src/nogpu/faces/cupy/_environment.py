@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-
-def get_cuda_path() -> str | None:
-    """The folder of the CUDA toolkit: None, since the simulator uses none."""
-    return None
+from nogpu.faces import table
 
 
 def get_nvcc_path() -> str | None:
@@ -15,11 +12,8 @@ def get_nvcc_path() -> str | None:
     return shutil.which("nvcc")
 
 
-def get_rocm_path() -> str | None:
-    """The folder of ROCm: None."""
-    return None
-
-
-def get_hipcc_path() -> str | None:
-    """The hipcc: None."""
-    return None
+table.functions(globals(), lambda name: table.nothing, """
+get_cuda_path() -> str | None: The folder of the CUDA toolkit: None, since the simulator uses none.
+get_rocm_path() -> str | None: The folder of ROCm: None.
+get_hipcc_path() -> str | None: The hipcc: None.
+""")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
+from operator import index
 
 import numpy as np
 from cupy._core import core
-from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+from numpy.lib.array_utils import normalize_axis_index
 
 
 def quiet(function: Callable) -> Callable:
@@ -87,7 +88,8 @@ def axes_of(axis, ndim: int) -> tuple[int, ...]:
     """Return the axes to reduce, all of them for None."""
     if axis is None:
         return tuple(range(ndim))
-    axes = normalize_axis_tuple(axis, ndim, allow_duplicate=True)
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = tuple([normalize_axis_index(index(one), ndim) for one in given])
     if len(set(axes)) != len(axes):
         raise ValueError("duplicate value in 'axis'")
     return axes

@@ -1,8 +1,6 @@
 """The functions of `cupy`, from the modules of routines."""
 
 # ruff: noqa: F401, I001
-from __future__ import annotations
-
 from cupy._binary import packing
 from cupy._core import dlpack
 from cupy._creation import basic, from_data, matrix, ranges

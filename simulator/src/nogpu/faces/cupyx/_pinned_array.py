@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 from cupy import cuda
+from cupy._core.core import strides_like
 
 
 def _array(shape: tuple[int, ...], dtype: np.dtype, strides=None, order: str = "C") -> np.ndarray:
@@ -30,20 +31,8 @@ def empty_like_pinned(a, dtype=None, order: str = "K", subok=None, shape=None) -
         raise TypeError(f"order not understood: {order}")
     dtype = a.dtype if dtype is None else np.dtype(dtype)
     shape = a.shape if shape is None else _shape(shape)
-    strides = None
-    if order in ("A", "K"):
-        keep = order == "K" and len(shape) == a.ndim
-        if a.flags.f_contiguous and (order == "A" or keep) and not a.flags.c_contiguous:
-            order = "F"
-        elif a.flags.c_contiguous or not keep:
-            order = "C"
-        else:  # the axes' order in memory, packed
-            order, step, found = "C", dtype.itemsize, [0] * a.ndim
-            for axis in sorted(range(a.ndim), key=lambda k: (abs(a.strides[k]), -k)):
-                found[axis] = step
-                step *= shape[axis]
-            strides = tuple(found)
-    return _array(shape, dtype, strides, order)
+    like = getattr(a, "_view", a)
+    return _array(shape, dtype, strides_like(like, shape, dtype.itemsize, order))
 
 
 def zeros_pinned(shape, dtype=float, order: str = "C") -> np.ndarray:

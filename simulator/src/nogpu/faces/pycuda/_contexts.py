@@ -13,11 +13,13 @@ import builtins
 import itertools
 import os
 import threading
+from collections.abc import Callable
 
 from cupy_backends.cuda.api import _contexts as _driver
 from cupy_backends.cuda.api import _errors, runtime
 
 from nogpu import engine
+from nogpu.faces import table
 
 from . import _enums
 
@@ -181,32 +183,30 @@ class Context:
         need("cuCtxGetLimit")
         return {0: 1024, 1: 2**20, 2: 8 * 2**20, 3: 2, 4: 2048}[int(limit)]
 
-    @staticmethod
-    def set_limit(limit: int, value: int) -> None:
-        """Accepted; it changes nothing here."""
-        need("cuCtxSetLimit")
 
-    @staticmethod
-    def get_cache_config() -> int:
-        """How cache and shared memory are divided."""
-        need("cuCtxGetCacheConfig")
-        return _enums.func_cache.PREFER_NONE
+def _setting(name: str) -> Callable:
+    """A getter or setter of the context: nothing can be set here."""
+    routine = "cuCtx" + name.title().replace("_", "").replace("SharedC", "SharedMemC")
+    value = _SETTINGS.get(name)
 
-    @staticmethod
-    def set_cache_config(config: int) -> None:
-        """Accepted; it changes nothing here."""
-        need("cuCtxSetCacheConfig")
+    def call(*arguments: int) -> int | None:
+        need(routine)
+        return value
 
-    @staticmethod
-    def get_shared_config() -> int:
-        """The width of a bank of shared memory."""
-        need("cuCtxGetSharedMemConfig")
-        return _enums.shared_config.FOUR_BYTE_BANK_SIZE
+    return call
 
-    @staticmethod
-    def set_shared_config(config: int) -> None:
-        """Accepted; it changes nothing here."""
-        need("cuCtxSetSharedMemConfig")
+
+_SETTINGS = {
+    "get_cache_config": _enums.func_cache.PREFER_NONE,
+    "get_shared_config": _enums.shared_config.FOUR_BYTE_BANK_SIZE,
+}
+table.methods(Context, _setting, """
+set_limit(limit: int, value: int) -> None: Accepted; it changes nothing here.
+get_cache_config() -> int: How cache and shared memory are divided.
+set_cache_config(config: int) -> None: Accepted; it changes nothing here.
+get_shared_config() -> int: The width of a bank of shared memory.
+set_shared_config(config: int) -> None: Accepted; it changes nothing here.
+""", static=True)
 
 
 def no_constructor() -> Exception:

@@ -3,6 +3,7 @@
 # ruff: noqa: F403
 from nogpu import engine
 from nogpu.faces import missing as _missing
+from nogpu.faces import table
 
 from ._contexts import *
 from ._enums import *
@@ -26,16 +27,9 @@ def get_driver_version() -> int:
     return engine.limits.CUDA_VERSION
 
 
-def initialize_profiler(*arguments: object) -> None:
-    """There is no profiler here."""
-
-
-def start_profiler() -> None:
-    """There is no profiler here."""
-
-
-def stop_profiler() -> None:
-    """There is no profiler here."""
-
-
+table.functions(globals(), lambda name: table.nothing, """
+initialize_profiler(*arguments: object) -> None: There is no profiler here.
+start_profiler() -> None: There is no profiler here.
+stop_profiler() -> None: There is no profiler here.
+""")
 __getattr__ = _missing.missing("pycuda._driver")

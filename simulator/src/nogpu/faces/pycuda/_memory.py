@@ -5,13 +5,10 @@ from __future__ import annotations
 import ctypes
 import re
 import sys
-import time
-from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 
 import numpy as np
-from cupy_backends.cuda.api import runtime
+from cupy_backends.cuda.api import _frees, runtime
 
 from nogpu import engine
 from nogpu.faces import table
@@ -27,9 +24,6 @@ __all__ = """
     memcpy_peer_async memset_d16 memset_d16_async memset_d2d16 memset_d2d32 memset_d2d8
     memset_d32 memset_d32_async memset_d8 memset_d8_async pagelocked_empty register_host_memory
 """.split()  # `_driver` takes them over
-
-_late_frees: deque[engine.Allocation] = deque()  # what went while work was left
-
 
 class _Buffer(ctypes.Structure):
     """Python's Py_buffer."""
@@ -66,23 +60,6 @@ class HostBuffer:
         _release_buffer(buffer)
 
 
-def _quiet() -> bool:
-    """Whether no stream has work left. Asks the scheduler: a capture must not notice."""
-    planner = engine.streams.scheduler.get()
-    if planner is None or planner.quiet:
-        return True
-    streams = tuple(engine.streams._streams.values())
-    return all(one._native is None or planner.done(one._native) for one in streams)
-
-
-def free_late() -> None:
-    """Free what went while work was left, if none is left now."""
-    if _late_frees and _quiet():
-        with suppress(IndexError):
-            while True:
-                _late_frees.popleft().free()
-
-
 class DeviceAllocation(Dependent):
     """Device memory, freed with this object."""
 
@@ -97,7 +74,7 @@ class DeviceAllocation(Dependent):
         self = object.__new__(cls)
         self._allocation = None
         self._enter_context()
-        free_late()
+        _frees.free_waiting()
         try:
             self._allocation = engine.allocate(nbytes)
         except engine.OutOfMemory:
@@ -111,19 +88,15 @@ class DeviceAllocation(Dependent):
         if self._allocation is None:
             raise failed("device_allocation::free", "CUDA_ERROR_INVALID_HANDLE")
         allocation, self._allocation = self._allocation, None
-        _late_frees.append(allocation)
-        planner = engine.streams.scheduler.get()
-        if planner is None or not planner.runs_here():
-            while not _quiet():  # what went wrong is for those who wait for it
-                time.sleep(0.0002)
-        free_late()
+        if _frees.may_wait():
+            _frees.wait_until_quiet()
+        _frees.free_later(allocation)
 
     def __del__(self, is_finalizing=sys.is_finalizing) -> None:
         allocation = getattr(self, "_allocation", None)
         if allocation is not None and not is_finalizing():
             self._allocation = None
-            _late_frees.append(allocation)
-            free_late()
+            _frees.free_later(allocation)
 
     def __int__(self) -> int:
         return self._address
@@ -205,7 +178,7 @@ def mem_alloc_pitch(width: int, height: int, access_size: int) -> tuple[DeviceAl
 def mem_get_info() -> tuple[int, int]:
     """Bytes free, and in all."""
     need("cuMemGetInfo")
-    free_late()
+    _frees.free_waiting()
     used, capacity = engine.usage()
     return capacity - used, capacity
 
@@ -347,7 +320,6 @@ memset_d2d32(dest: object, pitch: int, data: int, width: int, height: int) -> No
 class Memcpy2D:
     """A copy of a rectangle: set source, destination, pitches and sizes, then call it."""
 
-    _depth_given = False
 
     def __init__(self) -> None:
         self.src_x_in_bytes = self.src_y = self.dst_x_in_bytes = self.dst_y = 0
@@ -521,9 +493,8 @@ class ManagedAllocation(HostAllocation):
 
     def __del__(self, is_finalizing=sys.is_finalizing) -> None:
         if not is_finalizing() and getattr(self, "_memory", None) is not None:
-            _late_frees.append(self._memory)
-            self._memory = None
-            free_late()
+            memory, self._memory = self._memory, None
+            _frees.free_later(memory)
 
 
 class RegisteredHostMemory(HostPointer):

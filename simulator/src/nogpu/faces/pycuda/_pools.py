@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from nogpu.faces import table
+
 from . import _memory
 from ._contexts import ArgumentError, failed
 
@@ -35,21 +37,6 @@ class _Pool:
     def held_blocks(self) -> int:
         """Blocks kept and not in use."""
         return sum(map(len, self._free.values()))
-
-    @property
-    def active_blocks(self) -> int:
-        """Blocks in use."""
-        return self._active
-
-    @property
-    def managed_bytes(self) -> int:
-        """Bytes kept or in use."""
-        return self._managed_bytes
-
-    @property
-    def active_bytes(self) -> int:
-        """Bytes in use."""
-        return self._active_bytes
 
     def bin_number(self, size: int) -> int:
         """The size class of so many bytes."""
@@ -96,6 +83,13 @@ class _Pool:
 
     def _new(self, nbytes: int) -> object:
         raise NotImplementedError
+
+
+table.properties(_Pool, """
+active_blocks = _active: Blocks in use.
+managed_bytes = _managed_bytes: Bytes kept or in use.
+active_bytes = _active_bytes: Bytes in use.
+""")
 
 
 class _Pooled:

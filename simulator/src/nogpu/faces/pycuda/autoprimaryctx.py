@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 
 import pycuda.driver as cuda
-from pycuda.tools import make_default_context
+from pycuda.tools import _clean_up, make_default_context
 
 cuda.init()
 
@@ -18,16 +18,4 @@ def _retain_primary_context(device: cuda.Device) -> cuda.Context:
 
 context = make_default_context(_retain_primary_context)
 device = context.get_device()
-
-
-def _finish_up() -> None:
-    global context
-    from pycuda.tools import clear_context_caches
-
-    if cuda.Context.get_current() is not None:
-        context.pop()
-    context = None
-    clear_context_caches()
-
-
-atexit.register(_finish_up)
+atexit.register(_clean_up, globals())

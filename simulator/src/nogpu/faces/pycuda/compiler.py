@@ -6,7 +6,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from nogpu import engine
@@ -208,23 +208,16 @@ class SourceModule(CudaModule):
         self._bind_module()
 
 
-def _lacking(name: str) -> Callable:
-    def __init__(self, *args: object, **kwargs: object) -> None:
-        raise NotImplementedError(_missing.explain(f"pycuda.compiler.{name}"))
-
-    return __init__
-
-
 class DynamicModule(CudaModule):
     """Modules linked at run time: not here."""
 
-    __init__ = _lacking("DynamicModule")
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        name = f"pycuda.compiler.{type(self).__name__}"
+        raise NotImplementedError(_missing.explain(name))
 
 
 class DynamicSourceModule(DynamicModule):
     """A source linked at run time: not here."""
-
-    __init__ = _lacking("DynamicSourceModule")
 
 
 __getattr__ = _missing.missing("pycuda.compiler")

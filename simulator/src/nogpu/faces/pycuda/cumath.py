@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from nogpu.faces import missing as _missing
+from nogpu.faces import table
 
 from . import driver as drv
 from . import gpuarray
@@ -57,24 +58,23 @@ def ldexp(significand, exponent, stream=None):
     return _two(lambda x, y: np.ldexp(x, y.astype(np.int32)), significand, exponent, stream)
 
 
-def frexp(arg, stream=None):
-    """Significands and exponents."""
-    gpuarray._need(arg)
-    x = gpuarray._flat(arg)
-    return tuple(
-        gpuarray._run(arg._new_like_me(), lambda part=part: np.frexp(x)[part], stream, arg)
-        for part in (0, 1)
-    )
+def _parts(name: str) -> Callable:
+    function = getattr(np, name)
+
+    def split(arg, stream):
+        gpuarray._need(arg)
+        x = gpuarray._flat(arg)
+        return tuple(
+            gpuarray._run(arg._new_like_me(), lambda part=part: function(x)[part], stream, arg,
+                          kernel=(name, part))
+            for part in (0, 1)
+        )  # fmt: skip
+
+    return split
 
 
-def modf(arg, stream=None):
-    """Fractional and integral parts."""
-    gpuarray._need(arg)
-    x = gpuarray._flat(arg)
-    return tuple(
-        gpuarray._run(arg._new_like_me(), lambda part=part: np.modf(x)[part], stream, arg)
-        for part in (0, 1)
-    )
-
-
+table.functions(globals(), _parts, """
+frexp(arg, stream=None): Significands and exponents.
+modf(arg, stream=None): Fractional and integral parts.
+""")
 __getattr__ = _missing.missing("pycuda.cumath")

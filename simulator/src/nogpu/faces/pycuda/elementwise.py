@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from nogpu.faces import missing as _missing
+from nogpu.faces import table
 
 from . import driver as drv
 from .tools import (
@@ -53,22 +55,13 @@ def _module(arguments, operation, name, keep, options, preamble, loop_prep, afte
     return SourceModule(source, options=options, keep=keep, no_extern_c=complex_numbers)
 
 
-def get_elwise_module(
-    arguments, operation, name="kernel", keep=False, options=None, preamble="", loop_prep="",
-    after_loop="",
-):  # fmt: skip
-    """The module behind an `ElementwiseKernel`."""
-    common = arguments, operation, name, keep, options, preamble, loop_prep, after_loop
-    return _module(*common, ranged=False)
-
-
-def get_elwise_range_module(
-    arguments, operation, name="kernel", keep=False, options=None, preamble="", loop_prep="",
-    after_loop="",
-):  # fmt: skip
-    """The same over a range of indices."""
-    common = arguments, operation, name, keep, options, preamble, loop_prep, after_loop
-    return _module(*common, ranged=True)
+get_elwise_module, get_elwise_range_module = table.functions(
+    globals(), lambda name: functools.partial(_module, ranged="range" in name), """
+get_elwise_module(arguments, operation, name="kernel", keep=False, options=None, preamble="",
+        loop_prep="", after_loop=""): The module behind an `ElementwiseKernel`.
+get_elwise_range_module(arguments, operation, name="kernel", keep=False, options=None, preamble="",
+        loop_prep="", after_loop=""): The same over a range of indices.
+""")
 
 
 def get_elwise_kernel_and_types(

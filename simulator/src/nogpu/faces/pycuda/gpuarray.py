@@ -350,31 +350,8 @@ class GPUArray:
     def __neg__(self):
         return self._axpbz(-1, 0, self._new_like_me())
 
-    def __mul__(self, other):
-        if isinstance(other, GPUArray):
-            return self._with(other, self._result_with(other), np.multiply)
-        if not np.isscalar(other):
-            return NotImplemented
-        return self._axpbz(other, 0, self._new_like_me(_common(self, other)))
-
     def __rmul__(self, other):
         return self._axpbz(other, 0, self._new_like_me(_common(self, other)))
-
-    def __imul__(self, other):
-        if isinstance(other, GPUArray):
-            return self._with(other, self, np.multiply)
-        return self._axpbz(other, 0, self)
-
-    def __truediv__(self, other):
-        if isinstance(other, GPUArray):
-            return self._with(other, self._result_with(other), _divide)
-        if not np.isscalar(other):
-            return NotImplemented
-        if other == 1:
-            return self.copy()
-        return self._axpbz(1 / other, 0, self._new_like_me(_common(self, other)))
-
-    __div__ = __truediv__
 
     def __rtruediv__(self, other):
         _need(self)
@@ -383,15 +360,6 @@ class GPUArray:
         return _run(out, lambda: _divide(number, _cast(x, out.dtype)), None, self)
 
     __rdiv__ = __rtruediv__
-
-    def __itruediv__(self, other):
-        if isinstance(other, GPUArray):
-            return self._with(other, self, _divide)
-        if other == 1:
-            return self
-        return self._axpbz(1 / other, 0, self)
-
-    __idiv__ = __itruediv__
 
     def _power(self, other, out):
         _need(self, *([other] if isinstance(other, GPUArray) else []))
@@ -646,9 +614,35 @@ def _sum(sign: int) -> tuple[Callable, Callable]:
     return add, add_in_place
 
 
+def _product(function: Callable, divides: bool) -> tuple[Callable, Callable]:
+    """``self * other`` or ``self / other``, as a new array and in place."""
+
+    def multiply(self: GPUArray, other: object) -> GPUArray:
+        if isinstance(other, GPUArray):
+            return self._with(other, self._result_with(other), function)
+        if not np.isscalar(other):
+            return NotImplemented
+        if divides and other == 1:
+            return self.copy()
+        factor = 1 / other if divides else other
+        return self._axpbz(factor, 0, self._new_like_me(_common(self, other)))
+
+    def multiply_in_place(self: GPUArray, other: object) -> GPUArray:
+        if isinstance(other, GPUArray):
+            return self._with(other, self, function)
+        if divides and other == 1:
+            return self
+        return self._axpbz(1 / other if divides else other, 0, self)
+
+    return multiply, multiply_in_place
+
+
 GPUArray.__add__, GPUArray.__iadd__ = _sum(1)
 GPUArray.__radd__ = GPUArray.__add__
 GPUArray.__sub__, GPUArray.__isub__ = _sum(-1)
+GPUArray.__mul__, GPUArray.__imul__ = _product(np.multiply, divides=False)
+GPUArray.__truediv__, GPUArray.__itruediv__ = _product(_divide, divides=True)
+GPUArray.__div__, GPUArray.__idiv__ = GPUArray.__truediv__, GPUArray.__itruediv__
 for _name in ("eq", "ne", "le", "ge", "lt", "gt"):
     setattr(GPUArray, f"__{_name}__", _comparison(getattr(operator, _name)))
 copyreg.pickle(GPUArray, lambda array: (to_gpu, (array.get(),)))

@@ -32,6 +32,14 @@ def get_default_device(default: int = 0) -> cuda.Device:
     return cuda.Device(default if named is None else int(named))
 
 
+def _clean_up(namespace: dict) -> None:
+    """At the program's end: leave the context that `autoinit` and its like made current."""
+    if cuda.Context.get_current() is not None:
+        namespace["context"].pop()
+    namespace["context"] = None
+    clear_context_caches()
+
+
 # caches by context
 
 context_dependent_memoized_functions: list[Callable] = []

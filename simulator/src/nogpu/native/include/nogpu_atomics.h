@@ -65,8 +65,8 @@ template <class T> static inline T compare_and_swap(T* address, T compare, T val
 
 #define CUSIM_ATOMIC_SCOPES(T, NAME, BODY)                                            \
     static inline T NAME(T* address, T value) { BODY }                                \
-    static inline T NAME##_block(T* address, T value) { BODY }                        \
-    static inline T NAME##_system(T* address, T value) { BODY }
+    static inline T NAME##_block(T* address, T value) { return NAME(address, value); } \
+    static inline T NAME##_system(T* address, T value) { return NAME(address, value); }
 
 #define CUSIM_ATOMIC_INTEGER(T)                                                       \
     CUSIM_ATOMIC_SCOPES(T, atomicExch, return nogpu::exchange(address, value);)       \
@@ -85,10 +85,10 @@ template <class T> static inline T compare_and_swap(T* address, T compare, T val
         return nogpu::compare_and_swap(address, compare, value);                      \
     }                                                                                 \
     static inline T atomicCAS_block(T* address, T compare, T value) {                 \
-        return nogpu::compare_and_swap(address, compare, value);                      \
+        return atomicCAS(address, compare, value);                                    \
     }                                                                                 \
     static inline T atomicCAS_system(T* address, T compare, T value) {                \
-        return nogpu::compare_and_swap(address, compare, value);                      \
+        return atomicCAS(address, compare, value);                                    \
     }
 #define CUSIM_ATOMIC_ADD(T)                                                           \
     CUSIM_ATOMIC_SCOPES(T, atomicAdd, return nogpu::add_integer(address, value);)

@@ -1,7 +1,5 @@
 """Bits in bytes."""
 
-from __future__ import annotations
-
 import numpy as np
 from cupy import _host
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+
+from nogpu.faces import table
 
 ACCELERATOR_CUB, ACCELERATOR_CUTENSOR, ACCELERATOR_CUTENSORNET = 1, 2, 3
 _NAMES = {"cub": 1, "cutensor": 2, "cutensornet": 3}
-_routine, _reduction = [ACCELERATOR_CUB], [ACCELERATOR_CUB]
+_chosen = {"routine": [ACCELERATOR_CUB], "reduction": [ACCELERATOR_CUB]}
 
 
 def _numbers(accelerators: Iterable[str | int]) -> list[int]:
@@ -19,21 +21,23 @@ def _numbers(accelerators: Iterable[str | int]) -> list[int]:
     return found
 
 
-def set_routine_accelerators(accelerators: Iterable[str | int]) -> None:
-    """Choose the libraries behind routines."""
-    _routine[:] = _numbers(accelerators)
+def _setting(name: str) -> Callable:
+    verb, what, _ = name.split("_")
+
+    def get() -> list[int]:
+        return list(_chosen[what])
+
+    def choose(accelerators: Iterable[str | int]) -> None:
+        _chosen[what] = _numbers(accelerators)
+
+    return get if verb == "get" else choose
 
 
-def get_routine_accelerators() -> list[int]:
-    """The libraries behind routines, by number."""
-    return list(_routine)
-
-
-def set_reduction_accelerators(accelerators: Iterable[str | int]) -> None:
-    """Choose the libraries behind reductions."""
-    _reduction[:] = _numbers(accelerators)
-
-
-def get_reduction_accelerators() -> list[int]:
-    """The libraries behind reductions, by number."""
-    return list(_reduction)
+table.functions(globals(), _setting, """
+set_routine_accelerators(accelerators: Iterable[str | int]) -> None:
+    Choose the libraries behind routines.
+get_routine_accelerators() -> list[int]: The libraries behind routines, by number.
+set_reduction_accelerators(accelerators: Iterable[str | int]) -> None:
+    Choose the libraries behind reductions.
+get_reduction_accelerators() -> list[int]: The libraries behind reductions, by number.
+""")

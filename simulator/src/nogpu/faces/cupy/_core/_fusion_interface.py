@@ -10,9 +10,7 @@ from cupy._core import core
 from cupy._core._fusion_thread_local import thread_local
 from cupy._core._ufunc import ufunc
 from cupy._creation.from_data import asarray, copy
-from cupy._math.ufuncs import UFUNCS
-
-_CANNOT = "Cannot convert to Python scalar in cupy.fuse"
+from cupy._math.ufuncs import BINARY, COMPARE, UFUNCS, UNARY
 
 
 class _VariableProxy:
@@ -51,17 +49,10 @@ class _VariableProxy:
             return self
         return call(lambda a: asarray(a).astype(dtype), (self,), {})
 
-    def __bool__(self) -> bool:
-        raise TypeError(_CANNOT)
+    def _refuse(self) -> None:
+        raise TypeError("Cannot convert to Python scalar in cupy.fuse")
 
-    def __int__(self) -> int:
-        raise TypeError(_CANNOT)
-
-    def __float__(self) -> float:
-        raise TypeError(_CANNOT)
-
-    def __complex__(self) -> complex:
-        raise TypeError(_CANNOT)
+    __bool__ = __int__ = __float__ = __complex__ = _refuse
 
 
 class _ScalarProxy(_VariableProxy):
@@ -86,15 +77,6 @@ class _ArrayProxy(_VariableProxy):
         self.content[...] = _inside(value)
 
 
-# operator: the ufunc behind it
-_BINARY = {
-    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide",
-    "floordiv": "floor_divide", "mod": "remainder", "pow": "power", "lshift": "left_shift",
-    "rshift": "right_shift", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
-}  # fmt: skip
-_COMPARE = {"lt": "less", "le": "less_equal", "eq": "equal", "ne": "not_equal",
-            "ge": "greater_equal", "gt": "greater"}  # fmt: skip
-_UNARY = {"neg": "negative", "invert": "invert", "abs": "absolute"}
 _REDUCTIONS = ("sum", "prod", "max", "min", "all", "any")
 
 
@@ -120,14 +102,16 @@ def _reduction(name: str) -> Callable:
     return method
 
 
-for _name, _function in _BINARY.items():
+for _name, _function in BINARY.items():
+    if _name == "divmod":
+        continue
     setattr(_VariableProxy, f"__{_name}__", _binary(_function))
     if _name != "pow":
         setattr(_VariableProxy, f"__r{_name}__", _binary(_function, swapped=True))
     setattr(_ArrayProxy, f"__i{_name}__", _binary(_function, in_place=True))
-for _name, _function in _COMPARE.items():
+for _name, _function in COMPARE.items():
     setattr(_VariableProxy, f"__{_name}__", _binary(_function))
-for _name, _function in _UNARY.items():
+for _name, _function in UNARY.items():
     setattr(_VariableProxy, f"__{_name}__", _unary(_function))
 for _name in _REDUCTIONS:
     setattr(_VariableProxy, _name, _reduction(_name))

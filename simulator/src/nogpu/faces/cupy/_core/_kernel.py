@@ -121,30 +121,6 @@ def _strides_in(view: np.ndarray, shape: tuple[int, ...]) -> tuple[int, ...]:
     return (*(0,) * missing, *own)
 
 
-def _join_axes(
-    shape: tuple[int, ...], strides: list[tuple[int, ...]]
-) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
-    """The same loop with as few axes as it can have; at least one."""
-    sizes: list[int] = []
-    steps: list[list[int]] = [[] for _ in strides]
-    for axis, size in enumerate(shape):
-        if size == 1:
-            continue
-        if sizes and all(
-            own[-1] == all_steps[axis] * size for own, all_steps in zip(steps, strides)
-        ):
-            sizes[-1] *= size
-            for own, all_steps in zip(steps, strides):
-                own[-1] = all_steps[axis]
-        else:
-            sizes.append(size)
-            for own, all_steps in zip(steps, strides):
-                own.append(all_steps[axis])
-    if not sizes:
-        return (1,), [(0,) for _ in strides]
-    return tuple(sizes), [tuple(own) for own in steps]
-
-
 @lru_cache(maxsize=64)
 def _packed_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     return core.contiguous_strides(shape, itemsize)
@@ -175,7 +151,9 @@ def _layout(
     else:
         strides = [_strides_in(view, shape) for view in looped]
         if joined or len(shape) == 0:
-            loop_shape, strides = _join_axes(shape, strides)
+            loop_shape, strides = core.join_axes(shape, strides)
+            if not loop_shape:
+                loop_shape, strides = (1,), [(0,)] * len(strides)
     remaining = iter(strides)
     kinds: list = []
     packed: list[bytes] = []
@@ -271,7 +249,20 @@ def _numbered(source: str) -> str:
 class _Codes:
     """What kernels with generated code have in common."""
 
-    _cached_codes: dict
+    def _declare(self, in_params: str, out_params: str, name: str, *indexers: str) -> None:
+        """Read the parameters' declarations; ValueError for a name that no kernel can have."""
+        if not compiler.is_valid_kernel_name(name):
+            raise ValueError(f'Invalid kernel name: "{name}"')
+        self.in_params = _get_param_info(in_params, True)
+        self.out_params = _get_param_info(out_params, False)
+        self.nin, self.nout = len(self.in_params), len(self.out_params)
+        self.nargs = self.nin + self.nout
+        self._own_params = self.in_params + self.out_params
+        added = [ParameterInfo(f"CIndexer {indexer}", False) for indexer in indexers]
+        self.params = (*self._own_params, *added)
+        self.name = self.__name__ = name
+        self._cached_codes: dict[tuple, str] = {}
+        self._types: dict[tuple, tuple] = {}
 
     @property
     def cached_codes(self) -> dict[tuple, str]:
@@ -335,21 +326,11 @@ class ElementwiseKernel(_Codes):
         return_tuple: bool = False,
         **kwargs: object,
     ) -> None:
-        if not compiler.is_valid_kernel_name(name):
-            raise ValueError(f'Invalid kernel name: "{name}"')
-        self.in_params = _get_param_info(in_params, True)
-        self.out_params = _get_param_info(out_params, False)
-        self.nin, self.nout = len(self.in_params), len(self.out_params)
-        self.nargs = self.nin + self.nout
-        self.params = (*self.in_params, *self.out_params, ParameterInfo("CIndexer _ind", False))
-        self.operation, self.name, self.preamble = operation, name, preamble
+        self._declare(in_params, out_params, name, "_ind")
+        self.operation, self.preamble, self.kwargs = operation, preamble, kwargs
         self.reduce_dims, self.no_return, self.return_tuple = reduce_dims, no_return, return_tuple
-        self.kwargs, self.__name__ = kwargs, name
         if any(p.name == "i" for p in self.params):
             raise ValueError("Can not use 'i' as a parameter name")
-        self._own_params = self.in_params + self.out_params
-        self._cached_codes: dict[tuple, str] = {}
-        self._types: dict[tuple, tuple] = {}
         self._memo: dict[tuple, engine.Kernel] = {}
 
     def __call__(self, *args: object, **kwargs: object) -> object:

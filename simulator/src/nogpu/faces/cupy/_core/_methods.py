@@ -25,22 +25,12 @@ from cupy._indexing import indexing, insert
 from cupy._indexing.iterate import flatiter
 from cupy._manipulation.tiling import repeat
 from cupy._math.rounding import around
-from cupy._math.ufuncs import UFUNCS
+from cupy._math.ufuncs import BINARY, COMPARE, UFUNCS, UNARY
 from cupy._sorting.search import nonzero, searchsorted
 from cupy.linalg._norms import _ndarray_trace
 
 from nogpu.faces import table
 
-# operator: the ufunc behind it
-_BINARY = {
-    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide",
-    "floordiv": "floor_divide", "mod": "remainder", "pow": "power", "and": "bitwise_and",
-    "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "left_shift", "rshift": "right_shift",
-    "divmod": "divmod",
-}  # fmt: skip
-_COMPARE = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
-            "eq": "equal", "ne": "not_equal"}  # fmt: skip
-_UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
 _METHODS = {
     "sum": _routines_math.sum, "prod": _routines_math.prod, "mean": _routines_math.mean,
     "var": _routines_math.var, "std": _routines_math.std, "all": _routines_math.all,
@@ -120,14 +110,14 @@ def _array_function(self, function, types, args, kwargs):
 def _install() -> None:
     for name, function in _METHODS.items():
         setattr(ndarray, name, _method(function, name))
-    for short, name in (_BINARY | _COMPARE).items():
+    for short, name in (BINARY | COMPARE).items():
         function, of_numpy = UFUNCS[name], getattr(np, name)
         setattr(ndarray, f"__{short}__", operator(function, of_numpy, f"__{short}__"))
-        if short in _BINARY:
+        if short in BINARY:
             setattr(ndarray, f"__r{short}__", operator(function, of_numpy, f"__r{short}__", True))
-        if short in _BINARY and short != "divmod":
+        if short in BINARY and short != "divmod":
             setattr(ndarray, f"__i{short}__", _in_place(function))
-    for short, name in _UNARY.items():
+    for short, name in UNARY.items():
         setattr(ndarray, f"__{short}__", _method(UFUNCS[name], name))
     ndarray.__hash__ = None
     ndarray.__matmul__ = _method(_routines_linalg.matmul, "matmul")

@@ -5,25 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from cupy._core import core
-from cupy._core._kernel import (
-    _OURS,
-    ParameterInfo,
-    _build,
-    _Codes,
-    _decide_types,
-    _declare,
-    _element,
-    _get_param_info,
-    _headers,
-    _indexer,
-    _is_flat,
-    _layout,
-    _numbered,
-    _preprocess,
-    _typedefs,
-)  # fmt: skip
-from cupy.cuda import compiler, function
+from cupy._core import _kernel, core
+from cupy.cuda import function
 
 from nogpu import engine
 
@@ -39,7 +22,7 @@ def _chunks(length: int, results: int) -> int:
     return max(1, math.isqrt(length))
 
 
-class ReductionKernel(_Codes):
+class ReductionKernel(_kernel._Codes):
     """A reduction of one's own over any axes.
 
     Parameters
@@ -76,23 +59,12 @@ class ReductionKernel(_Codes):
         preamble: str = "",
         options: tuple = (),
     ) -> None:
-        if not compiler.is_valid_kernel_name(name):
-            raise ValueError(f'Invalid kernel name: "{name}"')
-        self.in_params = _get_param_info(in_params, True)
-        self.out_params = _get_param_info(out_params, False)
-        self.nin, self.nout = len(self.in_params), len(self.out_params)
-        self.nargs = self.nin + self.nout
-        self.params = (
-            *self.in_params, *self.out_params,
-            ParameterInfo("CIndexer _in_ind", False), ParameterInfo("CIndexer _out_ind", False),
-        )  # fmt: skip
+        self._declare(in_params, out_params, name, "_in_ind", "_out_ind")
         self.map_expr, self.reduce_expr, self.post_map_expr = map_expr, reduce_expr, post_map_expr
         self.identity = "" if identity is None else str(identity)
-        self.name, self.__name__, self.preamble = name, name, preamble
+        self.preamble = preamble
         self.reduce_type = self.out_params[0].ctype if reduce_type is None else reduce_type
         self.reduce_dims, self.options = reduce_dims, tuple(options)
-        self._cached_codes: dict[tuple, str] = {}
-        self._types: dict[tuple, tuple] = {}
         self._memo: dict[tuple, tuple[engine.Kernel, engine.Kernel, int]] = {}
 
     def __call__(self, *args: object, **kwargs: object) -> object:
@@ -114,7 +86,7 @@ class ReductionKernel(_Codes):
             raise TypeError(f"Wrong arguments {kwargs}")
         if len(args) not in (self.nin, self.nargs):
             raise TypeError(f"Wrong number of arguments for {self.name}")
-        items = [_preprocess(a) for a in args]
+        items = [_kernel._preprocess(a) for a in args]
         inputs, outs = items[: self.nin], items[self.nin :]
         if out is not None:
             if outs:
@@ -132,7 +104,8 @@ class ReductionKernel(_Codes):
         )
         types = self._types.get(given)
         if types is None:
-            types = self._types[given] = _decide_types(self.in_params, self.out_params, *given)
+            types = _kernel._decide_types(self.in_params, self.out_params, *given)
+            self._types[given] = types
         out_types = types[1]
         reduced, kept = _split_axes(axis, len(shape))
         out_shape = tuple(
@@ -168,12 +141,12 @@ class ReductionKernel(_Codes):
         stream: object,
     ) -> None:  # fmt: skip
         in_types, out_types, letters = types
-        in_kinds, packed_in, in_shape = _layout(
+        in_kinds, packed_in, in_shape = _kernel._layout(
             inputs, self.in_params, in_types, shape, self.reduce_dims
         )
         flat_outs = [core._wrap(out._view.reshape(kept), out) if out.shape != kept else out
                      for out in outs]  # fmt: skip
-        out_kinds, packed_out, out_shape = _layout(
+        out_kinds, packed_out, out_shape = _kernel._layout(
             flat_outs, self.out_params, out_types, kept, self.reduce_dims
         )
         key = (in_types, out_types, in_kinds, out_kinds, len(in_shape), len(out_shape))
@@ -183,7 +156,7 @@ class ReductionKernel(_Codes):
         whole, parts, itemsize = compiled
         results = math.prod(kept)
         chunks = _chunks(length, results)
-        indexers = [_indexer(in_shape), _indexer(out_shape)]
+        indexers = [_kernel._indexer(in_shape), _kernel._indexer(out_shape)]
         keep = [*inputs, *outs]
         if chunks == 1:
             arguments = [*packed_in, *packed_out, *indexers, function._integer(length)]
@@ -208,7 +181,7 @@ class ReductionKernel(_Codes):
     def _compile(self, key: tuple, letters: dict) -> tuple[engine.Kernel, engine.Kernel, int]:
         in_types, out_types = key[:2]
         source = self._source(key, letters)
-        whole = _build(source, self.name, self.options)
+        whole = _kernel._build(source, self.name, self.options)
         self._cached_codes.setdefault(in_types + out_types, source)
         size = whole.module.kernel(f"{self.name}__size").parameter_sizes[0]
         return whole, whole.module.kernel(f"{self.name}__parts"), size
@@ -217,20 +190,20 @@ class ReductionKernel(_Codes):
         in_types, out_types, in_kinds, out_kinds, in_ndim, out_ndim = key
         inputs = list(zip(self.in_params, in_kinds, in_types))
         outs = list(zip(self.out_params, out_kinds, out_types))
-        in_flat = str(_is_flat(in_kinds, self.in_params)).lower()
-        out_flat = str(_is_flat(out_kinds, self.out_params)).lower()
-        head = _typedefs(letters)
-        in_list = ", ".join(_declare(*row) for row in inputs)
-        out_list = ", ".join(_declare(*row) for row in outs)
+        in_flat = str(_kernel._is_flat(in_kinds, self.in_params)).lower()
+        out_flat = str(_kernel._is_flat(out_kinds, self.out_params)).lower()
+        head = _kernel._typedefs(letters)
+        in_list = ", ".join(_kernel._declare(*row) for row in inputs)
+        out_list = ", ".join(_kernel._declare(*row) for row in outs)
         indexers = f"CIndexer<{in_ndim}, {in_flat}> _in_ind, CIndexer<{out_ndim}, {out_flat}> "
         indexers += "_out_ind"
-        in_elements = "".join(_element(*row, "_in_ind", "_j") for row in inputs)
-        out_elements = "".join(_element(*row, "_out_ind", "_i") for row in outs)
-        includes = _headers(
+        in_elements = "".join(_kernel._element(*row, "_in_ind", "_j") for row in inputs)
+        out_elements = "".join(_kernel._element(*row, "_out_ind", "_i") for row in outs)
+        includes = _kernel._headers(
             head, in_list, out_list, self.preamble, self.map_expr, self.reduce_expr,
             self.post_map_expr, self.identity, self.reduce_type,
         )  # fmt: skip
-        ours = _OURS
+        ours = _kernel._OURS
         start = f"bool _empty = true;\n_type_reduce _s = _type_reduce({self.identity});\n"
         if self.identity:
             start = (
@@ -253,7 +226,7 @@ class ReductionKernel(_Codes):
             f'#line 1 "post_map_expr"\n({self.post_map_expr});\n{ours}}}\n'
         )
         name, both = self.name, f"{in_list}, {out_list}, {indexers}"
-        return _numbered(
+        return _kernel._numbered(
             f'{includes}{head}#line 1 "preamble"\n{self.preamble}\n{ours}'
             f"typedef {self.reduce_type} _type_reduce;\n"
             f'extern "C" __global__ void {name}__size(_type_reduce) {{}}\n'
@@ -277,7 +250,7 @@ class ReductionKernel(_Codes):
         )
 
 
-def _takes_part(item: object, p: ParameterInfo) -> bool:
+def _takes_part(item: object, p: _kernel.ParameterInfo) -> bool:
     return isinstance(item, _ndarray) and not p.raw
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from cupy._core import core
@@ -334,37 +334,30 @@ def _count_axes(flat: list) -> int:
     return sum(p is not None and p is not Ellipsis and not isinstance(p, _Axis) for p in flat)
 
 
-def _check_gather(shape: tuple[int, ...], parts: list) -> None:
-    axis, flat = 0, _flat(parts)
-    used = _count_axes(flat)
+def _with_axes(flat: list, ndim: int) -> Iterator[tuple[object, int]]:
+    """Each part of an index, and the axis that it begins at."""
+    used, axis = _count_axes(flat), 0
     for part in flat:
+        yield part, axis
         if part is Ellipsis:
-            axis += len(shape) - used
-        elif isinstance(part, np.ndarray):
-            if shape[axis] == 0 and part.size:
-                raise IndexError("cannot do a non-empty take from an empty axes.")
-            axis += 1
+            axis += ndim - used
         elif part is not None and not isinstance(part, _Axis):
             axis += 1
 
 
+def _check_gather(shape: tuple[int, ...], parts: list) -> None:
+    for part, axis in _with_axes(_flat(parts), len(shape)):
+        if isinstance(part, np.ndarray) and shape[axis] == 0 and part.size:
+            raise IndexError("cannot do a non-empty take from an empty axes.")
+
+
 def _wrapped(parts: list, sizes: tuple[int, ...]) -> tuple:
     """The index for NumPy, with index arrays taken modulo the length of their axis."""
-    flat = _flat(parts)
-    used = _count_axes(flat)
-    result, axis = [], 0
-    for part in flat:
-        if isinstance(part, _Axis):
-            result.append(part.kept)
-            continue
-        if part is Ellipsis:
-            axis += len(sizes) - used
-        elif isinstance(part, np.ndarray):
+    result = []
+    for part, axis in _with_axes(_flat(parts), len(sizes)):
+        if isinstance(part, np.ndarray):
             part = _within(part, sizes[axis])
-            axis += 1
-        elif part is not None:
-            axis += 1
-        result.append(part)
+        result.append(part.kept if isinstance(part, _Axis) else part)
     return tuple(result)
 
 

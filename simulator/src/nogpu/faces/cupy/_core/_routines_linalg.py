@@ -1,7 +1,5 @@
 """Products of arrays, as operators and methods call them."""
 
-from __future__ import annotations
-
 import numpy as np
 from cupy import _host
 from cupy._core import core

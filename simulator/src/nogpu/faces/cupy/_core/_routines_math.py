@@ -3,38 +3,15 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable
 
 import numpy as np
+from cupy import _host
 from cupy._core import core
 from cupy._core.core import ndarray
 from cupy._math.ufuncs import UFUNCS
 
 _LONG = 1024  # elements from which on a running sum in float32 would show
-
-
-def normalize_axes(axis: object, ndim: int) -> tuple[int, ...]:
-    """Axes as a sorted tuple; AxisError, TypeError or ValueError as the library."""
-    if axis is None:
-        return tuple(range(ndim))
-    given = axis if isinstance(axis, (tuple, list)) else (axis,)
-    result = []
-    for one in given:
-        one = operator.index(one)
-        if not -ndim <= one < ndim:
-            raise np.exceptions.AxisError(one, ndim)
-        result.append(one % ndim)
-    if len(set(result)) != len(result):
-        raise ValueError("duplicate value in 'axis'")
-    return tuple(sorted(result))
-
-
-def reduced_shape(shape: tuple, axes: tuple, keepdims: bool) -> tuple[int, ...]:
-    """Shape after a reduction."""
-    if keepdims:
-        return tuple(1 if i in axes else size for i, size in enumerate(shape))
-    return tuple(size for i, size in enumerate(shape) if i not in axes)
 
 
 def reduce(
@@ -50,26 +27,15 @@ def reduce(
 
     ``empty`` is the operation's name where an empty reduction has no answer.
     """
-    axes = normalize_axes(axis, array.ndim)
-    shape = reduced_shape(array.shape, axes, keepdims)
+    axes = _host.axes_of(axis, core._checked(array, "a").ndim)
+    shape = _host.reduced(array.shape, axes, keepdims)
     if empty is not None and math.prod(shape) and array.size == 0:
         raise ValueError(
             f"zero-size array to reduction operation {empty} which has no identity"
         )
-    if out is not None:
-        if not isinstance(out, ndarray):
-            raise TypeError(f"Unsupported type {type(out)}")
-        if out.shape != shape:
-            raise ValueError("Out shape is mismatched")
-    result = core._new(shape, dtype) if out is None else out
-    view, target = array._view, result._view
-
-    def work() -> None:
-        with np.errstate(all="ignore"):
-            target[...] = function(view, axes, keepdims)
-
-    core._enqueue(work, array.nbytes)
-    return result
+    if out is not None and not isinstance(out, ndarray):
+        raise TypeError(f"Unsupported type {type(out)}")
+    return core.compute(lambda view: function(view, axes, keepdims), [array], shape, dtype, out)
 
 
 def accumulator(array: ndarray, axes: tuple, dtype: np.dtype) -> np.dtype:
@@ -107,7 +73,7 @@ def prod(array, axis=None, dtype=None, out=None, keepdims=False) -> ndarray:
 
 def _total(loop, array, axis, dtype, out, keepdims):
     dtype = sum_dtype(array, dtype)
-    wide = accumulator(array, normalize_axes(axis, array.ndim), dtype)
+    wide = accumulator(array, _host.axes_of(axis, array.ndim), dtype)
     source = array
     if array.dtype.kind in "fc" and dtype.kind in "iu":
         source = array.astype(dtype)
@@ -118,14 +84,14 @@ def _total(loop, array, axis, dtype, out, keepdims):
     )  # fmt: skip
 
 
-def extreme(loop: np.ufunc, name: str) -> Callable[..., ndarray]:
-    """``max`` or ``min``."""
+def by_ufunc(loop: np.ufunc, name: str | None = None, dtype: object = None) -> Callable:
+    """A reduction by a ufunc: ``max``, ``min``, and with a dtype of its own ``all``, ``any``."""
 
     def method(array, axis=None, out=None, keepdims=False):
         return reduce(
             array,
             lambda view, axes, keep: loop.reduce(view, axis=axes, keepdims=keep),
-            array.dtype, axis, out, keepdims, f"CUPY_CUB_{name}",
+            array.dtype if dtype is None else np.dtype(dtype), axis, out, keepdims, name,
         )  # fmt: skip
 
     return method
@@ -138,27 +104,10 @@ def position(function: Callable, name: str) -> Callable[..., ndarray]:
         if array.dtype.kind == "c":
             raise TypeError("complex argmax/argmin is not supported")
         if axis is not None:
-            (axis,) = normalize_axes(axis, array.ndim)
-
-        def compute(view, axes, keep):
-            return function(view, axis=axis, keepdims=keep)
-
+            (axis,) = _host.axes_of(axis, array.ndim)
         return reduce(
-            array, compute, np.dtype(np.int64 if dtype is None else dtype), axis, out, keepdims,
-            f"CUPY_CUB_{name}",
-        )  # fmt: skip
-
-    return method
-
-
-def truth(loop: np.ufunc) -> Callable[..., ndarray]:
-    """``all`` or ``any``."""
-
-    def method(array, axis=None, out=None, keepdims=False):
-        return reduce(
-            array,
-            lambda view, axes, keep: loop.reduce(view, axis=axes, keepdims=keep),
-            np.dtype(bool), axis, out, keepdims,
+            array, lambda view, axes, keep: function(view, axis=axis, keepdims=keep),
+            np.dtype(np.int64 if dtype is None else dtype), axis, out, keepdims, name,
         )  # fmt: skip
 
     return method
@@ -175,28 +124,21 @@ def scan(loop: np.ufunc) -> Callable[..., ndarray]:
         if axis is None:
             axis = 0
         else:
-            (axis,) = normalize_axes(axis, source.ndim)
+            (axis,) = _host.axes_of(axis, source.ndim)
         if array.dtype.kind in "fc" and dtype.kind in "iu":
             source = source.astype(dtype)
         wide = {"e": np.float32, "f": np.float64, "F": np.complex128}.get(dtype.char, dtype)
-        result = core._new(source.shape, dtype) if out is None else out
-        if result.shape != source.shape:
-            raise ValueError("Out shape is mismatched")
-        view, target = source._view, result._view
-
-        def work() -> None:
-            with np.errstate(all="ignore"):
-                target[...] = loop.accumulate(view, axis=axis, dtype=wide)
-
-        core._enqueue(work, source.nbytes)
-        return result
+        return core.compute(
+            lambda view: loop.accumulate(view, axis=axis, dtype=wide),
+            [source], source.shape, dtype, out,
+        )  # fmt: skip
 
     return method
 
 
-amax, amin = extreme(np.maximum, "MAX"), extreme(np.minimum, "MIN")
-argmax, argmin = position(np.argmax, "ARGMAX"), position(np.argmin, "ARGMIN")
-all, any = truth(np.logical_and), truth(np.logical_or)  # noqa: A001
+amax, amin = by_ufunc(np.maximum, "CUPY_CUB_MAX"), by_ufunc(np.minimum, "CUPY_CUB_MIN")
+all, any = by_ufunc(np.logical_and, dtype=bool), by_ufunc(np.logical_or, dtype=bool)  # noqa: A001
+argmax, argmin = position(np.argmax, "CUPY_CUB_ARGMAX"), position(np.argmin, "CUPY_CUB_ARGMIN")
 cumsum, cumprod = scan(np.add), scan(np.multiply)
 
 
@@ -205,7 +147,7 @@ def mean(array, axis=None, dtype=None, out=None, keepdims=False) -> ndarray:
     if dtype is None:
         dtype = np.dtype(np.float64) if array.dtype.kind in "biu" else array.dtype
     dtype = core.check_dtype(dtype)
-    wide = accumulator(array, normalize_axes(axis, array.ndim), dtype)
+    wide = accumulator(array, _host.axes_of(axis, array.ndim), dtype)
 
     def compute(view, axes, keep):
         count = math.prod(view.shape[i] for i in axes)

@@ -1,7 +1,5 @@
 """Sorting, as the methods of an array call it."""
 
-from __future__ import annotations
-
 from operator import index
 
 import numpy as np
@@ -13,26 +11,30 @@ def _refuse_zero_d(a):
         raise np.exceptions.AxisError("Sorting arrays with the rank of zero is not supported")
 
 
-def _ndarray_sort(a, axis=-1, kind=None):
+def _check_kind(kind):
     if kind is not None and kind != "stable":
         raise ValueError("kind can only be None or 'stable'")
+
+
+def _axis_to_sort(a, axis):
     _refuse_zero_d(a)
     if not a.flags.c_contiguous:
         raise NotImplementedError("Sorting non-contiguous array is not supported.")
-    axis = _host.one_axis(axis, a.ndim)
+    return _host.one_axis(axis, a.ndim)
+
+
+def _ndarray_sort(a, axis=-1, kind=None):
+    _check_kind(kind)
+    axis = _axis_to_sort(a, axis)
     _host.change(a, lambda v: v.sort(axis=axis))
 
 
 def _ndarray_argsort(a, axis=-1, kind=None):
-    if kind is not None and kind != "stable":
-        raise ValueError("kind can only be None or 'stable'")
+    _check_kind(kind)
     _refuse_zero_d(a)
-    if axis is None:
-        return _host.compute(
-            lambda v: np.argsort(v, axis=None, kind="stable"), [a], (a.size,), np.int64)
-    axis = _host.one_axis(axis, a.ndim)
-    return _host.compute(
-        lambda v: np.argsort(v, axis=axis, kind="stable"), [a], a.shape, np.int64)
+    shape = (a.size,) if axis is None else a.shape
+    axis = None if axis is None else _host.one_axis(axis, a.ndim)
+    return _host.compute(lambda v: np.argsort(v, axis=axis, kind="stable"), [a], shape, np.int64)
 
 
 def _check_kth(kth, length):
@@ -43,10 +45,7 @@ def _check_kth(kth, length):
 
 
 def _ndarray_partition(a, kth, axis=-1):
-    _refuse_zero_d(a)
-    if not a.flags.c_contiguous:
-        raise NotImplementedError("Sorting non-contiguous array is not supported.")
-    axis = _host.one_axis(axis, a.ndim)
+    axis = _axis_to_sort(a, axis)
     _check_kth(kth, a.shape[axis])
     _host.change(a, lambda v: v.sort(axis=axis))
 

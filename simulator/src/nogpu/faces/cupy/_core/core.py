@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 import struct
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -65,6 +64,50 @@ def contiguous_strides(shape: Shape, itemsize: int, order: str = "C") -> Shape:
         strides.append(step)
         step *= max(size, 1)
     return tuple(strides if order == "F" else reversed(strides))
+
+
+def strides_like(like: np.ndarray, shape: Shape, itemsize: int, order: str) -> Shape:
+    """Strides in bytes of packed memory for a shape, laid out as another array is.
+
+    Parameters
+    ----------
+    like : numpy.ndarray
+        An array, or an array's view.
+    shape : tuple of int
+    itemsize : int
+    order : {"C", "F", "A", "K"}
+        A takes Fortran's order from the other array, K also any other order of its axes.
+    """
+    flags, same = like.flags, len(shape) == like.ndim
+    if order == "K" and same and not flags.forc:
+        strides, step = [0] * like.ndim, itemsize
+        for axis in sorted(range(like.ndim), key=lambda axis: (abs(like.strides[axis]), -axis)):
+            strides[axis] = step
+            step *= max(shape[axis], 1)
+        return tuple(strides)
+    if order in ("A", "K"):
+        order = "F" if flags.fnc and (same or order == "A") else "C"
+    return contiguous_strides(shape, itemsize, order)
+
+
+def join_axes(shape: Shape, strides: Sequence[Shape]) -> tuple[Shape, list[Shape]]:
+    """The same loop over one or several arrays, with as few axes as it can have."""
+    sizes: list[int] = []
+    steps: list[list[int]] = [[] for _ in strides]
+    for axis, size in enumerate(shape):
+        if size == 1:
+            continue
+        if sizes and all(
+            own[-1] == all_steps[axis] * size for own, all_steps in zip(steps, strides)
+        ):
+            sizes[-1] *= size
+            for own, all_steps in zip(steps, strides):
+                own[-1] = all_steps[axis]
+        else:
+            sizes.append(size)
+            for own, all_steps in zip(steps, strides):
+                own.append(all_steps[axis])
+    return tuple(sizes), [tuple(own) for own in steps]
 
 
 class Flags:
@@ -187,20 +230,10 @@ class ndarray:  # noqa: N801 -- the library's name
         self._view = reshaped
 
     @property
-    def base(self) -> ndarray | None:
-        """The array that owns the memory; None for an array that owns its own."""
-        return self._base
-
-    @property
     def flags(self) -> Flags:
         """Contiguity and ownership."""
         flags = self._view.flags
         return Flags(flags.c_contiguous, flags.f_contiguous, self._base is None)
-
-    @property
-    def device(self):
-        """The device that holds the memory."""
-        return self.data.device
 
     @property
     def T(self) -> ndarray:  # noqa: N802 -- the library's name
@@ -296,11 +329,7 @@ class ndarray:  # noqa: N801 -- the library's name
                 raise RuntimeError(
                     "`out` cannot be specified when copying to non-contiguous ndarray"
                 )
-        source = self
-        if not (self._view.flags.c_contiguous or self._view.flags.f_contiguous):
-            with stream:
-                source = _copy(self, "C")
-        flags = source._view.flags
+        source, flags = self, self._view.flags
         if out is None:
             if order not in ("C", "F", "A", "K"):
                 raise ValueError(f"unsupported order: {order}")
@@ -466,17 +495,8 @@ class ndarray:  # noqa: N801 -- the library's name
 
     def reduced_view(self, dtype: object = None) -> ndarray:
         """A view with as few axes as the strides allow."""
-        shape, strides = [], []
-        for size, stride in zip(self.shape, self.strides):
-            if size == 1:
-                continue
-            if shape and strides[-1] == stride * size:
-                shape[-1] *= size
-                strides[-1] = stride
-            else:
-                shape.append(size)
-                strides.append(stride)
-        view = np.lib.stride_tricks.as_strided(self._view, tuple(shape), tuple(strides))
+        shape, (strides,) = join_axes(self.shape, [self.strides])
+        view = np.lib.stride_tricks.as_strided(self._view, shape, strides)
         return _wrap(view, self)
 
     def fill(self, value: object) -> None:
@@ -529,15 +549,16 @@ tofile(self, fid: object, sep: str = "", format: str = "%s") -> None: Write the 
 dump(self, file: object) -> None: Pickle to a file.
 dumps(self) -> bytes: Pickle to bytes.
 """)
-for _name, _doc in {
-    "strides": "Bytes from one element to the next along each axis.",
-    "dtype": "The type of the elements, a NumPy dtype.",
-    "size": "Number of elements.",
-    "ndim": "Number of axes.",
-    "itemsize": "Bytes of an element.",
-    "nbytes": "Bytes of all elements.",
-}.items():
-    setattr(ndarray, _name, property(operator.attrgetter(f"_view.{_name}"), doc=_doc))
+table.properties(ndarray, """
+base = _base: The array that owns the memory; None for an array that owns its own.
+device = data.device: The device that holds the memory.
+strides = _view.strides: Bytes from one element to the next along each axis.
+dtype = _view.dtype: The type of the elements, a NumPy dtype.
+size = _view.size: Number of elements.
+ndim = _view.ndim: Number of axes.
+itemsize = _view.itemsize: Bytes of an element.
+nbytes = _view.nbytes: Bytes of all elements.
+""")
 for _kind in (int, float, complex):
     setattr(ndarray, f"__{_kind.__name__}__", _as_number(_kind))
 _NO_BUFFER = (
@@ -574,13 +595,20 @@ def _follow(handle: int) -> None:
 # memory for results
 
 
-def _new(shape: Shape, dtype: np.dtype, order: str = "C", unwritten: bool = False) -> ndarray:
-    """An array that the caller writes whole at once, or memory that counts as never written."""
+def _new(
+    shape: Shape, dtype: np.dtype, layout: str | Shape = "C", unwritten: bool = False
+) -> ndarray:
+    """An array that the caller writes whole at once, or memory that counts as never written.
+
+    The layout is an order, C or F, or strides.
+    """
     result = object.__new__(ndarray)
     itemsize = dtype.itemsize
     data = _memory._allocate(math.prod(shape) * itemsize, unwritten, itemsize)
     result.data, result._base = data, None
-    strides = contiguous_strides(shape, itemsize, "F") if order == "F" else None
+    strides = None if layout == "C" else layout
+    if layout == "F":
+        strides = contiguous_strides(shape, itemsize, "F")
     result._view = _look(data.ptr, shape, dtype, strides)
     return result
 
@@ -750,27 +778,10 @@ def convert(source: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 def _copy(source: ndarray, order: str = "C", dtype: np.dtype | None = None) -> ndarray:
     dtype = source.dtype if dtype is None else dtype
-    flags = source._view.flags
-    if order in ("A", "K"):
-        if flags.f_contiguous and not flags.c_contiguous:
-            order = "F"
-        elif order == "K" and not flags.c_contiguous and source.size:
-            return _copy_keeping_axes(source, dtype)
-        else:
-            order = "C"
-    elif order not in ("C", "F"):
+    if order not in ("C", "F", "A", "K"):
         raise TypeError("order not understood")
-    result = _new(source.shape, dtype, order)
-    _fill_from(result, source)
-    return result
-
-
-def _copy_keeping_axes(source: ndarray, dtype: np.dtype) -> ndarray:
-    axes = sorted(range(source.ndim), key=lambda axis: -abs(source.strides[axis]))
-    packed = _new(tuple(source.shape[axis] for axis in axes), dtype)
-    back = np.argsort(axes)
-    result = _wrap(packed._view.transpose(back), packed)
-    result._base = None
+    strides = strides_like(source._view, source.shape, dtype.itemsize, order)
+    result = _new(source.shape, dtype, strides)
     _fill_from(result, source)
     return result
 
@@ -795,7 +806,7 @@ def _fill_from(target: ndarray, source: ndarray) -> None:
     _enqueue(work, max(to.nbytes, of.nbytes))
 
 
-def _reshape_view(view: np.ndarray, shape: tuple) -> np.ndarray | None:
+def _reshape_view(view: np.ndarray, shape: tuple, order: str = "C") -> np.ndarray | None:
     """The view in another shape, or None where only a copy has it; ValueError as the library."""
     unknown = [i for i, size in enumerate(shape) if size == -1]
     if len(unknown) > 1:
@@ -808,7 +819,7 @@ def _reshape_view(view: np.ndarray, shape: tuple) -> np.ndarray | None:
         raise ValueError(f"cannot reshape array of size {view.size} into shape {shape}")
     shape = tuple(view.size // known if size == -1 else size.__index__() for size in shape)
     try:
-        return view.reshape(shape, copy=False)
+        return view.reshape(shape, order=order, copy=False)
     except ValueError:
         return None
 
@@ -818,22 +829,11 @@ def _reshape(source: ndarray, shape: tuple, order: str) -> ndarray:
         order = "F" if source._view.flags.fnc else "C"
     if order not in ("C", "F", "c", "f"):
         raise ValueError(f"order {order!r} is not permitted")
-    if order in ("F", "f"):
-        flipped = _wrap(source._view.T, source)
-        if -1 in shape:
-            known = math.prod(size for size in shape if size != -1)
-            if known:
-                shape = tuple(source.size // known if size == -1 else size for size in shape)
-        result = _reshape(flipped, tuple(reversed(shape)), "C")
-        base, view = result._base, result._view.T
-        result = _wrap(view, result)
-        result._base = base
-        return result
-    view = _reshape_view(source._view, shape)
+    view = _reshape_view(source._view, shape, order)
     if view is not None:
         return _wrap(view, source)
-    packed = _copy(source, "C")
-    packed._view = _reshape_view(packed._view, shape)
+    packed = _copy(source, order.upper())
+    packed._view = _reshape_view(packed._view, shape, order)
     return packed
 
 

@@ -45,19 +45,18 @@ class _Managed(ctypes.Structure):
     _fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _Deleter)]
 
 
-_api = ctypes.pythonapi
-_new_capsule = _api.PyCapsule_New
-_new_capsule.restype = ctypes.py_object
-_new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-_pointer_of = _api.PyCapsule_GetPointer
-_pointer_of.restype = ctypes.c_void_p
-_pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
-_is_valid = _api.PyCapsule_IsValid
-_is_valid.restype = ctypes.c_int
-_is_valid.argtypes = [ctypes.py_object, ctypes.c_char_p]
-_rename = _api.PyCapsule_SetName
-_rename.restype = ctypes.c_int
-_rename.argtypes = [ctypes.py_object, ctypes.c_char_p]
+def _of_python(name: str, result: object, *arguments: object):
+    """A function of Python's C interface."""
+    function = getattr(ctypes.pythonapi, name)
+    function.restype, function.argtypes = result, arguments
+    return function
+
+
+_capsule, _name = ctypes.py_object, ctypes.c_char_p
+_new_capsule = _of_python("PyCapsule_New", _capsule, ctypes.c_void_p, _name, ctypes.c_void_p)
+_pointer_of = _of_python("PyCapsule_GetPointer", ctypes.c_void_p, _capsule, _name)
+_is_valid = _of_python("PyCapsule_IsValid", ctypes.c_int, _capsule, _name)
+_rename = _of_python("PyCapsule_SetName", ctypes.c_int, _capsule, _name)
 
 _exported: dict[int, tuple] = {}  # by number: what must live until the other library is done
 _numbers = itertools.count(1)

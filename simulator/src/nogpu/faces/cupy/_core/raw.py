@@ -13,6 +13,7 @@ from cupy.cuda import compiler, function, memory
 from cupy_backends.cuda.api import driver
 
 from nogpu import engine
+from nogpu.faces import table
 
 _modules: dict[tuple, function.Module] = {}
 _lock = engine.forking.held("kernels of a library", threading.RLock())
@@ -104,10 +105,8 @@ class RawKernel:
         kernel._path, kernel._names = module._path, module._names
         return kernel
 
-    def __reduce__(self) -> tuple:
-        state = (self._code, self._path, self._name, self._options, self._backend,
-                 self._translate, self._cooperative, self._names)  # fmt: skip
-        return (_unpickle, state)
+    def __getstate__(self) -> dict:
+        return {**self.__dict__, "_kernel": None}
 
     def __call__(self, *arguments: object, **kwargs: object) -> None:
         """Launch: ``kernel(grid, block, args, *, shared_mem=0)``."""
@@ -133,54 +132,12 @@ class RawKernel:
                        self._translate)  # fmt: skip
         self._kernel = module.get_function(self._name)
 
-    # what it was made of
-
-    @property
-    def name(self) -> str:
-        """The kernel's name in the source."""
-        return self._name
-
-    @property
-    def options(self) -> tuple:
-        """The compiler's options."""
-        return self._options
-
-    @property
-    def code(self) -> str | None:
-        """The source."""
-        return self._code
-
-    @property
-    def file_path(self) -> str | None:
-        """The file it was loaded from."""
-        return self._path
-
-    @property
-    def backend(self) -> str:
-        """The compiler: "nvrtc" or "nvcc"."""
-        return self._backend
-
-    @property
-    def enable_cooperative_groups(self) -> bool:
-        """Whether it is launched cooperatively."""
-        return self._cooperative
-
     # what the driver knows of it
 
     @property
     def attributes(self) -> dict[str, int]:
         """All of the properties below, by name."""
         return {name: getattr(self, name) for name in _ATTRIBUTES}
-
-    @property
-    def max_threads_per_block(self) -> int:
-        """The largest block that it can be launched with."""
-        return self.kernel._kernel.max_threads
-
-    @property
-    def shared_size_bytes(self) -> int:
-        """Static shared memory of a block."""
-        return self.kernel._kernel.static_shared
 
     @property
     def const_size_bytes(self) -> int:
@@ -192,31 +149,6 @@ class RawKernel:
             row[3] for row in rows
             if re.search(rf"__constant__[^;{{}}()=]*\b{re.escape(row[0])}\b", declared)
         )  # fmt: skip
-
-    @property
-    def local_size_bytes(self) -> int:
-        """Local memory of a thread: nothing spills here."""
-        return 0
-
-    @property
-    def num_regs(self) -> int:
-        """Registers of a thread. The simulator has none and says 0."""
-        return 0
-
-    @property
-    def ptx_version(self) -> int:
-        """The compute capability it was compiled for, times ten."""
-        return _capability()
-
-    @property
-    def binary_version(self) -> int:
-        """The compute capability it was compiled for, times ten."""
-        return _capability()
-
-    @property
-    def cache_mode_ca(self) -> int:
-        """Whether global memory is cached in L1 by option."""
-        return 0
 
     @property
     def max_dynamic_shared_size_bytes(self) -> int:
@@ -272,14 +204,6 @@ def _three(arguments: tuple, kwargs: dict) -> tuple:
     return (*arguments, *[kwargs.pop(name) for name in missing])
 
 
-def _unpickle(code, path, name, options, backend, translate, cooperative, names) -> RawKernel:
-    kernel = RawKernel(
-        code, name, options, backend, translate, enable_cooperative_groups=cooperative
-    )
-    kernel._path, kernel._names = path, names
-    return kernel
-
-
 def _warn_jitify(jitify: bool | None) -> None:
     if jitify:
         warnings.warn(
@@ -333,10 +257,8 @@ class RawModule:
         self._given_names = name_expressions
         self._module: function.Module | None = None
 
-    def __reduce__(self) -> tuple:
-        return (_unpickle_module, (self._code, self._path, self._options, self._backend,
-                                   self._translate, self._cooperative,
-                                   self._given_names))  # fmt: skip
+    def __getstate__(self) -> dict:
+        return {**self.__dict__, "_module": None}
 
     @property
     def module(self) -> function.Module:
@@ -363,39 +285,28 @@ class RawModule:
         address = module.get_global_var(name)
         return memory.MemoryPointer(memory.UnownedMemory(address, 0, module, 0), 0)
 
-    @property
-    def code(self) -> str | None:
-        """The source."""
-        return self._code
 
-    @property
-    def file_path(self) -> str | None:
-        """The file it was loaded from."""
-        return self._path
-
-    @property
-    def options(self) -> tuple:
-        """The compiler's options."""
-        return self._options
-
-    @property
-    def backend(self) -> str:
-        """The compiler: "nvrtc" or "nvcc"."""
-        return self._backend
-
-    @property
-    def name_expressions(self) -> Sequence[str] | None:
-        """The instances of templates that were asked for."""
-        return self._given_names
-
-    @property
-    def enable_cooperative_groups(self) -> bool:
-        """Whether its kernels are launched cooperatively."""
-        return self._cooperative
-
-
-def _unpickle_module(code, path, options, backend, translate, cooperative, names) -> RawModule:
-    return RawModule(
-        code=code, path=path, options=options, backend=backend, translate_cucomplex=translate,
-        enable_cooperative_groups=cooperative, name_expressions=names,
-    )  # fmt: skip
+_MADE_OF = """
+options = _options: The compiler's options.
+code = _code: The source.
+file_path = _path: The file it was loaded from.
+backend = _backend: The compiler: "nvrtc" or "nvcc".
+"""
+table.properties(RawKernel, _MADE_OF + """
+name = _name: The kernel's name in the source.
+enable_cooperative_groups = _cooperative: Whether it is launched cooperatively.
+max_threads_per_block = kernel._kernel.max_threads: The largest block that it can be launched with.
+shared_size_bytes = kernel._kernel.static_shared: Static shared memory of a block.
+""")
+table.properties(RawModule, _MADE_OF + """
+name_expressions = _given_names: The instances of templates that were asked for.
+enable_cooperative_groups = _cooperative: Whether its kernels are launched cooperatively.
+""")
+for _name, _value, _doc in (
+    ("local_size_bytes", 0, "Local memory of a thread: nothing spills here."),
+    ("num_regs", 0, "Registers of a thread. The simulator has none and says 0."),
+    ("ptx_version", _capability(), "The compute capability it was compiled for, times ten."),
+    ("binary_version", _capability(), "The compute capability it was compiled for, times ten."),
+    ("cache_mode_ca", 0, "Whether global memory is cached in L1 by option."),
+):
+    setattr(RawKernel, _name, property(lambda self, value=_value: value, doc=_doc))

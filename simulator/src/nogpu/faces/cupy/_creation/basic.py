@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from cupy import _tables
 from cupy._core import core
 from cupy._core.core import ndarray
 
@@ -12,14 +13,22 @@ def empty(shape, dtype=float, order="C") -> ndarray:
     return ndarray(shape, dtype, order=order)
 
 
-def zeros(shape, dtype=float, order="C") -> ndarray:
-    """Zeros."""
-    return _filled(shape, dtype, order, 0)
+def _constant(name):
+    value = int(name == "ones")
+
+    def fill(shape, dtype, order):
+        result = core._new(core.check_shape(shape), core.check_dtype(dtype), _order(order))
+        view = result._view
+        core._enqueue(lambda: view.fill(value), result.nbytes)
+        return result
+
+    return fill
 
 
-def ones(shape, dtype=float, order="C") -> ndarray:
-    """Ones."""
-    return _filled(shape, dtype, order, 1)
+zeros, ones = _tables.functions(globals(), _constant, """
+zeros(shape, dtype=float, order="C") -> ndarray: Zeros.
+ones(shape, dtype=float, order="C") -> ndarray: Ones.
+""")
 
 
 def full(shape, fill_value, dtype=None, order="C") -> ndarray:
@@ -28,24 +37,13 @@ def full(shape, fill_value, dtype=None, order="C") -> ndarray:
         dtype = fill_value.dtype if isinstance(fill_value, (ndarray, np.ndarray, np.generic)) \
             else np.array(fill_value).dtype  # fmt: skip
     result = core._new(core.check_shape(shape), core.check_dtype(dtype), _order(order))
-    if isinstance(fill_value, ndarray) and fill_value.ndim:
-        result[...] = fill_value
-    else:
-        result.fill(fill_value)
-    return result
+    return _fill(result, fill_value)
 
 
 def _order(order: str | None) -> str:
     if order not in ("C", "F", "c", "f", None):
         raise TypeError(f"order not understood. order={order}")
     return "F" if order in ("F", "f") else "C"
-
-
-def _filled(shape, dtype, order, value) -> ndarray:
-    result = core._new(core.check_shape(shape), core.check_dtype(dtype), _order(order))
-    view = result._view
-    core._enqueue(lambda: view.fill(value), result.nbytes)
-    return result
 
 
 def _like(a, dtype, order, subok, shape, unwritten=False) -> ndarray:
@@ -61,20 +59,9 @@ def _like(a, dtype, order, subok, shape, unwritten=False) -> ndarray:
             shape = core.check_shape(a.shape if shape is None else shape)
             return core._new(shape, core.check_dtype(dtype), "C", unwritten)
     dtype = core.check_dtype(a.dtype if dtype is None else dtype)
-    flags = a._view.flags
-    if shape is not None:
-        same = len(core.check_shape(shape)) == a.ndim
-        if order in ("K", "A"):
-            order = "F" if flags.fnc and same else "C"
-        return core._new(core.check_shape(shape), dtype, order, unwritten)
-    if order == "K" and not flags.forc and a.size:
-        axes = sorted(range(a.ndim), key=lambda axis: -abs(a.strides[axis]))
-        packed = core._new(tuple(a.shape[axis] for axis in axes), dtype, "C", unwritten)
-        result = core._wrap(packed._view.transpose(np.argsort(axes)), packed)
-        result._base = None
-        return result
-    order = ("F" if flags.fnc else "C") if order in ("K", "A") else order
-    return core._new(a.shape, dtype, order, unwritten)
+    shape = a.shape if shape is None else core.check_shape(shape)
+    return core._new(
+        shape, dtype, core.strides_like(a._view, shape, dtype.itemsize, order), unwritten)
 
 
 def empty_like(prototype, dtype=None, order="K", subok=None, shape=None) -> ndarray:
@@ -82,41 +69,34 @@ def empty_like(prototype, dtype=None, order="K", subok=None, shape=None) -> ndar
     return _like(prototype, dtype, order, subok, shape, unwritten=True)
 
 
+def _fill(result: ndarray, value: object) -> ndarray:
+    if isinstance(value, ndarray) and value.ndim:
+        result[...] = value
+    else:
+        result.fill(value)
+    return result
+
+
 def zeros_like(a, dtype=None, order="K", subok=None, shape=None) -> ndarray:
     """Zeros of the shape and dtype of another array."""
-    result = _like(a, dtype, order, subok, shape)
-    result.fill(0)
-    return result
+    return _fill(_like(a, dtype, order, subok, shape), 0)
 
 
 def ones_like(a, dtype=None, order="K", subok=None, shape=None) -> ndarray:
     """Ones of the shape and dtype of another array."""
-    result = _like(a, dtype, order, subok, shape)
-    result.fill(1)
-    return result
+    return _fill(_like(a, dtype, order, subok, shape), 1)
 
 
 def full_like(a, fill_value, dtype=None, order="K", subok=None, shape=None) -> ndarray:
     """One value, in the shape and dtype of another array."""
-    result = _like(a, dtype, order, subok, shape)
-    if isinstance(fill_value, ndarray) and fill_value.ndim:
-        result[...] = fill_value
-    else:
-        result.fill(fill_value)
-    return result
+    return _fill(_like(a, dtype, order, subok, shape), fill_value)
 
 
 def eye(N, M=None, k=0, dtype=float, order="C") -> ndarray:
     """Ones on a diagonal."""
     M = N if M is None else M
     result = zeros((N, M), dtype, order)
-    view = result._view
-
-    def work() -> None:
-        view[...] = np.eye(N, M, k, view.dtype)
-
-    core._enqueue(work, result.nbytes)
-    return result
+    return core.compute(lambda: np.eye(N, M, k, result.dtype), [], result.shape, None, result)
 
 
 def identity(n, dtype=float) -> ndarray:

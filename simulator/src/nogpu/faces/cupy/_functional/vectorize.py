@@ -7,11 +7,11 @@ import inspect
 import textwrap
 from collections.abc import Callable
 
-import cupy
 import numpy as np
 from cupy._core import _kernel, core
 from cupy._core._expressions import expression
 from cupy._core._scalar import get_typename
+from cupy._core._ufunc import ufunc
 
 _OPERATORS = {
     ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.true_divide,
@@ -242,19 +242,13 @@ class _Translator:
                 return _Constant(getattr(owner.value, node.attr))
             raise NotImplementedError("Not implemented: __getattr__")
         if isinstance(node, ast.BinOp):
-            if type(node.op) not in _OPERATORS:
-                raise NotImplementedError("Not implemented.")
-            sides = [self._expression(node.left), self._expression(node.right)]
-            return self._call_ufunc(_OPERATORS[type(node.op)], sides)
+            return self._operation(node.op, node.left, node.right)
         if isinstance(node, ast.UnaryOp):
-            return self._call_ufunc(_OPERATORS[type(node.op)], [self._expression(node.operand)])
+            return self._operation(node.op, node.operand)
         if isinstance(node, ast.Compare):
             if len(node.ops) != 1:
                 raise NotImplementedError("Comparison of multiple values is not implemented.")
-            if type(node.ops[0]) not in _OPERATORS:
-                raise NotImplementedError("Not implemented.")
-            sides = [self._expression(node.left), self._expression(node.comparators[0])]
-            return self._call_ufunc(_OPERATORS[type(node.ops[0])], sides)
+            return self._operation(node.ops[0], node.left, node.comparators[0])
         if isinstance(node, ast.BoolOp):
             sign = " && " if isinstance(node.op, ast.And) else " || "
             parts = [self._condition(value) for value in node.values]
@@ -269,18 +263,24 @@ class _Translator:
             return self._call(node)
         raise NotImplementedError("Not implemented.")
 
+    def _operation(self, operator: ast.AST, *operands: ast.expr) -> object:
+        if type(operator) not in _OPERATORS:
+            raise NotImplementedError("Not implemented.")
+        values = [self._expression(operand) for operand in operands]
+        return self._call_ufunc(_OPERATORS[type(operator)], values)
+
     def _call(self, node: ast.Call) -> object:
         function = self._value(node.func)
         arguments = [self._expression(argument) for argument in node.args]
-        if isinstance(function, (np.ufunc, cupy.ufunc)) and not node.keywords:
+        if isinstance(function, (np.ufunc, ufunc)) and not node.keywords:
             loop = function if isinstance(function, np.ufunc) else function._loop
             if loop.nout == 1 and loop.nin == len(arguments):
                 return self._call_ufunc(loop, arguments)
         if function in (min, max) and len(arguments) > 1:
-            ufunc = np.minimum if function is min else np.maximum
+            loop = np.minimum if function is min else np.maximum
             result = arguments[0]
             for argument in arguments[1:]:
-                result = self._call_ufunc(ufunc, [result, argument])
+                result = self._call_ufunc(loop, [result, argument])
             return result
         if function is abs and len(arguments) == 1:
             return self._call_ufunc(np.absolute, arguments)

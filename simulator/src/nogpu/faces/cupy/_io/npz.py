@@ -1,7 +1,5 @@
 """Arrays in NumPy's files."""
 
-from __future__ import annotations
-
 import numpy as np
 from cupy import _host, _tables
 
@@ -36,14 +34,6 @@ class NpzFile:
 
     def __len__(self):
         return len(self.npz_file)
-
-    def keys(self):
-        """Return the names of the arrays."""
-        return self.npz_file.keys()
-
-    def close(self):
-        """Close the file."""
-        self.npz_file.close()
 
 
 def load(file, mmap_mode=None, allow_pickle=None):

@@ -1,7 +1,5 @@
 """Arrays in text files."""
 
-from __future__ import annotations
-
 import numpy as np
 from cupy import _host
 

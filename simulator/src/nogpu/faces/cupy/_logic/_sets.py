@@ -1,7 +1,5 @@
 """Sets: what two arrays share."""
 
-from __future__ import annotations
-
 import numpy as np
 from cupy import _host, _tables
 

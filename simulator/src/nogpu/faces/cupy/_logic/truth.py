@@ -1,7 +1,5 @@
 """Truth of arrays."""
 
-from __future__ import annotations
-
 from cupy._core import core
 from cupy._core._fusion_thread_local import fusable
 

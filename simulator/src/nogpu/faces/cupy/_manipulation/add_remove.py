@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 from cupy import _host
@@ -64,27 +64,9 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
         [_host.argument(ar)])
 
 
-class UniqueAllResult(NamedTuple):
-    """What `unique_all` returns."""
-
-    values: object
-    indices: object
-    inverse_indices: object
-    counts: object
-
-
-class UniqueCountsResult(NamedTuple):
-    """What `unique_counts` returns."""
-
-    values: object
-    counts: object
-
-
-class UniqueInverseResult(NamedTuple):
-    """What `unique_inverse` returns."""
-
-    values: object
-    inverse_indices: object
+UniqueAllResult = namedtuple("UniqueAllResult", "values indices inverse_indices counts")
+UniqueCountsResult = namedtuple("UniqueCountsResult", "values counts")
+UniqueInverseResult = namedtuple("UniqueInverseResult", "values inverse_indices")
 
 
 def unique_all(x):

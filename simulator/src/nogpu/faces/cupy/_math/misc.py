@@ -1,7 +1,5 @@
 """Functions that are no ufunc of NumPy's."""
 
-from __future__ import annotations
-
 import numpy as np
 from cupy import _tables
 from cupy._core import core

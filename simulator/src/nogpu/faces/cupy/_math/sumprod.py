@@ -1,7 +1,5 @@
 """Sums, products, differences."""
 
-from __future__ import annotations
-
 import numpy as np
 from cupy import _tables
 from cupy._core import core

@@ -21,6 +21,16 @@ _ALIASES = {
     "bitwise_right_shift": "right_shift", "acos": "arccos", "acosh": "arccosh", "asin": "arcsin",
     "asinh": "arcsinh", "atan": "arctan", "atanh": "arctanh", "atan2": "arctan2",
 }  # fmt: skip
+# Python's operators and the functions behind them.
+BINARY = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide",
+    "floordiv": "floor_divide", "mod": "remainder", "pow": "power", "and": "bitwise_and",
+    "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "left_shift", "rshift": "right_shift",
+    "divmod": "divmod",
+}  # fmt: skip
+COMPARE = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
+            "eq": "equal", "ne": "not_equal"}  # fmt: skip
+UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
 # The kinds of dtype that a function refuses, and what it says.
 _REFUSED = {
     "subtract": {"b": (

@@ -1,7 +1,5 @@
 """Where an array's memory begins and ends."""
 
-from __future__ import annotations
-
 
 def byte_bounds(a):
     """Return the first address of an array and the one past its last byte."""

@@ -1,7 +1,5 @@
 """Whether arrays share memory."""
 
-from __future__ import annotations
-
 import numpy as np
 from cupy._misc.byte_bounds import byte_bounds
 

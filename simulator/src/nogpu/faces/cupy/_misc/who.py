@@ -1,7 +1,5 @@
 """A list of arrays."""
 
-from __future__ import annotations
-
 from cupy import _host
 
 

@@ -1,7 +1,5 @@
 """Padding."""
 
-from __future__ import annotations
-
 import numpy as np
 from cupy import _host
 

@@ -1,7 +1,5 @@
 """Counting."""
 
-from __future__ import annotations
-
 import numpy as np
 from cupy import _host
 

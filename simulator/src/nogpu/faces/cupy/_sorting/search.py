@@ -1,7 +1,5 @@
 """Places of extremes, of what is not zero, and where to insert."""
 
-from __future__ import annotations
-
 import numpy as np
 from cupy import _host, _tables
 from cupy._core._fusion_thread_local import fusable

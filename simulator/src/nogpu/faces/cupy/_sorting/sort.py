@@ -1,7 +1,5 @@
 """Sorting."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
@@ -11,18 +9,15 @@ from cupy._core import _routines_sorting
 
 def sort(a, axis=-1, kind=None):
     """Return a sorted copy; ``axis=None`` flattens."""
-    if kind is not None and kind != "stable":
-        raise ValueError("kind can only be None or 'stable'")
-    if axis is None:
-        result, axis = a.flatten(), -1
-    else:
-        result = a.copy()
+    _routines_sorting._check_kind(kind)
+    result, axis = (a.flatten(), -1) if axis is None else (a.copy(), axis)
     result.sort(axis=axis)
     return result
 
 
 _tables.functions(globals(), _tables.method, """
 argsort(a, axis=-1, kind=None): Return the indices that sort; equal keys keep their order.
+argpartition(a, kth, axis=-1): Return the indices of `partition`.
 """)
 
 
@@ -53,14 +48,6 @@ def sort_complex(a):
 
 def partition(a, kth, axis=-1):
     """Return a copy with the kth element in its place; here it is sorted completely."""
-    if axis is None:
-        result, axis = a.flatten(), -1
-    else:
-        result = a.copy()
-    _routines_sorting._ndarray_partition(result, kth, axis)
+    result, axis = (a.flatten(), -1) if axis is None else (a.copy(), axis)
+    result.partition(kth, axis)
     return result
-
-
-def argpartition(a, kth, axis=-1):
-    """Return the indices of `partition`."""
-    return _routines_sorting._ndarray_argpartition(a, kth, axis)

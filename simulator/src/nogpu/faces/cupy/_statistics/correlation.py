@@ -1,7 +1,5 @@
 """Covariance and correlation."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

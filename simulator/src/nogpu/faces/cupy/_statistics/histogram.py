@@ -1,40 +1,22 @@
 """Histograms."""
 
-from __future__ import annotations
-
 import numpy as np
 from cupy import _host
 
 
 def _bins(x, bins, limits):
     """Return the edges on the host; without limits it waits for the extremes."""
-    if _host.is_array(bins):
-        if bins.ndim != 1:
-            raise ValueError("`bins` must be 1d, when an array")
-        edges = _host.look(bins)
-    elif isinstance(bins, str):
+    if isinstance(bins, str):
         raise NotImplementedError("only integer and array bins are implemented")
-    elif isinstance(bins, (int, np.integer)):
-        if bins < 1:
-            raise ValueError("`bins` must be positive, when an integer")
-        if limits is None:
-            values = _host.look(x).ravel()
-            low, high = (values.min(), values.max()) if values.size else (0.0, 1.0)
-        else:
-            low, high = limits
-            if low > high:
-                raise ValueError("max must be larger than min in range parameter.")
-        if not (np.isfinite(low) and np.isfinite(high)):
-            raise ValueError(f"supplied range of [{low}, {high}] is not finite")
-        if low == high:
-            low, high = low - 0.5, high + 0.5
-        kind = np.result_type(float(low), float(high), _host.floating(x.dtype))
-        return np.linspace(low, high, int(bins) + 1, dtype=kind)
-    else:
+    if _host.is_array(bins):
+        bins = _host.look(bins)
+    elif not isinstance(bins, (int, np.integer)):
         raise ValueError("`bins` must be 1d, when an array")
-    if (edges[:-1] > edges[1:]).any():
-        raise ValueError("`bins` must increase monotonically, when an array")
-    return edges
+    if np.ndim(bins) == 0 and limits is None:
+        values = _host.look(x)
+    else:
+        values = np.empty(0, x.dtype)
+    return np.histogram_bin_edges(values.astype(_host.floating(x.dtype)), bins, limits)
 
 
 def histogram(x, bins=10, range=None, weights=None, density=False):  # noqa: A002

@@ -1,7 +1,5 @@
 """Means, variances and medians."""
 
-from __future__ import annotations
-
 import numpy as np
 from cupy import _host, _tables
 from cupy._core import _routines_math
@@ -58,18 +56,22 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
     return (result, total) if returned else result
 
 
-def _median(a, axis, out, keepdims, skip_nan):
-    axes = _host.axes_of(axis, a.ndim)
-    dtype = _host.floating(a.dtype)
+def _median(name):
+    def call(a, axis, out, overwrite_input, keepdims):
+        axes = _host.axes_of(axis, a.ndim)
+        dtype = _host.floating(a.dtype)
+        shape = _host.reduced(a.shape, axes, keepdims)
+        skip_nan = name == "nanmedian" and a.dtype.kind in "fc"
 
-    def work(v):
-        rest = [i for i in range(v.ndim) if i not in axes]
-        moved = v.transpose(*rest, *axes)
-        flat = moved.reshape(*moved.shape[:len(rest)], -1).astype(dtype)
-        return _middle(np.sort(flat, axis=-1), skip_nan).reshape(shape)
+        def work(v):
+            rest = [i for i in range(v.ndim) if i not in axes]
+            moved = v.transpose(*rest, *axes)
+            rows = moved.reshape(*moved.shape[:len(rest)], -1).astype(dtype)
+            return _middle(np.sort(rows, axis=-1), skip_nan).reshape(shape)
 
-    shape = _host.reduced(a.shape, axes, keepdims)
-    return _host.compute(work, [a], shape, dtype, out)
+        return _host.compute(work, [a], shape, dtype, out)
+
+    return call
 
 
 def _middle(ordered, skip_nan):
@@ -86,14 +88,11 @@ def _middle(ordered, skip_nan):
     return np.where(empty, np.nan, middle).astype(ordered.dtype)
 
 
-def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
-    """Return the median."""
-    return _median(_host.argument(a), axis, out, keepdims, False)
-
-
-def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
-    """Return the median, nan left out."""
-    return _median(_host.argument(a), axis, out, keepdims, a.dtype.kind in "fc")
+_tables.functions(globals(), _median, """
+median(a: array, axis=None, out=None, overwrite_input=False, keepdims=False): Return the median.
+nanmedian(a: array, axis=None, out=None, overwrite_input=False, keepdims=False):
+    Return the median, nan left out.
+""")
 
 
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False):

@@ -1,7 +1,5 @@
 """Extremes and quantiles."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,6 +1,6 @@
 """CUDA's devices, streams, memory and compiler, as the simulator has them."""
 
-# ruff: noqa: F401 -- names that CuPy has here
+# ruff: noqa: F401, F403 -- names that CuPy has here
 from __future__ import annotations
 
 import contextlib
@@ -26,32 +26,9 @@ from . import (
 )
 from .device import Device, get_cublas_handle, get_device_id
 from .graph import Graph
-from .memory import (
-    BaseMemory,
-    CFunctionAllocator,
-    ManagedMemory,
-    Memory,
-    MemoryAsync,
-    MemoryAsyncPool,
-    MemoryPointer,
-    MemoryPool,
-    PythonFunctionAllocator,
-    UnownedMemory,
-    alloc,
-    get_allocator,
-    malloc_async,
-    malloc_managed,
-    set_allocator,
-    using_allocator,
-)
+from .memory import *
 from .memory_hook import MemoryHook
-from .pinned_memory import (
-    PinnedMemory,
-    PinnedMemoryPointer,
-    PinnedMemoryPool,
-    alloc_pinned_memory,
-    set_pinned_memory_allocator,
-)
+from .pinned_memory import *
 from .stream import Event, ExternalStream, Stream, get_current_stream, get_elapsed_time
 
 # Found when they are asked for: what compiles and launches kernels.

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+
 from cupy_backends.cuda.api import runtime
+
+from nogpu.faces import table
 
 
 def get_device_id() -> int:
@@ -10,23 +15,25 @@ def get_device_id() -> int:
     return runtime.getDevice()
 
 
-def _lacks(what: str) -> RuntimeError:
-    return RuntimeError(f"nogpu has no {what}: it needs a machine with a GPU")
+_LIBRARIES = {
+    "cublas": "cuBLAS", "cusolver": "cuSOLVER", "cusolver_sp": "cuSOLVER", "cusparse": "cuSPARSE",
+    "cutensor": "cuTENSOR",
+}  # fmt: skip
 
 
-def get_cublas_handle() -> int:
-    """A handle of cuBLAS, which the simulator lacks."""
-    raise _lacks("cuBLAS")
+def _handle_of(library: str) -> Callable:
+    def get(*device: Device) -> int:
+        raise RuntimeError(f"nogpu has no {library}: it needs a machine with a GPU")
+
+    return get
 
 
-def get_cusolver_handle() -> int:
-    """A handle of cuSOLVER, which the simulator lacks."""
-    raise _lacks("cuSOLVER")
-
-
-def get_cusparse_handle() -> int:
-    """A handle of cuSPARSE, which the simulator lacks."""
-    raise _lacks("cuSPARSE")
+table.functions(
+    globals(), lambda name: _handle_of(_LIBRARIES[name.split("_")[1]]), """
+get_cublas_handle() -> int: A handle of cuBLAS, which the simulator lacks.
+get_cusolver_handle() -> int: A handle of cuSOLVER, which the simulator lacks.
+get_cusparse_handle() -> int: A handle of cuSPARSE, which the simulator lacks.
+""")
 
 
 def get_compute_capability() -> str:
@@ -34,6 +41,7 @@ def get_compute_capability() -> str:
     return Device().compute_capability
 
 
+@functools.total_ordering
 class Device:
     """A device; in a ``with`` block the current one.
 
@@ -70,15 +78,6 @@ class Device:
 
     def __lt__(self, other: Device) -> bool:
         return self.id < other.id if isinstance(other, Device) else NotImplemented
-
-    def __le__(self, other: Device) -> bool:
-        return self.id <= other.id if isinstance(other, Device) else NotImplemented
-
-    def __gt__(self, other: Device) -> bool:
-        return self.id > other.id if isinstance(other, Device) else NotImplemented
-
-    def __ge__(self, other: Device) -> bool:
-        return self.id >= other.id if isinstance(other, Device) else NotImplemented
 
     def __enter__(self) -> Device:
         before = runtime.getDevice()
@@ -125,30 +124,10 @@ class Device:
         """Its place on the PCI bus: the simulator says 0000:00:00.0."""
         return runtime.deviceGetPCIBusId(self.id)
 
-    @property
-    def cublas_handle(self) -> int:
-        """A handle of cuBLAS, which the simulator lacks."""
-        return get_cublas_handle()
 
-    @property
-    def cusolver_handle(self) -> int:
-        """A handle of cuSOLVER, which the simulator lacks."""
-        return get_cusolver_handle()
-
-    @property
-    def cusolver_sp_handle(self) -> int:
-        """A handle of cuSOLVER, which the simulator lacks."""
-        return get_cusolver_handle()
-
-    @property
-    def cusparse_handle(self) -> int:
-        """A handle of cuSPARSE, which the simulator lacks."""
-        return get_cusparse_handle()
-
-    @property
-    def cutensor_handle(self) -> int:
-        """A handle of cuTENSOR, which the simulator lacks."""
-        raise _lacks("cuTENSOR")
+for _name, _library in _LIBRARIES.items():
+    _doc = f"A handle of {_library}, which the simulator lacks."
+    setattr(Device, f"{_name}_handle", property(_handle_of(_library), doc=_doc))
 
 
 def from_pointer(ptr: int) -> Device:

@@ -8,19 +8,25 @@ import gc
 import os
 import sys
 import threading
-import time
 import warnings
 import weakref
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from cupy_backends.cuda.api import runtime
+from cupy_backends.cuda.api import _frees, runtime
 
 from nogpu import engine
+from nogpu.faces import table
 
 from . import memory_hook
 from . import stream as _streams
+
+__all__ = """
+    BaseMemory CFunctionAllocator ManagedMemory Memory MemoryAsync MemoryAsyncPool MemoryPointer
+    MemoryPool PythonFunctionAllocator UnownedMemory alloc get_allocator malloc_async
+    malloc_managed set_allocator using_allocator
+""".split()  # `cupy.cuda` takes them over
 
 
 class OutOfMemoryError(MemoryError):
@@ -59,42 +65,6 @@ class BaseMemory:
         return Device(self.device_id)
 
 
-def _quiet() -> bool:
-    """Whether no stream has work left. Asks the scheduler: a capture must not notice."""
-    planner = engine.streams.scheduler.get()
-    if planner is None or planner.quiet:
-        return True
-    for stream in tuple(engine.streams._streams.values()):
-        if stream._native is not None and not planner.done(stream._native):
-            return False
-    return True
-
-
-def _may_wait() -> bool:
-    """Whether the caller may wait for streams: a host function, which a stream runs, may not."""
-    planner = engine.streams.scheduler.get()
-    return planner is None or not planner.runs_here()
-
-
-def _wait_until_quiet() -> None:
-    """Wait for all streams, and leave what went wrong on them to whoever waits for it."""
-    if not _may_wait():
-        raise runtime._error("cudaErrorNotPermitted")
-    while not _quiet():
-        time.sleep(0.0002)
-
-
-_late_frees: deque[engine.Allocation] = deque()  # what went while work was left
-
-
-def _free_late() -> None:
-    """Free what went while work was left, if none is left now."""
-    if _late_frees and _quiet():
-        with contextlib.suppress(IndexError):
-            while True:
-                _late_frees.popleft().free()
-
-
 class Memory(BaseMemory):
     """Memory straight from the device, freed with this object."""
 
@@ -103,7 +73,7 @@ class Memory(BaseMemory):
     def __init__(self, size: int, *, _unwritten: bool = True, _itemsize: int | None = None) -> None:
         self.ptr, self.size, self.device_id, self._allocation = 0, size, 0, None
         if size > 0:
-            _free_late()
+            _frees.free_waiting()
             try:
                 self._allocation = engine.allocate(size, itemsize=_itemsize, unwritten=_unwritten)
             except engine.OutOfMemory:
@@ -114,9 +84,7 @@ class Memory(BaseMemory):
         allocation = getattr(self, "_allocation", None)
         if allocation is not None and not is_finalizing():
             self._allocation = None
-            # It may be deleted anywhere, also by what a stream runs: no waiting here.
-            _late_frees.append(allocation)
-            _free_late()
+            _frees.free_later(allocation)
 
 
 class ManagedMemory(Memory):
@@ -160,7 +128,9 @@ class UnownedMemory(BaseMemory):
 
 
 def _address(memory: object) -> int:
-    """A host address given as an integer or as ctypes.c_void_p."""
+    """An address given as a pointer, as an integer or as ctypes.c_void_p."""
+    if isinstance(memory, MemoryPointer):
+        return memory.ptr
     return memory if isinstance(memory, int) else memory.value
 
 
@@ -218,28 +188,6 @@ class MemoryPointer:
     def __isub__(self, offset: int) -> MemoryPointer:
         return self.__iadd__(-int(offset))
 
-    def copy_from_device(self, src: MemoryPointer, size: int) -> None:
-        """Copy bytes from device memory, on the legacy default stream."""
-        if size > 0:
-            runtime.memcpy(self.ptr, src.ptr, size, runtime.memcpyDefault)
-
-    def copy_from_device_async(self, src: MemoryPointer, size: int, stream=None) -> None:
-        """Copy bytes from device memory, on a stream."""
-        if size > 0:
-            runtime.memcpyAsync(self.ptr, src.ptr, size, runtime.memcpyDeviceToDevice,
-                                _streams._handle(stream))  # fmt: skip
-
-    def copy_from_host(self, mem: object, size: int) -> None:
-        """Copy bytes from host memory, on the legacy default stream."""
-        if size > 0:
-            runtime.memcpy(self.ptr, _address(mem), size, runtime.memcpyHostToDevice)
-
-    def copy_from_host_async(self, mem: object, size: int, stream=None) -> None:
-        """Copy bytes from host memory, on a stream: it must stay until that is done."""
-        if size > 0:
-            runtime.memcpyAsync(self.ptr, _address(mem), size, runtime.memcpyHostToDevice,
-                                _streams._handle(stream))  # fmt: skip
-
     def copy_from(self, mem: object, size: int) -> None:
         """Copy bytes from host or device memory."""
         if isinstance(mem, MemoryPointer):
@@ -254,17 +202,6 @@ class MemoryPointer:
         else:
             self.copy_from_host_async(mem, size, stream)
 
-    def copy_to_host(self, mem: object, size: int) -> None:
-        """Copy bytes to host memory, on the legacy default stream."""
-        if size > 0:
-            runtime.memcpy(_address(mem), self.ptr, size, runtime.memcpyDeviceToHost)
-
-    def copy_to_host_async(self, mem: object, size: int, stream=None) -> None:
-        """Copy bytes to host memory, on a stream."""
-        if size > 0:
-            runtime.memcpyAsync(_address(mem), self.ptr, size, runtime.memcpyDeviceToHost,
-                                _streams._handle(stream))  # fmt: skip
-
     def memset(self, value: int, size: int) -> None:
         """Set bytes, on the legacy default stream."""
         if size > 0:
@@ -274,6 +211,46 @@ class MemoryPointer:
         """Set bytes, on a stream."""
         if size > 0:
             runtime.memsetAsync(self.ptr, value, size, _streams._handle(stream))
+
+_COPIES = {  # method of a pointer: CUDA's kind of copy
+    "copy_from_device": runtime.memcpyDefault,
+    "copy_from_device_async": runtime.memcpyDeviceToDevice,
+    "copy_from_host": runtime.memcpyHostToDevice,
+    "copy_from_host_async": runtime.memcpyHostToDevice,
+    "copy_to_host": runtime.memcpyDeviceToHost,
+    "copy_to_host_async": runtime.memcpyDeviceToHost,
+}
+
+
+def _copy(name: str) -> Callable:
+    kind, queued = _COPIES[name], name.endswith("_async")
+
+    def copy(self: MemoryPointer, other: object, size: int, stream: object = None) -> None:
+        if size > 0:
+            ends = (self.ptr, _address(other))
+            ends = ends[::-1] if "_to_" in name else ends
+            if queued:
+                runtime.memcpyAsync(*ends, size, kind, _streams._handle(stream))
+            else:
+                runtime.memcpy(*ends, size, kind)
+
+    return copy
+
+
+table.methods(MemoryPointer, _copy, """
+copy_from_device(self, src: MemoryPointer, size: int) -> None:
+    Copy bytes from device memory, on the legacy default stream.
+copy_from_device_async(self, src: MemoryPointer, size: int, stream=None) -> None:
+    Copy bytes from device memory, on a stream.
+copy_from_host(self, mem: object, size: int) -> None:
+    Copy bytes from host memory, on the legacy default stream.
+copy_from_host_async(self, mem: object, size: int, stream=None) -> None:
+    Copy bytes from host memory, on a stream: it must stay until that is done.
+copy_to_host(self, mem: object, size: int) -> None:
+    Copy bytes to host memory, on the legacy default stream.
+copy_to_host_async(self, mem: object, size: int, stream=None) -> None:
+    Copy bytes to host memory, on a stream.
+""")
 
 
 def _malloc(size: int) -> MemoryPointer:
@@ -590,7 +567,7 @@ class SingleDeviceMemoryPool:
             stream.run(settle, 0, "memory given out again")
             return
         if there:  # other sizes than before: order alone does not help
-            _wait_until_quiet()
+            _frees.wait_until_quiet()
             with self._lock:
                 for at in there:
                     if self._lingering.pop(at, None) is not None or only:
@@ -651,7 +628,7 @@ class SingleDeviceMemoryPool:
             self._used -= chunk.size
             if chunk.placed:
                 chunk.placed = False
-                if chunk.arena.stream.capturing or _quiet():
+                if chunk.arena.stream.capturing or _frees.quiet():
                     engine.displace(chunk.ptr)
                 else:
                     self._lingering[chunk.ptr] = chunk.ptr + chunk.size
@@ -672,7 +649,7 @@ class SingleDeviceMemoryPool:
             self._end_lingering()
 
     def _end_lingering(self) -> None:
-        if self._lingering and _quiet():
+        if self._lingering and _frees.quiet():
             for address in list(self._lingering):
                 del self._lingering[address]
                 engine.displace(address)
@@ -694,8 +671,8 @@ class SingleDeviceMemoryPool:
         gone = []
         with self._lock:
             self._sort_in()
-        if self._lingering and _may_wait():
-            _wait_until_quiet()
+        if self._lingering and _frees.may_wait():
+            _frees.wait_until_quiet()
         with self._lock:
             self._sort_in()
             if stream is None:
@@ -724,33 +701,8 @@ class SingleDeviceMemoryPool:
 
     # figures
 
-    def n_free_blocks(self) -> int:
-        """How many chunks are free."""
-        with self._lock:
-            self._sort_in()
-            return sum(len(f) for arena in self._arenas.values() for f in arena.bins.values())
-
-    def used_bytes(self) -> int:
-        """Bytes in blocks that are in use."""
-        with self._lock:
-            self._sort_in()
-            return self._used
-
-    def free_bytes(self) -> int:
-        """Bytes in free chunks."""
-        with self._lock:
-            self._sort_in()
-            return sum(
-                size * len(found)
-                for arena in self._arenas.values()
-                for size, found in arena.bins.items()
-            )
-
-    def total_bytes(self) -> int:
-        """Bytes that it has from the device."""
-        with self._lock:
-            self._sort_in()
-            return self._total
+    def _bins(self) -> Iterator[dict[_Chunk, None]]:
+        return (found for arena in self._arenas.values() for found in arena.bins.values())
 
     def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
         """Never have more than ``size`` bytes, or than a fraction of the device; 0: no limit."""
@@ -769,6 +721,30 @@ class SingleDeviceMemoryPool:
     def get_limit(self) -> int:
         """The limit in bytes; 0: none."""
         return self._limit
+
+
+def _figure(name: str) -> Callable:
+    figures = {
+        "n_free_blocks": lambda pool: sum(map(len, pool._bins())),
+        "used_bytes": lambda pool: pool._used,
+        "free_bytes": lambda pool: sum(chunk.size for found in pool._bins() for chunk in found),
+        "total_bytes": lambda pool: pool._total,
+    }
+
+    def figure(self: SingleDeviceMemoryPool) -> int:
+        with self._lock:
+            self._sort_in()
+            return figures[name](self)
+
+    return figure
+
+
+table.methods(SingleDeviceMemoryPool, _figure, """
+n_free_blocks(self) -> int: How many chunks are free.
+used_bytes(self) -> int: Bytes in blocks that are in use.
+free_bytes(self) -> int: Bytes in free chunks.
+total_bytes(self) -> int: Bytes that it has from the device.
+""")
 
 
 def _parse_limit_string(limit: str | None = None) -> dict[str, float | None]:
@@ -800,37 +776,23 @@ class MemoryPool:
         """A block of at least ``size`` bytes."""
         return self._pool._give(size, True)
 
-    def free_all_blocks(self, stream: _streams._BaseStream | None = None) -> None:
-        """Give what is free back to the device, of one stream or of all."""
-        self._pool.free_all_blocks(stream)
 
-    def free_all_free(self) -> None:
-        """The old name of `free_all_blocks`."""
-        self._pool.free_all_free()
+def _of_pool(name: str) -> Callable:
+    return lambda self, *arguments: getattr(self._pool, name)(*arguments)
 
-    def n_free_blocks(self) -> int:
-        """How many blocks are free."""
-        return self._pool.n_free_blocks()
 
-    def used_bytes(self) -> int:
-        """Bytes in use."""
-        return self._pool.used_bytes()
-
-    def free_bytes(self) -> int:
-        """Bytes that are free in the pool."""
-        return self._pool.free_bytes()
-
-    def total_bytes(self) -> int:
-        """Bytes that the pool has from the device."""
-        return self._pool.total_bytes()
-
-    def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
-        """Limit `total_bytes`, in bytes or as a fraction of the device's memory."""
-        self._pool.set_limit(size, fraction)
-
-    def get_limit(self) -> int:
-        """The limit in bytes; 0: none."""
-        return self._pool.get_limit()
+table.methods(MemoryPool, _of_pool, """
+free_all_blocks(self, stream: _streams._BaseStream | None = None) -> None:
+    Give what is free back to the device, of one stream or of all.
+free_all_free(self) -> None: The old name of `free_all_blocks`.
+n_free_blocks(self) -> int: How many blocks are free.
+used_bytes(self) -> int: Bytes in use.
+free_bytes(self) -> int: Bytes that are free in the pool.
+total_bytes(self) -> int: Bytes that the pool has from the device.
+set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
+    Limit `total_bytes`, in bytes or as a fraction of the device's memory.
+get_limit(self) -> int: The limit in bytes; 0: none.
+""")
 
 
 class MemoryAsyncPool:
@@ -846,7 +808,7 @@ class MemoryAsyncPool:
     def free_all_blocks(self, stream: _streams._BaseStream | None = None) -> None:
         """Free what was given back."""
         _streams.get_current_stream().synchronize()
-        _free_late()
+        _frees.free_waiting()
 
 
 class PythonFunctionAllocator:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Collection
 
 from nogpu import engine
+from nogpu.faces import table
 
 
 class _Local(threading.local):
@@ -16,10 +17,6 @@ class _Local(threading.local):
 def _hooks() -> Collection[MemoryHook]:
     """The hooks of this thread, in the order in which they came."""
     return _local.hooks.values()
-
-
-def _has_memory_hooks() -> bool:
-    return bool(_local.hooks)
 
 
 def get_memory_hooks() -> dict[str, MemoryHook]:
@@ -51,25 +48,18 @@ class MemoryHook:
         with _lock:
             _active -= 1
 
-    def alloc_preprocess(self, **kwargs: int) -> None:
-        """Before new memory: ``device_id``, ``mem_size``."""
 
-    def alloc_postprocess(self, **kwargs: int) -> None:
-        """After new memory: ``device_id``, ``mem_size``, ``mem_ptr``."""
-
-    def malloc_preprocess(self, **kwargs: int) -> None:
-        """Before a block: ``device_id``, ``size`` as asked, ``mem_size`` as rounded."""
-
-    def malloc_postprocess(self, **kwargs: int) -> None:
-        """After a block: also ``mem_ptr`` and ``pmem_id``."""
-
-    def free_preprocess(self, **kwargs: int) -> None:
-        """Before a block comes back: ``device_id``, ``mem_size``, ``mem_ptr``, ``pmem_id``."""
-
-    def free_postprocess(self, **kwargs: int) -> None:
-        """After a block came back."""
-
-
+table.methods(MemoryHook, lambda name: table.nothing, """
+alloc_preprocess(self, **kwargs: int) -> None: Before new memory: ``device_id``, ``mem_size``.
+alloc_postprocess(self, **kwargs: int) -> None:
+    After new memory: ``device_id``, ``mem_size``, ``mem_ptr``.
+malloc_preprocess(self, **kwargs: int) -> None:
+    Before a block: ``device_id``, ``size`` as asked, ``mem_size`` as rounded.
+malloc_postprocess(self, **kwargs: int) -> None: After a block: also ``mem_ptr`` and ``pmem_id``.
+free_preprocess(self, **kwargs: int) -> None:
+    Before a block comes back: ``device_id``, ``mem_size``, ``mem_ptr``, ``pmem_id``.
+free_postprocess(self, **kwargs: int) -> None: After a block came back.
+""")
 _local = _Local()
 _active = 0  # hooks of all threads: pools look here first
 _lock = engine.forking.held("hooks", threading.Lock())

@@ -14,6 +14,11 @@ from cupy_backends.cuda.api import runtime
 
 from nogpu import engine
 
+__all__ = """
+    PinnedMemory PinnedMemoryPointer PinnedMemoryPool alloc_pinned_memory
+    set_pinned_memory_allocator
+""".split()  # `cupy.cuda` takes them over
+
 
 class PinnedMemory:
     """Page-locked host memory, freed with this object.

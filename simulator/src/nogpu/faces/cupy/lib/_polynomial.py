@@ -1,6 +1,6 @@
 """The class of polynomials, the highest power first."""
 
-from __future__ import annotations
+import operator
 
 import numpy as np
 from cupy import _host
@@ -82,30 +82,14 @@ class poly1d:  # noqa: N801
             return other.get()
         return _host.look(other) if _host.is_array(other) else other
 
-    def __add__(self, other):
-        return poly1d((self.get() + self._other(other)).coeffs)
-
-    __radd__ = __add__
-
-    def __sub__(self, other):
-        return poly1d((self.get() - self._other(other)).coeffs)
-
     def __rsub__(self, other):
-        return poly1d((-self.get() + self._other(other)).coeffs)
-
-    def __mul__(self, other):
-        return poly1d((self.get() * self._other(other)).coeffs)
-
-    __rmul__ = __mul__
+        return -self + other
 
     def __neg__(self):
         return poly1d(-self._coeffs)
 
     def __pos__(self):
         return self
-
-    def __pow__(self, power):
-        return poly1d((self.get() ** power).coeffs)
 
     def __eq__(self, other):
         if not isinstance(other, poly1d):
@@ -128,6 +112,16 @@ class poly1d:  # noqa: N801
     def integ(self, m=1, k=0):
         """Return an antiderivative."""
         return poly1d(self.get().integ(m, k).coeffs)
+
+
+def _operator(name):
+    function = getattr(operator, name)
+    return lambda self, other: poly1d(function(self.get(), self._other(other)).coeffs)
+
+
+for _name in ("add", "sub", "mul", "pow"):
+    setattr(poly1d, f"__{_name}__", _operator(_name))
+poly1d.__radd__, poly1d.__rmul__ = poly1d.__add__, poly1d.__mul__
 
 
 def coefficients(x):

@@ -1,7 +1,5 @@
 """Polynomials as arrays of coefficients, the highest power first. Most of this waits."""
 
-from __future__ import annotations
-
 import numpy as np
 from cupy import _host, _tables
 from cupy.lib._polynomial import coefficients, evaluate, poly1d

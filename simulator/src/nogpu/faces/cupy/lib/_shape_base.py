@@ -1,7 +1,5 @@
 """Functions along an axis."""
 
-from __future__ import annotations
-
 import numpy as np
 from cupy import _host
 

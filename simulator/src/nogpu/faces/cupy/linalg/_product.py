@@ -1,7 +1,5 @@
 """Products of vectors, matrices and tensors."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from operator import index
 
@@ -16,9 +14,6 @@ from cupy.linalg._solve import inv
 def dot(a, b, out=None):
     """Return the dot product of two arrays."""
     return a.dot(b, out)
-
-
-_ndarray_dot = _routines_linalg.dot
 
 
 def matmul(a, b, /, out=None):

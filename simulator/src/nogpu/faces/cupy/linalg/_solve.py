@@ -1,7 +1,5 @@
 """Linear equations and inverses."""
 
-from __future__ import annotations
-
 import numpy as np
 from cupy import _host
 from cupy.linalg import _util

@@ -1,7 +1,5 @@
 """Polynomials as arrays of coefficients, the lowest power first."""
 
-from __future__ import annotations
-
 import numpy as np
 from cupy import _host, _tables
 

@@ -1,7 +1,5 @@
 """What polynomials of every kind need."""
 
-from __future__ import annotations
-
 import numpy as np
 from cupy import _host
 

@@ -1,7 +1,5 @@
 """The bit generators' names; here all of them draw from the same source."""
 
-from __future__ import annotations
-
 from cupy.random import _draw
 
 

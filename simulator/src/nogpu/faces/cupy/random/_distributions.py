@@ -1,7 +1,5 @@
 """The functions: methods of the generator that they share."""
 
-from __future__ import annotations
-
 import numpy as np
 from cupy import _host
 from cupy.random import _draw, _generator

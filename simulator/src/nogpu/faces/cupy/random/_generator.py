@@ -34,20 +34,6 @@ class RandomState:
         """Begin anew from a seed."""
         self._source.start(seed)
 
-    def rand(self, *size, **kwarg):
-        """Return uniform numbers of [0, 1) in the shape given by the arguments."""
-        dtype = kwarg.pop("dtype", float)
-        if kwarg:
-            raise TypeError(f"rand() got unexpected keyword arguments {', '.join(kwarg)}")
-        return self.random_sample(size=size, dtype=dtype)
-
-    def randn(self, *size, **kwarg):
-        """Return standard normal numbers in the shape given by the arguments."""
-        dtype = kwarg.pop("dtype", float)
-        if kwarg:
-            raise TypeError(f"randn() got unexpected keyword arguments {', '.join(kwarg)}")
-        return self.standard_normal(size=size, dtype=dtype)
-
     def random_sample(self, size=None, dtype=float):
         """Return uniform numbers of [0, 1)."""
         dtype = _real(dtype)
@@ -181,6 +167,24 @@ def _from_numpy(name):
     return draw
 
 
+def _in_shape(name):
+    draw = {"rand": RandomState.random_sample, "randn": RandomState.standard_normal}[name]
+
+    def call(self, *size, **kwarg):
+        dtype = kwarg.pop("dtype", float)
+        if kwarg:
+            raise TypeError(f"{name}() got unexpected keyword arguments {', '.join(kwarg)}")
+        return draw(self, size=size, dtype=dtype)
+
+    return call
+
+
+table.methods(RandomState, _in_shape, """
+rand(self, *size, **kwarg):
+    Return uniform numbers of [0, 1) in the shape given by the arguments.
+randn(self, *size, **kwarg):
+    Return standard normal numbers in the shape given by the arguments.
+""")
 table.methods(RandomState, _from_numpy, "\n".join(
     f"{name}({', '.join(['self', *parameters, 'size=None'])}, dtype={kind.__name__}): "
     f"Return numbers of the distribution that NumPy calls {name}."

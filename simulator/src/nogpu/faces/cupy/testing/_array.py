@@ -1,7 +1,5 @@
 """Assertions: NumPy's, of what is on the device or on the host."""
 
-from __future__ import annotations
-
 import numpy as np
 from cupy import _host, _tables
 

@@ -1,7 +1,5 @@
 """Numbers that repeat, for a test."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 

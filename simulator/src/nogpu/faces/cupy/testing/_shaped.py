@@ -1,7 +1,5 @@
 """Arrays to test with, of NumPy or of CuPy."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from typing import TextIO
+
+from nogpu.faces import table
 
 from .. import memory_hook
 
@@ -24,19 +27,23 @@ class DebugPrintHook(memory_hook.MemoryHook):
     def __init__(self, file: TextIO | None = None, flush: bool = True) -> None:
         self.file, self.flush = file, flush
 
-    def _print(self, hook: str, names: tuple[str, ...], values: dict[str, int]) -> None:
-        line = {"hook": hook, **{name: values[name] for name in names}}
+
+def _printer(name: str) -> Callable:
+    hook = name.partition("_")[0]
+    shown = {"alloc": ("device_id", "mem_size", "mem_ptr"),
+             "malloc": ("device_id", "size", "mem_size", "mem_ptr", "pmem_id"),
+             "free": ("device_id", "mem_size", "mem_ptr", "pmem_id")}[hook]  # fmt: skip
+
+    def show(self: DebugPrintHook, **values: int) -> None:
+        line = {"hook": hook, **{name: values[name] for name in shown}}
         print(json.dumps(line, separators=(",", ":")), file=self.file or sys.stdout,
               flush=self.flush)  # fmt: skip
 
-    def alloc_postprocess(self, **kwargs: int) -> None:
-        """New memory."""
-        self._print("alloc", ("device_id", "mem_size", "mem_ptr"), kwargs)
+    return show
 
-    def malloc_postprocess(self, **kwargs: int) -> None:
-        """A block given out."""
-        self._print("malloc", ("device_id", "size", "mem_size", "mem_ptr", "pmem_id"), kwargs)
 
-    def free_postprocess(self, **kwargs: int) -> None:
-        """A block that came back."""
-        self._print("free", ("device_id", "mem_size", "mem_ptr", "pmem_id"), kwargs)
+table.methods(DebugPrintHook, _printer, """
+alloc_postprocess(self, **kwargs: int) -> None: New memory.
+malloc_postprocess(self, **kwargs: int) -> None: A block given out.
+free_postprocess(self, **kwargs: int) -> None: A block that came back.
+""")

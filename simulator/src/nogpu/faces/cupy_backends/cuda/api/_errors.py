@@ -2,75 +2,60 @@
 
 from __future__ import annotations
 
-# name of the runtime's error: (number, text)
-RUNTIME = {
-    "cudaSuccess": (0, "no error"),
-    "cudaErrorInvalidValue": (1, "invalid argument"),
-    "cudaErrorMemoryAllocation": (2, "out of memory"),
-    "cudaErrorInitializationError": (3, "initialization error"),
-    "cudaErrorInvalidConfiguration": (9, "invalid configuration argument"),
-    "cudaErrorInvalidMemcpyDirection": (21, "invalid copy direction for memcpy"),
-    "cudaErrorInvalidDeviceFunction": (98, "invalid device function"),
-    "cudaErrorNoDevice": (100, "no CUDA-capable device is detected"),
-    "cudaErrorInvalidDevice": (101, "invalid device ordinal"),
-    "cudaErrorPeerAccessAlreadyEnabled": (704, "peer access is already enabled"),
-    "cudaErrorPeerAccessNotEnabled": (705, "peer access has not been enabled"),
-    "cudaErrorInvalidResourceHandle": (400, "invalid resource handle"),
-    "cudaErrorIllegalState": (401, "the operation cannot be performed in the present state"),
-    "cudaErrorNotReady": (600, "device not ready"),
-    "cudaErrorIllegalAddress": (700, "an illegal memory access was encountered"),
-    "cudaErrorHostMemoryAlreadyRegistered": (
-        712, "part or all of the requested memory range is already mapped"),
-    "cudaErrorHostMemoryNotRegistered": (
-        713, "pointer does not correspond to a registered memory region"),
-    "cudaErrorLaunchFailure": (719, "unspecified launch failure"),
-    "cudaErrorNotPermitted": (800, "operation not permitted"),
-    "cudaErrorNotSupported": (801, "operation not supported"),
-    "cudaErrorStreamCaptureUnsupported": (
-        900, "operation not permitted when stream is capturing"),
-    "cudaErrorStreamCaptureInvalidated": (
-        901, "operation failed due to a previous error during capture"),
-    "cudaErrorStreamCaptureMerge": (
-        902, "operation would result in a merge of separate capture sequences"),
-    "cudaErrorStreamCaptureUnmatched": (
-        903, "capture was not ended in the same stream as it began"),
-    "cudaErrorStreamCaptureUnjoined": (904, "capturing stream has unjoined work"),
-    "cudaErrorStreamCaptureIsolation": (
-        905, "dependency created on uncaptured work in another stream"),
-    "cudaErrorStreamCaptureImplicit": (
-        906, "operation would make the legacy stream depend on a capturing blocking stream"),
-    "cudaErrorCapturedEvent": (
-        907, "operation not permitted on an event last recorded in a capturing stream"),
-    "cudaErrorStreamCaptureWrongThread": (
-        908, "attempt to terminate a thread-local capture sequence from another thread"),
-    "cudaErrorUnknown": (999, "unknown error"),
-}  # fmt: skip
-
-# name of the driver's error: (number, text)
-DRIVER = {
-    "CUDA_SUCCESS": (0, "no error"),
-    "CUDA_ERROR_INVALID_VALUE": (1, "invalid argument"),
-    "CUDA_ERROR_OUT_OF_MEMORY": (2, "out of memory"),
-    "CUDA_ERROR_NOT_INITIALIZED": (3, "initialization error"),
-    "CUDA_ERROR_NO_DEVICE": (100, "no CUDA-capable device is detected"),
-    "CUDA_ERROR_INVALID_DEVICE": (101, "invalid device ordinal"),
-    "CUDA_ERROR_INVALID_IMAGE": (200, "device kernel image is invalid"),
-    "CUDA_ERROR_INVALID_CONTEXT": (201, "invalid device context"),
-    "CUDA_ERROR_FILE_NOT_FOUND": (301, "file not found"),
-    "CUDA_ERROR_INVALID_HANDLE": (400, "invalid resource handle"),
-    "CUDA_ERROR_ILLEGAL_STATE": (401, "the operation cannot be performed in the present state"),
-    "CUDA_ERROR_NOT_FOUND": (500, "named symbol not found"),
-    "CUDA_ERROR_NOT_READY": (600, "device not ready"),
-    "CUDA_ERROR_ILLEGAL_ADDRESS": (700, "an illegal memory access was encountered"),
-    "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES": (701, "too many resources requested for launch"),
-    "CUDA_ERROR_LAUNCH_FAILED": (719, "unspecified launch failure"),
-    "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE": (720, "too many blocks in cooperative launch"),
-    "CUDA_ERROR_NOT_PERMITTED": (800, "operation not permitted"),
-    "CUDA_ERROR_NOT_SUPPORTED": (801, "operation not supported"),
-    "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED": (
-        900, "operation not permitted when stream is capturing"),
-    "CUDA_ERROR_UNKNOWN": (999, "unknown error"),
-}  # fmt: skip
+# Number, the runtime's name after "cudaError", the driver's after "CUDA_ERROR_", and the text.
+_ERRORS = (
+    (1, "InvalidValue", "INVALID_VALUE", "invalid argument"),
+    (2, "MemoryAllocation", "OUT_OF_MEMORY", "out of memory"),
+    (3, "InitializationError", "NOT_INITIALIZED", "initialization error"),
+    (9, "InvalidConfiguration", "", "invalid configuration argument"),
+    (21, "InvalidMemcpyDirection", "", "invalid copy direction for memcpy"),
+    (98, "InvalidDeviceFunction", "", "invalid device function"),
+    (100, "NoDevice", "NO_DEVICE", "no CUDA-capable device is detected"),
+    (101, "InvalidDevice", "INVALID_DEVICE", "invalid device ordinal"),
+    (200, "", "INVALID_IMAGE", "device kernel image is invalid"),
+    (201, "", "INVALID_CONTEXT", "invalid device context"),
+    (301, "", "FILE_NOT_FOUND", "file not found"),
+    (400, "InvalidResourceHandle", "INVALID_HANDLE", "invalid resource handle"),
+    (401, "IllegalState", "ILLEGAL_STATE",
+     "the operation cannot be performed in the present state"),
+    (500, "", "NOT_FOUND", "named symbol not found"),
+    (600, "NotReady", "NOT_READY", "device not ready"),
+    (700, "IllegalAddress", "ILLEGAL_ADDRESS", "an illegal memory access was encountered"),
+    (701, "", "LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"),
+    (704, "PeerAccessAlreadyEnabled", "", "peer access is already enabled"),
+    (705, "PeerAccessNotEnabled", "", "peer access has not been enabled"),
+    (712, "HostMemoryAlreadyRegistered", "",
+     "part or all of the requested memory range is already mapped"),
+    (713, "HostMemoryNotRegistered", "",
+     "pointer does not correspond to a registered memory region"),
+    (719, "LaunchFailure", "LAUNCH_FAILED", "unspecified launch failure"),
+    (720, "", "COOPERATIVE_LAUNCH_TOO_LARGE", "too many blocks in cooperative launch"),
+    (800, "NotPermitted", "NOT_PERMITTED", "operation not permitted"),
+    (801, "NotSupported", "NOT_SUPPORTED", "operation not supported"),
+    (900, "StreamCaptureUnsupported", "STREAM_CAPTURE_UNSUPPORTED",
+     "operation not permitted when stream is capturing"),
+    (901, "StreamCaptureInvalidated", "",
+     "operation failed due to a previous error during capture"),
+    (902, "StreamCaptureMerge", "",
+     "operation would result in a merge of separate capture sequences"),
+    (903, "StreamCaptureUnmatched", "", "capture was not ended in the same stream as it began"),
+    (904, "StreamCaptureUnjoined", "", "capturing stream has unjoined work"),
+    (905, "StreamCaptureIsolation", "", "dependency created on uncaptured work in another stream"),
+    (906, "StreamCaptureImplicit", "",
+     "operation would make the legacy stream depend on a capturing blocking stream"),
+    (907, "CapturedEvent", "",
+     "operation not permitted on an event last recorded in a capturing stream"),
+    (908, "StreamCaptureWrongThread", "",
+     "attempt to terminate a thread-local capture sequence from another thread"),
+    (999, "Unknown", "UNKNOWN", "unknown error"),
+)  # fmt: skip
+# name: (number, text)
+RUNTIME = {"cudaSuccess": (0, "no error")} | {
+    f"cudaError{name}": (number, text) for number, name, _, text in _ERRORS if name
+}
+DRIVER = {"CUDA_SUCCESS": (0, "no error")} | {
+    f"CUDA_ERROR_{name}": (number, text) for number, _, name, text in _ERRORS if name
+}
 
 
 def _say_status(error: RuntimeError, status: int) -> None:

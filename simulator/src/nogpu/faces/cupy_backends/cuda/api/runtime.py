@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from nogpu import engine
+from nogpu.faces import table
 
 from . import _contexts, _errors
 from ._errors import CUDARuntimeError
@@ -71,70 +72,54 @@ def _event(handle: int) -> engine.streams.Event:
         raise _error("cudaErrorInvalidResourceHandle") from None
 
 
-def streamCreate() -> int:
-    """Make a stream; return its handle."""
-    return engine.streams.Stream().handle
-
-
-def streamCreateWithFlags(flags: int) -> int:
-    """Make a stream; ``flags`` may be `streamNonBlocking`."""
-    return engine.streams.Stream(non_blocking=bool(flags & streamNonBlocking)).handle
-
-
-def streamCreateWithPriority(flags: int, priority: int) -> int:
-    """Make a stream with a priority, clamped to what the device has."""
-    return engine.streams.Stream(bool(flags & streamNonBlocking), priority).handle
-
-
-def streamGetFlags(stream: int) -> int:
-    """The flags that a stream was made with."""
-    return streamNonBlocking if _stream(stream).non_blocking else streamDefault
-
-
-def streamGetPriority(stream: int) -> int:
-    """A stream's priority."""
-    return _stream(stream).priority
-
-
-def deviceGetStreamPriorityRange() -> tuple[int, int]:
-    """The least and the greatest priority: a smaller number comes first."""
-    return 0, -5
-
-
-@_translated
-def streamDestroy(stream: int) -> None:
-    """Forget a stream; what is queued still runs."""
-    _stream(stream).destroy()
-
-
-@_translated
-def streamSynchronize(stream: int) -> None:
-    """Wait for all work on a stream."""
-    _stream(stream).synchronize()
-
-
-@_translated
-def streamQuery(stream: int) -> int:
-    """0 where all work is done, 600 (not ready) otherwise."""
-    return 0 if _stream(stream).done else errorNotReady
-
-
-@_translated
-def streamWaitEvent(stream: int, event: int, flags: int = 0) -> None:
-    """Let what a stream gets from now on wait for an event."""
-    _stream(stream).wait(_event(event))
-
-
-@_translated
-def streamAddCallback(stream: int, callback: Callable, arg: object) -> None:
-    """Call ``callback(stream, status, arg)`` after the work so far."""
-    _stream(stream).call(lambda: callback(stream, 0, arg))
-
-
-@_translated
-def launchHostFunc(stream: int, callback: Callable, arg: object) -> None:
-    """Call ``callback(arg)`` after the work so far."""
-    _stream(stream).call(lambda: callback(arg))
+_CALLS = {  # what the engine's streams and events do for each
+    "streamCreate": lambda: engine.streams.Stream().handle,
+    "streamCreateWithFlags": lambda flags: engine.streams.Stream(
+        bool(flags & streamNonBlocking)).handle,
+    "streamCreateWithPriority": lambda flags, priority: engine.streams.Stream(
+        bool(flags & streamNonBlocking), priority).handle,
+    "streamGetFlags": lambda s: streamNonBlocking if _stream(s).non_blocking else streamDefault,
+    "streamGetPriority": lambda s: _stream(s).priority,
+    "streamDestroy": lambda s: _stream(s).destroy(),
+    "streamSynchronize": lambda s: _stream(s).synchronize(),
+    "streamQuery": lambda s: 0 if _stream(s).done else errorNotReady,
+    "streamWaitEvent": lambda s, event, flags: _stream(s).wait(_event(event)),
+    "streamAddCallback": lambda s, call, arg: _stream(s).call(lambda: call(s, 0, arg)),
+    "launchHostFunc": lambda s, call, arg: _stream(s).call(lambda: call(arg)),
+    "streamIsCapturing": lambda s: _stream(s).capturing,
+    "eventCreate": lambda: eventCreateWithFlags(eventDefault),
+    "eventRecord": lambda e, stream: _stream(stream).record(_event(e)),
+    "eventQuery": lambda e: 0 if _event(e).done else errorNotReady,
+    "eventSynchronize": lambda e: _event(e).synchronize(),
+    "eventElapsedTime": lambda e, end: float(_event(e).elapsed(_event(end))),
+    "graphLaunch": lambda graph, stream: _graph(graph).launch(_stream(stream)),
+    "deviceSynchronize": lambda: engine.streams.synchronize(),
+}
+table.functions(globals(), lambda name: _translated(_CALLS[name]), """
+streamCreate() -> int: Make a stream; return its handle.
+streamCreateWithFlags(flags: int) -> int: Make a stream; ``flags`` may be `streamNonBlocking`.
+streamCreateWithPriority(flags: int, priority: int) -> int:
+    Make a stream with a priority, clamped to what the device has.
+streamGetFlags(stream: int) -> int: The flags that a stream was made with.
+streamGetPriority(stream: int) -> int: A stream's priority.
+streamDestroy(stream: int) -> None: Forget a stream; what is queued still runs.
+streamSynchronize(stream: int) -> None: Wait for all work on a stream.
+streamQuery(stream: int) -> int: 0 where all work is done, 600 (not ready) otherwise.
+streamWaitEvent(stream: int, event: int, flags: int = 0) -> None:
+    Let what a stream gets from now on wait for an event.
+streamAddCallback(stream: int, callback: Callable, arg: object) -> None:
+    Call ``callback(stream, status, arg)`` after the work so far.
+launchHostFunc(stream: int, callback: Callable, arg: object) -> None:
+    Call ``callback(arg)`` after the work so far.
+streamIsCapturing(stream: int) -> bool: Whether a stream records.
+eventCreate() -> int: Make an event; return its handle.
+eventRecord(event: int, stream: int) -> None: Queue an event's mark on a stream.
+eventQuery(event: int) -> int: 0 where an event is done, 600 (not ready) otherwise.
+eventSynchronize(event: int) -> None: Wait for an event.
+eventElapsedTime(start: int, end: int) -> float: Milliseconds between two events.
+graphLaunch(graph: int, stream: int) -> None: Queue a graph on a stream.
+deviceSynchronize() -> None: Wait for all work on all streams.
+""")
 
 
 @_translated
@@ -154,17 +139,6 @@ def streamEndCapture(stream: int) -> int:
     return handle
 
 
-@_translated
-def streamIsCapturing(stream: int) -> bool:
-    """Whether a stream records."""
-    return _stream(stream).capturing
-
-
-def eventCreate() -> int:
-    """Make an event; return its handle."""
-    return eventCreateWithFlags(eventDefault)
-
-
 def eventCreateWithFlags(flags: int) -> int:
     """Make an event; ``flags`` may hold `eventDisableTiming`."""
     handle = next(_event_handles)
@@ -178,41 +152,11 @@ def eventDestroy(event: int) -> None:
     _events.pop(event, None)
 
 
-@_translated
-def eventRecord(event: int, stream: int) -> None:
-    """Queue an event's mark on a stream."""
-    _stream(stream).record(_event(event))
-
-
-@_translated
-def eventQuery(event: int) -> int:
-    """0 where an event is done, 600 (not ready) otherwise."""
-    return 0 if _event(event).done else errorNotReady
-
-
-@_translated
-def eventSynchronize(event: int) -> None:
-    """Wait for an event."""
-    _event(event).synchronize()
-
-
-@_translated
-def eventElapsedTime(start: int, end: int) -> float:
-    """Milliseconds between two events."""
-    return float(_event(start).elapsed(_event(end)))
-
-
 def _graph(handle: int) -> engine.streams.Graph:
     try:
         return _graphs[handle]
     except KeyError:
         raise _error("cudaErrorInvalidValue") from None
-
-
-@_translated
-def graphLaunch(graph: int, stream: int) -> None:
-    """Queue a graph on a stream."""
-    _graph(graph).launch(_stream(stream))
 
 
 def graphUpload(graph: int, stream: int) -> None:
@@ -248,6 +192,19 @@ def _check_device(device: int) -> None:
         raise _error("cudaErrorInvalidDevice")
 
 
+_WITHOUT_COUNTERPART = {  # attributes that are 0 here, and their numbers
+    "ClockRate": 13, "KernelExecTimeout": 17, "CanMapHostMemory": 19, "EccEnabled": 32,
+    "PciBusId": 33, "PciDeviceId": 34, "TccDriver": 35, "MemoryClockRate": 36,
+    "GlobalMemoryBusWidth": 37, "L2CacheSize": 38, "PciDomainId": 50,
+    "GlobalL1CacheSupported": 79, "LocalL1CacheSupported": 80, "IsMultiGpuBoard": 84,
+    "MultiGpuBoardGroupID": 85, "PageableMemoryAccess": 88,
+    "CanUseHostPointerForRegisteredMem": 91, "CooperativeLaunch": 95,
+    "CooperativeMultiDeviceLaunch": 96, "PageableMemoryAccessUsesHostPageTables": 100,
+    "MaxPersistingL2CacheSize": 108, "MaxAccessPolicyWindowSize": 109,
+    "ReservedSharedMemoryPerBlock": 111,
+}  # fmt: skip
+
+
 @functools.lru_cache(maxsize=1)
 def _attributes() -> dict[str, tuple[int, int]]:
     """Number and value of a device's attributes. What has no counterpart here is 0."""
@@ -266,93 +223,55 @@ def _attributes() -> dict[str, tuple[int, int]]:
         "WarpSize": (10, limits.WARP_SIZE),
         "MaxPitch": (11, 2**31 - 1),
         "MaxRegistersPerBlock": (12, limits.REGISTERS_PER_BLOCK),
-        "ClockRate": (13, 0),
         "TextureAlignment": (14, 512),
         "GpuOverlap": (15, 1),
         "MultiProcessorCount": (16, limits.worker_count()),
-        "KernelExecTimeout": (17, 0),
         "Integrated": (18, 1),
-        "CanMapHostMemory": (19, 0),
         "ComputeMode": (20, computeModeDefault),
         "ConcurrentKernels": (31, 1),
-        "EccEnabled": (32, 0),
-        "PciBusId": (33, 0),
-        "PciDeviceId": (34, 0),
-        "TccDriver": (35, 0),
-        "MemoryClockRate": (36, 0),
-        "GlobalMemoryBusWidth": (37, 0),
-        "L2CacheSize": (38, 0),
         "MaxThreadsPerMultiProcessor": (39, limits.THREADS_PER_MULTIPROCESSOR),
         "AsyncEngineCount": (40, 1),
         "UnifiedAddressing": (41, 1),
-        "PciDomainId": (50, 0),
         "ComputeCapabilityMajor": (75, limits.COMPUTE_CAPABILITY[0]),
         "ComputeCapabilityMinor": (76, limits.COMPUTE_CAPABILITY[1]),
         "StreamPrioritiesSupported": (78, 1),
-        "GlobalL1CacheSupported": (79, 0),
-        "LocalL1CacheSupported": (80, 0),
         "MaxSharedMemoryPerMultiprocessor": (81, limits.SHARED_PER_MULTIPROCESSOR),
         "MaxRegistersPerMultiprocessor": (82, limits.REGISTERS_PER_BLOCK),
         "ManagedMemory": (83, 1),
-        "IsMultiGpuBoard": (84, 0),
-        "MultiGpuBoardGroupID": (85, 0),
         "HostNativeAtomicSupported": (86, 1),
         "SingleToDoublePrecisionPerfRatio": (87, 2),
-        "PageableMemoryAccess": (88, 0),
         "ConcurrentManagedAccess": (89, 1),
         "ComputePreemptionSupported": (90, 1),
-        "CanUseHostPointerForRegisteredMem": (91, 0),
-        "CooperativeLaunch": (95, 0),
-        "CooperativeMultiDeviceLaunch": (96, 0),
         "MaxSharedMemoryPerBlockOptin": (97, limits.SHARED_PER_BLOCK_OPTIN),
-        "PageableMemoryAccessUsesHostPageTables": (100, 0),
         "DirectManagedMemAccessFromHost": (101, 1),
         "MaxBlocksPerMultiprocessor": (106, limits.BLOCKS_PER_MULTIPROCESSOR),
-        "MaxPersistingL2CacheSize": (108, 0),
-        "MaxAccessPolicyWindowSize": (109, 0),
-        "ReservedSharedMemoryPerBlock": (111, 0),
         "MemoryPoolsSupported": (115, 1),
-    }
+    } | {name: (number, 0) for name, number in _WITHOUT_COUNTERPART.items()}
 
 
 # The names that a device's properties have, where they are those of an attribute.
-_PROPERTIES = {
+_PROPERTIES = {name: name[0].upper() + name[1:] for name in """
+    asyncEngineCount canMapHostMemory canUseHostPointerForRegisteredMem clockRate computeMode
+    computePreemptionSupported concurrentKernels concurrentManagedAccess cooperativeLaunch
+    cooperativeMultiDeviceLaunch directManagedMemAccessFromHost globalL1CacheSupported
+    hostNativeAtomicSupported integrated isMultiGpuBoard l2CacheSize localL1CacheSupported
+    managedMemory maxThreadsPerBlock maxThreadsPerMultiProcessor memoryClockRate
+    multiGpuBoardGroupID multiProcessorCount pageableMemoryAccess
+    pageableMemoryAccessUsesHostPageTables singleToDoublePrecisionPerfRatio
+    streamPrioritiesSupported tccDriver textureAlignment unifiedAddressing warpSize
+""".split()} | {
     "ECCEnabled": "EccEnabled", "accessPolicyMaxWindowSize": "MaxAccessPolicyWindowSize",
-    "asyncEngineCount": "AsyncEngineCount", "canMapHostMemory": "CanMapHostMemory",
-    "canUseHostPointerForRegisteredMem": "CanUseHostPointerForRegisteredMem",
-    "clockRate": "ClockRate", "computeMode": "ComputeMode",
-    "computePreemptionSupported": "ComputePreemptionSupported",
-    "concurrentKernels": "ConcurrentKernels",
-    "concurrentManagedAccess": "ConcurrentManagedAccess",
-    "cooperativeLaunch": "CooperativeLaunch",
-    "cooperativeMultiDeviceLaunch": "CooperativeMultiDeviceLaunch",
-    "deviceOverlap": "GpuOverlap",
-    "directManagedMemAccessFromHost": "DirectManagedMemAccessFromHost",
-    "globalL1CacheSupported": "GlobalL1CacheSupported",
-    "hostNativeAtomicSupported": "HostNativeAtomicSupported", "integrated": "Integrated",
-    "isMultiGpuBoard": "IsMultiGpuBoard", "kernelExecTimeoutEnabled": "KernelExecTimeout",
-    "l2CacheSize": "L2CacheSize", "localL1CacheSupported": "LocalL1CacheSupported",
-    "major": "ComputeCapabilityMajor", "managedMemory": "ManagedMemory",
-    "maxBlocksPerMultiProcessor": "MaxBlocksPerMultiprocessor",
-    "maxThreadsPerBlock": "MaxThreadsPerBlock",
-    "maxThreadsPerMultiProcessor": "MaxThreadsPerMultiProcessor",
-    "memoryBusWidth": "GlobalMemoryBusWidth", "memoryClockRate": "MemoryClockRate",
-    "minor": "ComputeCapabilityMinor", "multiGpuBoardGroupID": "MultiGpuBoardGroupID",
-    "multiProcessorCount": "MultiProcessorCount",
-    "pageableMemoryAccess": "PageableMemoryAccess",
-    "pageableMemoryAccessUsesHostPageTables": "PageableMemoryAccessUsesHostPageTables",
+    "deviceOverlap": "GpuOverlap", "kernelExecTimeoutEnabled": "KernelExecTimeout",
+    "major": "ComputeCapabilityMajor", "maxBlocksPerMultiProcessor": "MaxBlocksPerMultiprocessor",
+    "memoryBusWidth": "GlobalMemoryBusWidth", "minor": "ComputeCapabilityMinor",
     "pciBusID": "PciBusId", "pciDeviceID": "PciDeviceId", "pciDomainID": "PciDomainId",
-    "persistingL2CacheMaxSize": "MaxPersistingL2CacheSize",
-    "regsPerBlock": "MaxRegistersPerBlock",
+    "persistingL2CacheMaxSize": "MaxPersistingL2CacheSize", "regsPerBlock": "MaxRegistersPerBlock",
     "regsPerMultiprocessor": "MaxRegistersPerMultiprocessor",
     "reservedSharedMemPerBlock": "ReservedSharedMemoryPerBlock",
     "sharedMemPerBlock": "MaxSharedMemoryPerBlock",
     "sharedMemPerBlockOptin": "MaxSharedMemoryPerBlockOptin",
     "sharedMemPerMultiprocessor": "MaxSharedMemoryPerMultiprocessor",
-    "singleToDoublePrecisionPerfRatio": "SingleToDoublePrecisionPerfRatio",
-    "streamPrioritiesSupported": "StreamPrioritiesSupported", "tccDriver": "TccDriver",
-    "textureAlignment": "TextureAlignment", "totalConstMem": "TotalConstantMemory",
-    "unifiedAddressing": "UnifiedAddressing", "warpSize": "WarpSize",
+    "totalConstMem": "TotalConstantMemory",
 }  # fmt: skip
 # Textures and surfaces, which the simulator lacks: how many extents each has.
 _TEXTURES = {
@@ -365,14 +284,21 @@ _TEXTURES = {
 }  # fmt: skip
 
 
-def getDevice() -> int:
-    """The current device: there is one."""
-    return 0
-
-
-def getDeviceCount() -> int:
-    """How many devices there are."""
-    return 1
+_ANSWERS = {
+    "getDevice": 0, "getDeviceCount": 1, "deviceGetStreamPriorityRange": (0, -5),
+    "runtimeGetVersion": CUDA_VERSION, "getLastError": 0,
+}  # fmt: skip
+*_, runtimeGetVersion, getLastError = table.functions(
+    globals(), lambda name: lambda: _ANSWERS[name], """
+getDevice() -> int: The current device: there is one.
+getDeviceCount() -> int: How many devices there are.
+deviceGetStreamPriorityRange() -> tuple[int, int]:
+    The least and the greatest priority: a smaller number comes first.
+runtimeGetVersion() -> int: The version of CUDA whose language the simulator takes.
+getLastError() -> int: 0: errors are exceptions here and leave nothing behind.
+""")
+driverGetVersion = _getLocalRuntimeVersion = runtimeGetVersion
+peekAtLastError = getLastError
 
 
 def setDevice(device: int) -> None:
@@ -420,12 +346,6 @@ def deviceGetByPCIBusId(pciBusId: str) -> int:
     return 0
 
 
-@_translated
-def deviceSynchronize() -> None:
-    """Wait for all work on all streams."""
-    engine.streams.synchronize()
-
-
 def deviceCanAccessPeer(device: int, peerDevice: int) -> int:
     """Whether a device reaches another's memory; no device is its own peer."""
     _check_device(device)
@@ -441,28 +361,12 @@ def deviceEnablePeerAccess(peerDevice: int) -> None:
 deviceDisablePeerAccess = deviceEnablePeerAccess
 
 
-def runtimeGetVersion() -> int:
-    """The version of CUDA whose language the simulator takes."""
-    return engine.limits.CUDA_VERSION
-
-
-driverGetVersion = _getLocalRuntimeVersion = runtimeGetVersion
-
-
-def getLastError() -> int:
-    """0: errors are exceptions here and leave nothing behind."""
-    return 0
-
-
-peekAtLastError = getLastError
-
-
-def profilerStart() -> None:
-    """No profiler listens."""
-
-
-def profilerStop() -> None:
-    """No profiler listens."""
+table.functions(globals(), lambda name: table.nothing, """
+profilerStart() -> None: No profiler listens.
+profilerStop() -> None: No profiler listens.
+memAdvise(devPtr: int, count: int, advice: int, device: int) -> None:
+    Nothing follows from an advice here.
+""")
 
 
 def check_status(status: int) -> None:
@@ -621,10 +525,6 @@ def pointerGetAttributes(ptr: int) -> PointerAttributes:
 def memPrefetchAsync(devPtr: int, count: int, dstDevice: int, stream: int) -> None:
     """Managed memory is where it is needed."""
     _stream(stream)
-
-
-def memAdvise(devPtr: int, count: int, advice: int, device: int) -> None:
-    """Nothing follows from an advice here."""
 
 
 # copies

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import threading
 
+from nogpu.faces import table
+
 available = True
 _local = threading.local()
 
@@ -16,26 +18,16 @@ def get_build_version() -> int:
     return 3
 
 
-def _push() -> None:
+def _push(*mark: object) -> None:
     _local.depth = getattr(_local, "depth", 0) + 1
 
 
-def MarkC(message: str, color: int = 0) -> None:
-    """Mark a moment, with a colour (ARGB)."""
-
-
-def Mark(message: str, id_color: int = -1) -> None:
-    """Mark a moment, with the number of a colour."""
-
-
-def RangePushC(message: str, color: int = 0) -> None:
-    """Begin a range, with a colour (ARGB)."""
-    _push()
-
-
-def RangePush(message: str, id_color: int = -1) -> None:
-    """Begin a range, with the number of a colour."""
-    _push()
+table.functions(globals(), lambda name: _push if "Push" in name else table.nothing, """
+MarkC(message: str, color: int = 0) -> None: Mark a moment, with a colour (ARGB).
+Mark(message: str, id_color: int = -1) -> None: Mark a moment, with the number of a colour.
+RangePushC(message: str, color: int = 0) -> None: Begin a range, with a colour (ARGB).
+RangePush(message: str, id_color: int = -1) -> None: Begin a range, with the number of a colour.
+""")
 
 
 def RangePop() -> None:

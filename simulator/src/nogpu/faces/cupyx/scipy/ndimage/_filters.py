@@ -1,9 +1,7 @@
 """Filters: sums of products over a window around each element."""
 
-from __future__ import annotations
-
 import numpy as np
-from cupy import _host
+from cupy import _host, _tables
 
 PADDING = {
     "reflect": "symmetric", "constant": "constant", "nearest": "edge", "mirror": "reflect",
@@ -59,16 +57,21 @@ def _weigh(array, weights, output, mode, cval, origins, flipped):
     return _host.compute(work, [array, weights], array.shape, dtype, out)
 
 
-def correlate(input, weights, output=None, mode="reflect", cval=0.0, origin=0):  # noqa: A002
-    """Return the correlation with weights; the edges are extended by ``mode``."""
-    origins = _checked(input, origin, mode)
-    return _weigh(input, _host.argument(weights), output, mode, cval, origins, False)
+def _weighted(name):
+    def filter(input, weights, output, mode, cval, origin):
+        origins = _checked(input, origin, mode)
+        return _weigh(input, _host.argument(weights), output, mode, cval, origins,
+                      name == "convolve")
+
+    return filter
 
 
-def convolve(input, weights, output=None, mode="reflect", cval=0.0, origin=0):  # noqa: A002
-    """Return the convolution with weights; the edges are extended by ``mode``."""
-    origins = _checked(input, origin, mode)
-    return _weigh(input, _host.argument(weights), output, mode, cval, origins, True)
+correlate, convolve = _tables.functions(globals(), _weighted, """
+correlate(input, weights, output=None, mode="reflect", cval=0.0, origin=0):
+    Return the correlation with weights; the edges are extended by ``mode``.
+convolve(input, weights, output=None, mode="reflect", cval=0.0, origin=0):
+    Return the convolution with weights; the edges are extended by ``mode``.
+""")
 
 
 def _along(array, weights, axis):
@@ -82,18 +85,23 @@ def _origin_along(origin, axis, ndim):
     return [origin if i == axis else 0 for i in range(ndim)]
 
 
-def correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0,  # noqa: A002
-                origin=0):
-    """Return the correlation along one axis."""
-    weights, axis = _along(input, weights, axis)
-    return correlate(input, weights, output, mode, cval, _origin_along(origin, axis, input.ndim))
+def _weighted_along(name):
+    function = {"correlate1d": correlate, "convolve1d": convolve}[name]
+
+    def filter(input, weights, axis, output, mode, cval, origin):
+        weights, axis = _along(input, weights, axis)
+        return function(
+            input, weights, output, mode, cval, _origin_along(origin, axis, input.ndim))
+
+    return filter
 
 
-def convolve1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0,  # noqa: A002
-               origin=0):
-    """Return the convolution along one axis."""
-    weights, axis = _along(input, weights, axis)
-    return convolve(input, weights, output, mode, cval, _origin_along(origin, axis, input.ndim))
+correlate1d, _ = _tables.functions(globals(), _weighted_along, """
+correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
+    Return the correlation along one axis.
+convolve1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
+    Return the convolution along one axis.
+""")
 
 
 def gaussian_filter1d(input, sigma, axis=-1, order=0, output=None, mode="reflect",  # noqa: A002
@@ -122,40 +130,35 @@ def gaussian_filter(input, sigma, order=0, output=None, mode="reflect", cval=0.0
     return _host.compute(lambda v: v, [result], input.shape, dtype, out)
 
 
-def _sizes(array, size, footprint):
+def _sizes(array, size, footprint=None):
     if footprint is not None:
         raise NotImplementedError("nogpu's filters have sizes, no footprints")
     return tuple(size) if np.iterable(size) else (size,) * array.ndim
 
 
-def uniform_filter(input, size=3, output=None, mode="reflect", cval=0.0, origin=0):  # noqa: A002
-    """Return the mean of a window around each element."""
-    origins = _checked(input, origin, mode)
-    sizes = _sizes(input, size, None)
-    return _reduce(np.mean, input, sizes, output, mode, cval, origins)
+def _of_window(name):
+    function = {"uniform": np.mean, "maximum": np.max, "minimum": np.min}[name.split("_")[0]]
+
+    def filter(input, size, *given):
+        *footprint, output, mode, cval, origin = given
+        origins = _checked(input, origin, mode)
+        sizes = _sizes(input, size, *footprint)
+        dtype, out = _result_type(input, output)
+        axes = tuple(range(input.ndim, 2 * input.ndim))
+
+        def work(v):
+            return function(_windows(v, sizes, origins, mode, cval), axis=axes)
+
+        return _host.compute(work, [input], input.shape, dtype, out)
+
+    return filter
 
 
-def _reduce(function, array, sizes, output, mode, cval, origins):
-    dtype, out = _result_type(array, output)
-    axes = tuple(range(array.ndim, 2 * array.ndim))
-
-    def work(v):
-        return function(_windows(v, sizes, origins, mode, cval), axis=axes)
-
-    return _host.compute(work, [array], array.shape, dtype, out)
-
-
-def maximum_filter(input, size=None, footprint=None, output=None, mode="reflect",  # noqa: A002
-                   cval=0.0, origin=0):
-    """Return the maximum of a window around each element."""
-    origins = _checked(input, origin, mode)
-    return _reduce(
-        np.max, input, _sizes(input, size, footprint), output, mode, cval, origins)
-
-
-def minimum_filter(input, size=None, footprint=None, output=None, mode="reflect",  # noqa: A002
-                   cval=0.0, origin=0):
-    """Return the minimum of a window around each element."""
-    origins = _checked(input, origin, mode)
-    return _reduce(
-        np.min, input, _sizes(input, size, footprint), output, mode, cval, origins)
+_tables.functions(globals(), _of_window, """
+uniform_filter(input, size=3, output=None, mode="reflect", cval=0.0, origin=0):
+    Return the mean of a window around each element.
+maximum_filter(input, size=None, footprint=None, output=None, mode="reflect", cval=0.0, origin=0):
+    Return the maximum of a window around each element.
+minimum_filter(input, size=None, footprint=None, output=None, mode="reflect", cval=0.0, origin=0):
+    Return the minimum of a window around each element.
+""")

@@ -1,24 +1,7 @@
 """Figures of the parts of an image."""
 
-from __future__ import annotations
-
 import numpy as np
-from cupy import _host
-
-
-def sum_labels(input, labels=None, index=None):  # noqa: A002
-    """Return the sum, or for each label in ``index`` the sum of its elements."""
-    return _by_label(input, labels, index, False)
-
-
-def sum(input, labels=None, index=None):  # noqa: A001, A002
-    """Return what `sum_labels` returns."""
-    return sum_labels(input, labels, index)
-
-
-def mean(input, labels=None, index=None):  # noqa: A002
-    """Return the mean, or for each label in ``index`` the mean of its elements."""
-    return _by_label(input, labels, index, True)
+from cupy import _host, _tables
 
 
 def _by_label(array, labels, index, average):
@@ -43,3 +26,13 @@ def _by_label(array, labels, index, average):
         return np.where(found[places] == wanted, totals[places], np.nan if average else 0.0)
 
     return _host.compute(work, inputs, shape, np.float64)
+
+
+_tables.functions(
+    globals(), lambda name: lambda *given: _by_label(*given, average=name == "mean"), """
+sum_labels(input, labels=None, index=None):
+    Return the sum, or for each label in ``index`` the sum of its elements.
+sum(input, labels=None, index=None): Return what `sum_labels` returns.
+mean(input, labels=None, index=None):
+    Return the mean, or for each label in ``index`` the mean of its elements.
+""")

@@ -1,11 +1,9 @@
 """Convolution and correlation in any number of dimensions."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
-from cupy import _host
+from cupy import _host, _tables
 
 MODES = ("full", "same", "valid")
 MODE_ERROR = 'acceptable mode flags are "valid", "same", or "full"'
@@ -79,14 +77,13 @@ def _convolve(in1, in2, mode, method, flipped=False):
     return _host.compute(work, [in1, in2], shape, dtype)
 
 
-def convolve(in1, in2, mode="full", method="auto"):
-    """Return the convolution of two arrays of as many dimensions."""
-    return _convolve(in1, in2, mode, method)
-
-
-def correlate(in1, in2, mode="full", method="auto"):
-    """Return the cross-correlation of two arrays of as many dimensions."""
-    return _convolve(in1, in2, mode, method, flipped=True)
+_tables.functions(
+    globals(), lambda name: lambda *given: _convolve(*given, flipped=name == "correlate"), """
+convolve(in1, in2, mode="full", method="auto"):
+    Return the convolution of two arrays of as many dimensions.
+correlate(in1, in2, mode="full", method="auto"):
+    Return the cross-correlation of two arrays of as many dimensions.
+""")
 
 
 def fftconvolve(in1, in2, mode="full", axes=None):
@@ -103,23 +100,22 @@ def fftconvolve(in1, in2, mode="full", axes=None):
 oaconvolve = fftconvolve
 
 
-def _two_dimensions(in1, in2, mode, boundary, flipped):
-    if boundary != "fill":
-        raise NotImplementedError("nogpu has the boundary 'fill' only")
-    if in1.ndim != 2 or in2.ndim != 2:
-        raise ValueError("convolve2d inputs must both be 2-D arrays")
-    return _convolve(in1, in2, mode, "direct", flipped)
+def _of_images(name):
+    def call(in1, in2, mode, boundary, fillvalue):
+        if fillvalue:
+            raise NotImplementedError("nogpu fills with zero only")
+        if boundary != "fill":
+            raise NotImplementedError("nogpu has the boundary 'fill' only")
+        if in1.ndim != 2 or in2.ndim != 2:
+            raise ValueError("convolve2d inputs must both be 2-D arrays")
+        return _convolve(in1, in2, mode, "direct", name == "correlate2d")
+
+    return call
 
 
-def convolve2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
-    """Return the convolution of two images, zero outside."""
-    if fillvalue:
-        raise NotImplementedError("nogpu fills with zero only")
-    return _two_dimensions(in1, in2, mode, boundary, False)
-
-
-def correlate2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
-    """Return the cross-correlation of two images, zero outside."""
-    if fillvalue:
-        raise NotImplementedError("nogpu fills with zero only")
-    return _two_dimensions(in1, in2, mode, boundary, True)
+_tables.functions(globals(), _of_images, """
+convolve2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
+    Return the convolution of two images, zero outside.
+correlate2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
+    Return the cross-correlation of two images, zero outside.
+""")

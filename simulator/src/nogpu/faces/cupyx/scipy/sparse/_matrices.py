@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from cupy import _host
+from cupy import _host, _tables
+
+from nogpu.faces import missing as _missing
 
 TYPES = "?fdFD"
 
@@ -22,8 +24,7 @@ class spmatrix:  # noqa: N801
     format = ""
 
     def __getattr__(self, name):
-        raise AttributeError(
-            f"nogpu's {type(self).__name__} has no {name!r}")
+        raise _missing.error(f"cupyx.scipy.sparse.{type(self).__name__}", name)
 
     @property
     def dtype(self):
@@ -73,9 +74,7 @@ class spmatrix:  # noqa: N801
             if self.shape[1] != other.shape[0]:
                 raise ValueError("dimension mismatch")
             return csr_matrix(self.toarray() @ other.toarray())
-        if not _host.is_array(other):
-            return self._scaled(other)
-        if other.ndim == 0:
+        if not _host.is_array(other) or other.ndim == 0:
             return self._scaled(other)
         if other.ndim > 2 or other.shape[0] != self.shape[1]:
             raise ValueError("dimension mismatch")
@@ -279,19 +278,11 @@ def identity(n, dtype="d", format=None):  # noqa: A002
     return eye(n, n, 0, dtype, format)
 
 
-def issparse(x):
-    """Whether it is a sparse matrix on the device."""
-    return isinstance(x, spmatrix)
-
-
+_KINDS = {"issparse": spmatrix, "isspmatrix_csr": csr_matrix, "isspmatrix_coo": coo_matrix}
+issparse, *_ = _tables.functions(
+    globals(), lambda name: lambda x: isinstance(x, _KINDS[name]), """
+issparse(x): Whether it is a sparse matrix on the device.
+isspmatrix_csr(x): Whether it is one by compressed rows.
+isspmatrix_coo(x): Whether it is one by coordinates.
+""")
 isspmatrix = issparse
-
-
-def isspmatrix_csr(x):
-    """Whether it is one by compressed rows."""
-    return isinstance(x, csr_matrix)
-
-
-def isspmatrix_coo(x):
-    """Whether it is one by coordinates."""
-    return isinstance(x, coo_matrix)

@@ -1,9 +1,7 @@
 """Sums of exponentials, without overflow."""
 
-from __future__ import annotations
-
 import numpy as np
-from cupy import _host
+from cupy import _host, _tables
 
 
 def _shifted(v, axes):
@@ -38,27 +36,23 @@ def logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False):
     return _host.compute(lambda *views: work(*views)[0], inputs, shape, dtype)
 
 
-def softmax(x, axis=None):
-    """Return exp(x) / sum(exp(x)) along axes."""
-    _host.argument(x)
-    axes = _host.axes_of(axis, x.ndim)
-    dtype = _host.floating(x.dtype)
+def _softmax(name):
+    def call(x, axis):
+        axes = _host.axes_of(axis, x.ndim)
+        dtype = _host.floating(x.dtype)
 
-    def work(v):
-        terms = np.exp(_shifted(v.astype(_host.wide(dtype), copy=False), axes)[0])
-        return terms / np.sum(terms, axis=axes, keepdims=True)
+        def work(v):
+            small, _ = _shifted(v.astype(_host.wide(dtype), copy=False), axes)
+            terms = np.exp(small)
+            total = np.sum(terms, axis=axes, keepdims=True)
+            return terms / total if name == "softmax" else small - np.log(total)
 
-    return _host.compute(work, [x], x.shape, dtype)
+        return _host.compute(work, [x], x.shape, dtype)
+
+    return call
 
 
-def log_softmax(x, axis=None):
-    """Return the logarithm of `softmax`."""
-    _host.argument(x)
-    axes = _host.axes_of(axis, x.ndim)
-    dtype = _host.floating(x.dtype)
-
-    def work(v):
-        small, _ = _shifted(v.astype(_host.wide(dtype), copy=False), axes)
-        return small - np.log(np.sum(np.exp(small), axis=axes, keepdims=True))
-
-    return _host.compute(work, [x], x.shape, dtype)
+_tables.functions(globals(), _softmax, """
+softmax(x: array, axis=None): Return exp(x) / sum(exp(x)) along axes.
+log_softmax(x: array, axis=None): Return the logarithm of `softmax`.
+""")
