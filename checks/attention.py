@@ -1,4 +1,4 @@
-"""Checks of the exercises to lesson 16, Attention in O(n) memory."""
+"""The tasks about attention in O(n) memory: merging, tiles, the kernel, causal tiles, bytes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .machinery.task import (
 
 TIME_LIMIT = 2.0  # seconds for a call that takes milliseconds
 
-# 1. merge
+# merge: two parts of a softmax
 
 
 def _merge(top1: np.ndarray, total1: np.ndarray, out1: np.ndarray, top2: np.ndarray,
@@ -32,9 +32,9 @@ def _merge(top1: np.ndarray, total1: np.ndarray, out1: np.ndarray, top2: np.ndar
     return top, total1 * f1 + total2 * f2, out1 * f1[..., None] + out2 * f2[..., None]
 
 
-def _part(rng: np.random.Generator, shape: tuple[int, ...], d: int, keys: int, far: float,
+def _random_part(rng: np.random.Generator, shape: tuple[int, ...], d: int, keys: int, far: float,
           dtype: str) -> list[np.ndarray]:
-    """A real part: of `keys` scores around `far` and as many values, for each query."""
+    """top, total and out of `keys` random scores around `far` and as many values, per query."""
     s = far + 3 * rng.standard_normal((*shape, keys))
     v = rng.standard_normal((keys, d)) + 2
     top = s.max(axis=-1)
@@ -49,22 +49,23 @@ def _merge_cases() -> list[Case]:
                                         ((6,), 6, 400, 403, "float32"),
                                         ((3, 2), 1, -300, 5, "float32"),
                                         ((4,), 5, 900, -900, "float64")):
-        cases.append((*_part(rng, shape, d, 4, far1, dtype), *_part(rng, shape, d, 9, far2, dtype)))
-    for left, right in (([1, 3], []), ([], [0, 4]), ([0, 2], [0, 3])):  # rows with nothing in them
-        parts = _part(rng, (6,), 3, 4, 1, "float32"), _part(rng, (6,), 3, 4, 2, "float32")
+        cases.append((*_random_part(rng, shape, d, 4, far1, dtype),
+                      *_random_part(rng, shape, d, 9, far2, dtype)))
+    for left, right in (([1, 3], []), ([], [0, 4]), ([0, 2], [0, 3])):  # rows without a key
+        parts = [_random_part(rng, (6,), 3, 4, far, "float32") for far in (1, 2)]
         for rows, (top, total, out) in zip((left, right), parts):
             top[rows], total[rows], out[rows] = -np.inf, 0, 0
         cases.append((*parts[0], *parts[1]))
     return cases
 
 
-def _many(n: int) -> Case:
+def _merge_case(n: int) -> Case:
     rng = np.random.default_rng(n)
-    return *_part(rng, (n,), 3, 4, 0, "float32"), *_part(rng, (n,), 3, 4, 0, "float32")
+    return tuple(x for _ in range(2) for x in _random_part(rng, (n,), 3, 4, 0, "float32"))
 
 
-def _with_factors(factors: Callable) -> Callable:
-    """A merge that rescales total and out by what `factors(top1, top2)` returns behind top."""
+def _make_merge(factors: Callable) -> Callable:
+    """A merge whose top and two factors are what `factors(top1, top2)` returns."""
 
     def merge(top1, total1, out1, top2, total2, out2):
         with np.errstate(all="ignore"):
@@ -74,40 +75,40 @@ def _with_factors(factors: Callable) -> Callable:
     return merge
 
 
-def _turned_round(top1: np.ndarray, top2: np.ndarray) -> tuple:
+def _factors_inverted(top1: np.ndarray, top2: np.ndarray) -> tuple:
     top = np.maximum(top1, top2)
     return top, np.exp(top - top1), np.exp(top - top2)
 
 
-def _infinite(top1: np.ndarray, top2: np.ndarray) -> tuple:
+def _factors_of_infinity(top1: np.ndarray, top2: np.ndarray) -> tuple:
     top = np.maximum(top1, top2)
     return top, np.exp(top1 - top), np.exp(top2 - top)
 
 
-def _to_the_right(top1: np.ndarray, top2: np.ndarray) -> tuple:
+def _factors_to_the_second(top1: np.ndarray, top2: np.ndarray) -> tuple:
     return top2, np.exp(top1 - top2), np.ones_like(top2)
 
 
-def _to_zero(top1: np.ndarray, top2: np.ndarray) -> tuple:
+def _factors_to_zero(top1: np.ndarray, top2: np.ndarray) -> tuple:
     return np.maximum(top1, top2), np.exp(top1), np.exp(top2)
 
 
-def _only_added(top1: np.ndarray, top2: np.ndarray) -> tuple:
+def _factors_of_one(top1: np.ndarray, top2: np.ndarray) -> tuple:
     return np.maximum(top1, top2), np.ones_like(top1), np.ones_like(top2)
 
 
-def _o_as_it_was(top1, total1, out1, top2, total2, out2):
+def _merge_without_out(top1, total1, out1, top2, total2, out2):
     top, total, _ = _merge(top1, total1, out1, top2, total2, out2)
     return top, total, out1 + out2
 
 
-def _divided(top1, total1, out1, top2, total2, out2):
+def _merge_divided(top1, total1, out1, top2, total2, out2):
     top, total, out = _merge(top1, total1, out1, top2, total2, out2)
     with np.errstate(all="ignore"):
         return top, total, out / total[..., None]
 
 
-def _along_columns(top1, total1, out1, top2, total2, out2):
+def _merge_along_columns(top1, total1, out1, top2, total2, out2):
     top = np.maximum(top1, top2)
     with np.errstate(all="ignore"):
         f1, f2 = np.exp(top1 - top), np.exp(top2 - top)
@@ -118,26 +119,26 @@ merge = Task(
     "merge", _merge, _merge_cases,
     mistakes=[
         Mistake("sums added without rescaling: their powers are relative to different tops",
-                _with_factors(_only_added)),
-        Mistake("total rescaled and out not: both are sums of the same powers", _o_as_it_was),
-        Mistake("factors turned round: exp(top - top1) makes the smaller part larger still",
-                _with_factors(_turned_round)),
-        Mistake("-inf minus -inf where both parts have nothing in them: that is no number",
-                _with_factors(_infinite)),
+                _make_merge(_factors_of_one)),
+        Mistake("total rescaled and out not: both are sums of the same powers", _merge_without_out),
+        Mistake("inverted factors: exp(top - top1) makes the smaller part larger",
+                _make_merge(_factors_inverted)),
+        Mistake("-inf minus -inf where both parts are without a key: that is no number",
+                _make_merge(_factors_of_infinity)),
         Mistake("everything made relative to top2: where top1 is larger, its powers overflow",
-                _with_factors(_to_the_right)),
+                _make_merge(_factors_to_the_second)),
         Mistake("powers made relative to 0, exp(top1) and exp(top2): those overflow",
-                _with_factors(_to_zero)),
-        Mistake("out divided by total already: a later merge needs the sum itself", _divided),
+                _make_merge(_factors_to_zero)),
+        Mistake("out divided by total already: a later merge needs the sum itself", _merge_divided),
         Mistake("a query's factor along the wrong axis of out: it needs [..., None]",
-                _along_columns),
+                _merge_along_columns),
     ],
-    rules=[no_warnings(), no_python_loop(_many(4), _many(400))],
+    rules=[no_warnings(), no_python_loop(_merge_case(4), _merge_case(400))],
     rtol=2e-6,
     time_limit=TIME_LIMIT,
 )
 
-# 2. in tiles
+# tiled_attention: attention one tile at a time
 
 
 def _tiled_attention(q: np.ndarray, k: np.ndarray, v: np.ndarray, counts: np.ndarray, rows: int,
@@ -161,7 +162,7 @@ def _tiled_cases() -> list[Case]:
         cases.append([np.float32(strength) * q, k, v, np.ones(n, bool), rows, keys])
     q, k, v, _, rows, keys = cases[2]
     some = rng.random(30) < 0.6
-    later = np.arange(30) >= 17  # the first two tiles have nothing in them
+    later = np.arange(30) >= 17  # no key of the first two tiles counts
     gap = (np.arange(30) < 8) | (np.arange(30) >= 24)
     for counts in (some, later, gap, np.zeros(30, bool)):
         cases.append([q, k, v, counts, rows, keys])
@@ -180,8 +181,8 @@ def _many_queries() -> Case:
     return q, k, v, np.ones(256, bool), 64, 128
 
 
-def _as_told(answer: Callable, trials: Sequence[Trial]) -> str | None:
-    """Smaller tiles are more work for the interpreter, unless the answer has tiles of its own."""
+def _tiles_as_given(answer: Callable, trials: Sequence[Trial]) -> str | None:
+    """With smaller tiles the interpreter has more work, unless the answer ignores the sizes."""
     rng = np.random.default_rng(2)
     q, k, v = (rng.standard_normal((32, 4), dtype=np.float32) for _ in range(3))
     one, *smaller = (instructions(answer, (q, k, v, np.ones(32, bool), rows, keys))
@@ -193,14 +194,14 @@ def _as_told(answer: Callable, trials: Sequence[Trial]) -> str | None:
     return None
 
 
-def _in_float64(q: np.ndarray, k: np.ndarray, v: np.ndarray, counts: np.ndarray, rows: int,
+def _tiled_in_float64(q: np.ndarray, k: np.ndarray, v: np.ndarray, counts: np.ndarray, rows: int,
                 keys: int) -> np.ndarray:
     return _tiled_attention(*(x.astype(np.float64) for x in (q, k, v)), counts, rows, keys)
 
 
 def _online(q, k, v, counts, rows, keys, *, ends=None, fade_out=True, fade_total=True,
             masked=-np.inf, scale=True, mean=False, finite=True):
-    """The right answer, or one with a mistake that a keyword names."""
+    """The right answer, or one with the mistakes that the keywords name."""
     out = np.zeros((len(q), v.shape[1]), q.dtype)
     root = np.float32(math.sqrt(q.shape[1]) if scale else 1)
     with np.errstate(all="ignore"):
@@ -245,9 +246,9 @@ tiled_attention = Task(
         Mistake("a tile in which no key counts: -inf minus -inf, or 0 / 0, is no number",
                 _as_mistake(finite=False)),
         Mistake("float32 divided by np.sqrt(d), a float64: that makes float64 of all that follows,"
-                " and math.sqrt(d) does not", _in_float64),
+                " and math.sqrt(d) does not", _tiled_in_float64),
     ],
-    rules=[_as_told, no_warnings(),
+    rules=[_tiles_as_given, no_warnings(),
            peak_memory(_long_strip(), 400_000, "one tile of scores at a time, and no copies of k"
                                                " and v."),
            peak_memory(_many_queries(), 1_000_000, "one tile of scores at a time, of `rows`"
@@ -256,7 +257,7 @@ tiled_attention = Task(
     time_limit=TIME_LIMIT,
 )
 
-# 3. the kernel
+# attend: the kernel
 
 ATTEND = r"""
 extern "C" __global__ void attend(const float* q, const float* k, const float* v, float* o,
@@ -313,9 +314,9 @@ def _attend_cases() -> list[Case]:
         cases.append((np.float32(strength) * q, k, v + np.float32(1), scale))
     q, k, v, scale = cases[1]
     k = k.copy()
-    k[40:60] *= np.float32(4)  # the largest scores stand in the middle
+    k[40:60] *= np.float32(4)  # the largest scores are in the middle
     q1, k1, v1, _ = cases[0]
-    far = np.float32(2.5)  # all scores stand near 100, where expf overflows
+    far = np.float32(2.5)  # all scores are near 100, where expf overflows
     return [*cases, (q, k, v, scale), (q1 + far, k1 + far, v1, scale)]
 
 
@@ -326,7 +327,7 @@ def _attend_launch(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float) ->
     return (-(-m // 8),), (32, 8), args
 
 
-def _from_shared(counts: object, q: np.ndarray, k: np.ndarray, v: np.ndarray,
+def _loads_once(counts: object, q: np.ndarray, k: np.ndarray, v: np.ndarray,
                  scale: float) -> str | None:
     least = q.nbytes + k.nbytes + v.nbytes
     if counts["bytes_loaded"] > least:
@@ -347,8 +348,8 @@ attend = KernelTask(
                           "total * fade + power", "total + power"),
         Mistake.replacing("keys beyond n counted: their score is 0, and its power is not",
                           "key + lane < n ? s * scale : -3.4e38f", "s * scale"),
-        Mistake.replacing("each lane with a largest score of its own: the lanes must agree before"
-                          " the powers are added",
+        Mistake.replacing("each lane with a largest score of its own: the powers can be added only"
+                          " if all lanes subtract the same score",
                           "most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, step))",
                           "__shfl_xor_sync(0xffffffff, most, step)"),
         Mistake.replacing("the scale left out", "s * scale", "s"),
@@ -365,11 +366,11 @@ attend = KernelTask(
         Mistake.replacing("no barrier before the tile is replaced: slower warps still read it",
                           "        __syncthreads();\n    }\n    for", "    }\n    for"),
     ],
-    rules=[counters(_from_shared)],
+    rules=[counters(_loads_once)],
     rtol=5e-5,
 )
 
-# 4. causal tiles
+# causal_tiles: how many tiles are free of the mask, and how many are needed
 
 
 def _causal_tiles(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
@@ -384,7 +385,7 @@ def _causal_cases() -> list[Case]:
     return [(block, rows, keys, n) for rows, keys, n in sizes for block in (0, 1, 2, 4, 7)]
 
 
-def _whole(answer: Callable, trials: Sequence[Trial]) -> str | None:
+def _whole_numbers(answer: Callable, trials: Sequence[Trial]) -> str | None:
     for _, _, got in trials:
         values = got.value if isinstance(got.value, tuple) else (got.value,)
         for value in values:
@@ -394,55 +395,57 @@ def _whole(answer: Callable, trials: Sequence[Trial]) -> str | None:
     return None
 
 
-def _without_end(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
+def _tiles_without_end(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
     return (block * rows + 1) // keys, -(-(block + 1) * rows // keys)
 
 
-def _one_key_less(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
+def _tiles_one_key_less(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
     return min(block * rows, n) // keys, _causal_tiles(block, rows, keys, n)[1]
 
 
-def _rounded_down(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
+def _tiles_rounded_down(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
     return _causal_tiles(block, rows, keys, n)[0], min((block + 1) * rows, n) // keys
 
 
-def _by_the_last(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
+def _tiles_of_the_last_query(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
     return min((block + 1) * rows, n) // keys, _causal_tiles(block, rows, keys, n)[1]
 
 
-def _by_the_first(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
+def _tiles_of_the_first_query(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
     return _causal_tiles(block, rows, keys, n)[0], -(-min(block * rows + 1, n) // keys)
 
 
-def _all_needed(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
+def _tiles_all_needed(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
     return _causal_tiles(block, rows, keys, n)[0], -(-n // keys)
 
 
-def _square(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
+def _tiles_square(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
     return block, block + 1
 
 
 causal_tiles = Task(
     "causal_tiles", _causal_tiles, _causal_cases,
     mistakes=[
-        Mistake("the end at n forgotten", _without_end),
-        Mistake("the first query's own key forgotten: query i sees i + 1 keys", _one_key_less),
+        Mistake("the end at n forgotten", _tiles_without_end),
+        Mistake("the first query's own key forgotten: query i has i + 1 keys",
+                _tiles_one_key_less),
         Mistake("the needed tiles rounded down: a tile of which one key is needed is needed",
-                _rounded_down),
-        Mistake("the free tiles taken from the last query of the block: the first sees fewest keys",
-                _by_the_last),
-        Mistake("the needed tiles taken from the first query of the block: the last sees most keys",
-                _by_the_first),
-        Mistake("all tiles needed: those above the diagonal are not", _all_needed),
-        Mistake("a block of queries as wide as a tile of keys: rows and keys may differ", _square),
+                _tiles_rounded_down),
+        Mistake("the free tiles of the block's last query: its first query has the fewest keys",
+                _tiles_of_the_last_query),
+        Mistake("the needed tiles of the block's first query: its last query has the most keys",
+                _tiles_of_the_first_query),
+        Mistake("all tiles needed: those above the diagonal are not", _tiles_all_needed),
+        Mistake("a block of queries as wide as a tile of keys: rows and keys may differ",
+                _tiles_square),
     ],
-    rules=[_whole, no_python_loop((1, 8, 8, 100), (100, 80, 8, 10_000)),
+    rules=[_whole_numbers, no_python_loop((1, 8, 8, 100), (100, 80, 8, 10_000)),
            *(peak_memory(case, 20_000, "a formula of whole numbers needs no array.")
              for case in ((3, 8, 64, 100_000), (0, 20_000, 64, 200)))],
     time_limit=TIME_LIMIT,
 )
 
-# 5. requested bytes
+# requested_bytes: what all blocks load and store
 
 
 def _requested_bytes(m: int, n: int, d: int, side: int, causal: bool) -> int:
@@ -459,8 +462,8 @@ def _bytes_cases() -> list[Case]:
                                   (1, 1000, 128, 32), (4096, 4096, 64, 128), (33, 65, 32, 16))]
 
 
-def _bytes(visited: Callable, answers: int = 1, size: int = 4) -> Callable:
-    """A formula with another count of keys visited."""
+def _make_requested_bytes(visited: Callable, answers: int = 1, size: int = 4) -> Callable:
+    """A formula with another count of the keys that all blocks load."""
 
     def requested_bytes(m: int, n: int, d: int, side: int, causal: bool) -> int:
         return size * d * (m + 2 * visited(m, n, side, causal) + answers * m)
@@ -468,23 +471,23 @@ def _bytes(visited: Callable, answers: int = 1, size: int = 4) -> Callable:
     return requested_bytes
 
 
-def _visited(m: int, n: int, side: int, causal: bool) -> int:
+def _keys_visited(m: int, n: int, side: int, causal: bool) -> int:
     blocks = np.arange(-(-m // side)) + 1
     return int(np.minimum(blocks * side, n).sum()) if causal else len(blocks) * n
 
 
-def _half(m: int, n: int, side: int, causal: bool) -> int:
+def _keys_halved(m: int, n: int, side: int, causal: bool) -> int:
     return -(-m // side) * n // (2 if causal else 1)
 
 
-def _whole_tiles(m: int, n: int, side: int, causal: bool) -> int:
+def _keys_of_whole_tiles(m: int, n: int, side: int, causal: bool) -> int:
     blocks = np.arange(-(-m // side)) + 1
     tiles = np.minimum(blocks, -(-n // side)) if causal else np.full(len(blocks), -(-n // side))
     return int(tiles.sum()) * side
 
 
-def _whole_blocks(m: int, n: int, side: int, causal: bool) -> int:
-    return _visited(m // side * side, n, side, causal)
+def _keys_of_whole_blocks(m: int, n: int, side: int, causal: bool) -> int:
+    return _keys_visited(m // side * side, n, side, causal)
 
 
 def _no_loop_over_tiles(answer: Callable, trials: Sequence[Trial]) -> str | None:
@@ -499,17 +502,20 @@ def _no_loop_over_tiles(answer: Callable, trials: Sequence[Trial]) -> str | None
 requested_bytes = Task(
     "requested_bytes", _requested_bytes, _bytes_cases,
     mistakes=[
-        Mistake("floats counted, not bytes", _bytes(_visited, size=1)),
-        Mistake("the answers left out: they are stored once", _bytes(_visited, answers=0)),
+        Mistake("floats counted, not bytes", _make_requested_bytes(_keys_visited, size=1)),
+        Mistake("the answers left out: they are stored once",
+                _make_requested_bytes(_keys_visited, answers=0)),
         Mistake("keys and values read once in all: each block reads them again",
-                _bytes(lambda m, n, side, causal: n)),
+                _make_requested_bytes(lambda m, n, side, causal: n)),
         Mistake("half of everything for causal: the tiles on the diagonal are loaded whole",
-                _bytes(_half)),
-        Mistake("zeros beyond n loaded: they come from nowhere", _bytes(_whole_tiles)),
-        Mistake("the last, smaller block of queries left out", _bytes(_whole_blocks)),
-        Mistake("causal left out of account",
-                _bytes(lambda m, n, side, causal: _visited(m, n, side, False))),
+                _make_requested_bytes(_keys_halved)),
+        Mistake("zeros beyond n counted: they are not loaded from memory",
+                _make_requested_bytes(_keys_of_whole_tiles)),
+        Mistake("the last, smaller block of queries left out",
+                _make_requested_bytes(_keys_of_whole_blocks)),
+        Mistake("the same bytes with and without causal",
+                _make_requested_bytes(lambda m, n, side, causal: _keys_visited(m, n, side, False))),
     ],
-    rules=[_whole, _no_loop_over_tiles],
+    rules=[_whole_numbers, _no_loop_over_tiles],
     time_limit=TIME_LIMIT,
 )

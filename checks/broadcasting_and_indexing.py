@@ -1,4 +1,4 @@
-"""The tasks of lesson 02: broadcasting, index arrays, duplicates, and rounding."""
+"""The tasks about broadcasting and indexing: overlaps, masks, duplicates, rounding, memory."""
 
 import types
 from collections.abc import Callable, Sequence
@@ -44,13 +44,13 @@ def _overlapping_view(frames, hop):
     return result, sliding_window_view(result, width, writeable=True)[::hop]
 
 
-def _lost(frames, hop):
+def _add_on_the_view(frames, hop):
     result, view = _overlapping_view(frames, hop)
     view += frames
     return result
 
 
-def _averaged(frames, hop):
+def _mean_of_frames(frames, hop):
     counts = np.maximum(_overlap_add(np.ones_like(frames), hop), 1)
     return (_overlap_add(frames, hop) / counts).astype(frames.dtype)
 
@@ -71,12 +71,12 @@ overlap_add = Task(
     ],
     mistakes=[
         Mistake("`view += frames` on the overlapping view, or plain assignment: where frames"
-                " overlap, only the last one survives", _lost),
+                " overlap, only the last one survives", _add_on_the_view),
         Mistake("a signal of count * hop elements, which loses the end of the last frame; the last"
                 " frame starts at (count - 1) * hop and is `width` long",
                 lambda frames, hop: np.append(
                     _overlap_add(frames, hop), np.zeros(hop, frames.dtype))[:len(frames) * hop]),
-        Mistake("the mean of the frames that overlap; it should be their sum", _averaged),
+        Mistake("the mean of the frames that overlap; it should be their sum", _mean_of_frames),
         Mistake("frames put end to end; frame k starts at k * hop",
                 lambda frames, hop: frames.reshape(-1).copy()),
     ],
@@ -122,14 +122,14 @@ def _softmax_cases() -> list[Case]:
     ]
 
 
-def _quiet(function: Callable) -> Callable:
-    """The mistake without the warnings that it deserves."""
+def _without_warnings(function: Callable) -> Callable:
+    """An answer from `function(scores, mask)`, without the warnings that NumPy would give."""
 
-    def wrong(scores, mask):
+    def masked_softmax(scores, mask):
         with np.errstate(all="ignore"):
             return function(scores, np.broadcast_to(mask, scores.shape)).astype(scores.dtype)
 
-    return wrong
+    return masked_softmax
 
 
 def _softmax(scores, axis=-1):
@@ -150,31 +150,32 @@ masked_softmax = Task(
     cases=_softmax_cases,
     mistakes=[
         Mistake("exp without the row's maximum subtracted first: exp(89) is already infinite in"
-                " float32", _quiet(lambda s, m: _weights(s, m, 0))),
+                " float32", _without_warnings(lambda s, m: _weights(s, m, 0))),
         Mistake("exp without the row's maximum subtracted first: exp(89) is already infinite in"
-                " float32", _quiet(lambda s, m: _weights(s, m, 0, guard=False))),
+                " float32", _without_warnings(lambda s, m: _weights(s, m, 0, guard=False))),
         Mistake("a large negative number in place of masked scores: a row that is masked entirely"
                 " then gets equal weights instead of zeros",
-                _quiet(lambda s, m: _softmax(np.where(m, s, -1e9)))),
-        Mistake("-inf in place of masked scores without a thought for the row that is masked"
-                " entirely: -inf - -inf is not a number",
-                _quiet(lambda s, m: _softmax(np.where(m, s, -np.inf)))),
+                _without_warnings(lambda s, m: _softmax(np.where(m, s, -1e9)))),
+        Mistake("-inf in place of masked scores, also in a row that is masked entirely: -inf - -inf"
+                " is not a number",
+                _without_warnings(lambda s, m: _softmax(np.where(m, s, -np.inf)))),
         Mistake("softmax first and zeros afterwards: the weights that are left no longer sum to"
-                " one", _quiet(lambda s, m: np.where(m, _softmax(s), 0))),
+                " one", _without_warnings(lambda s, m: np.where(m, _softmax(s), 0))),
         Mistake("a maximum over the masked scores too: if one of them is huge, all others vanish",
-                _quiet(lambda s, m: _weights(s, m, s.max(axis=-1, keepdims=True)))),
+                _without_warnings(lambda s, m: _weights(s, m, s.max(axis=-1, keepdims=True)))),
         Mistake("a maximum over the masked scores too: if one of them is huge, all others vanish",
-                _quiet(lambda s, m: _weights(s, m, s.max(axis=-1, keepdims=True), guard=False))),
+                _without_warnings(lambda s, m: _weights(
+                    s, m, s.max(axis=-1, keepdims=True), guard=False))),
         Mistake("the mask the other way round; True means keep",
-                _quiet(lambda s, m: _masked_softmax(s, ~m))),
+                _without_warnings(lambda s, m: _masked_softmax(s, ~m))),
         Mistake("scores multiplied by the mask: a score of zero is a score like any other, and"
-                " gets a weight", _quiet(lambda s, m: _softmax(s * m))),
+                " gets a weight", _without_warnings(lambda s, m: _softmax(s * m))),
         Mistake("a sum over the whole array; each row must sum to one (axis=-1, keepdims=True)",
-                _quiet(lambda s, m: np.where(
+                _without_warnings(lambda s, m: np.where(
                     m, (e := np.exp(np.where(m, s, -np.inf) - np.max(s, where=m, initial=-np.inf)))
                     / e.sum(), 0))),
         Mistake("softmax along the first axis; the last one must sum to one",
-                _quiet(lambda s, m: np.moveaxis(_masked_softmax(
+                _without_warnings(lambda s, m: np.moveaxis(_masked_softmax(
                     np.moveaxis(s, 0, -1), np.moveaxis(m, 0, -1)), -1, 0))),
     ],
     rules=[
@@ -186,7 +187,7 @@ masked_softmax = Task(
 )
 
 
-# squared_distances: bounded memory, any place
+# squared_distances: in bounded memory, and exact far from the origin
 
 
 def _squared_distances(x, y):
@@ -206,7 +207,7 @@ def _distance_cases() -> list[Case]:
     clumps = _points((8, 5), seed=3)
     clumps[4:] += 5000
     near = _points((5, 16), seed=4, at=3000)
-    near[:, 3] = near[::-1, 3] / 1e6  # one small coordinate
+    near[:, 3] = near[::-1, 3] / 1e6  # one coordinate is small
     twins = near.copy()
     twins[:, 3] += np.float32(1e-4)
     return [
@@ -221,7 +222,7 @@ def _distance_cases() -> list[Case]:
 
 
 def _exact_enough(value: object, case: Case) -> object:
-    """Each distance to 1e-4 of itself; an error that fits the expansion's rounding is named."""
+    """Each distance must be right to 1e-4 of itself. An error of the expansion's size is named."""
     x, y = (points.astype(np.float64) for points in case)
     expected = ((x[:, None] - y) ** 2).sum(axis=-1)
     if (not isinstance(value, np.ndarray) or value.shape != expected.shape
@@ -251,8 +252,8 @@ def _all_at_once(x, y):
     return ((x[:, None] - y) ** 2).sum(axis=-1)
 
 
-def _few_rounds(answer: Callable, trials: Sequence[Trial]) -> str | None:
-    """A loop over blocks takes a few thousand instructions, one over 600 rows tens of thousands."""
+def _few_instructions(answer: Callable, trials: Sequence[Trial]) -> str | None:
+    """A loop over blocks takes a few thousand instructions, a loop over 600 rows far more."""
     case = _points((600, 64), seed=9), _points((20, 64), seed=10)
     if instructions(answer, case, 10_000) > 10_000:
         return ("its Python loop takes small steps: the interpreter executes more than 10,000"
@@ -284,7 +285,7 @@ squared_distances = Task(
                 lambda x, y: _all_at_once(y, x)),
     ],
     rules=[
-        _few_rounds,  # first: the memory of a loop over pairs takes seconds to trace
+        _few_instructions,  # first, since measuring the memory of a loop over pairs takes seconds
         peak_memory((_points((600, 64), seed=9), _points((500, 64), seed=10)), 8 * MB,
                     "work on a block of rows of x at a time, or on one coordinate at a time."),
     ],
@@ -292,7 +293,7 @@ squared_distances = Task(
 )
 
 
-# one_hot: where -1 means ignore
+# one_hot: labels of -1 are ignored
 
 
 def _one_hot(labels, classes):
@@ -305,15 +306,15 @@ def _one_hot(labels, classes):
     return result
 
 
-def _one_hot_wrong(ignored: Callable, check: bool) -> Callable:
-    """Right for labels from 0; `ignored(labels, classes)` says what -1 is taken for."""
+def _make_one_hot(ignored: Callable, check: bool) -> Callable:
+    """An answer that is right for labels from 0; `ignored(labels, classes)` replaces the others."""
 
-    def wrong(labels, classes):
+    def one_hot(labels, classes):
         if check and np.any((labels < -1) | (labels >= classes)):
             raise ValueError
         return np.eye(classes, dtype=np.float32)[ignored(labels, classes)]
 
-    return wrong
+    return one_hot
 
 
 one_hot = Task(
@@ -331,16 +332,16 @@ one_hot = Task(
         (np.array([0, -2, 1]), 3),
     ],
     mistakes=[
-        Mistake("-1 used as an index: it counts from the end and lights the last class",
-                _one_hot_wrong(lambda labels, classes: labels, check=True)),
-        Mistake("-1 used as an index: it counts from the end and lights the last class",
-                _one_hot_wrong(lambda labels, classes: labels, check=False)),
-        Mistake("-1 taken for class 0; an ignored label lights no class",
-                _one_hot_wrong(lambda labels, classes: np.maximum(labels, 0), check=True)),
-        Mistake("-1 taken for class 0; an ignored label lights no class",
-                _one_hot_wrong(lambda labels, classes: np.maximum(labels, 0), check=False)),
+        Mistake("-1 used as an index: it counts from the end and selects the last class",
+                _make_one_hot(lambda labels, classes: labels, check=True)),
+        Mistake("-1 used as an index: it counts from the end and selects the last class",
+                _make_one_hot(lambda labels, classes: labels, check=False)),
+        Mistake("-1 taken for class 0; an ignored label belongs to no class",
+                _make_one_hot(lambda labels, classes: np.maximum(labels, 0), check=True)),
+        Mistake("-1 taken for class 0; an ignored label belongs to no class",
+                _make_one_hot(lambda labels, classes: np.maximum(labels, 0), check=False)),
         Mistake("ignored labels left out: the result needs a row of zeros for each of them",
-                _one_hot_wrong(lambda labels, classes: labels[labels >= 0], check=True)),
+                _make_one_hot(lambda labels, classes: labels[labels >= 0], check=True)),
         Mistake("labels that are not checked: a label outside -1 to classes - 1 is a ValueError",
                 lambda labels, classes: (
                     labels[..., None] == np.arange(classes)).astype(np.float32)),
@@ -364,17 +365,17 @@ def _top_k(x, k):
     return values, indices
 
 
-def _gathered(order: Callable) -> Callable:
-    """A wrong answer that gathers what `order(x)`, sorted indices of each row, puts first."""
+def _make_top_k(order: Callable) -> Callable:
+    """An answer that takes the first k of `order(x)`, the sorted indices of each row."""
 
-    def wrong(x, k):
+    def top_k(x, k):
         indices = order(x)[..., :k]
         return np.take_along_axis(x, indices, axis=-1), indices
 
-    return wrong
+    return top_k
 
 
-def _falling(x):
+def _descending(x):
     return x.shape[-1] - 1 - np.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1]
 
 
@@ -399,18 +400,18 @@ top_k = Task(
     spec=_top_k,
     cases=_top_k_cases,
     mistakes=[
-        Mistake("the k smallest", _gathered(lambda x: np.argsort(x, axis=-1, kind="stable"))),
+        Mistake("the k smallest", _make_top_k(lambda x: np.argsort(x, axis=-1, kind="stable"))),
         Mistake("the right elements in rising order; the largest comes first",
                 lambda x, k: tuple(part[..., ::-1] for part in _top_k(x, k))),
         Mistake("the right elements in rising order; the largest comes first",
-                lambda x, k: _gathered(lambda x: np.argsort(
+                lambda x, k: _make_top_k(lambda x: np.argsort(
                     x, axis=-1, kind="stable")[..., x.shape[-1] - k:])(x, k)),
         Mistake("minus on unsigned integers, which wraps: -1 is 255, and -0 stays 0",
-                _gathered(lambda x: np.argsort(-x, axis=-1, kind="stable"))),
+                _make_top_k(lambda x: np.argsort(-x, axis=-1, kind="stable"))),
         Mistake("an ascending order turned round: equal elements now come last one first",
-                _gathered(lambda x: np.argsort(x, axis=-1, kind="stable")[..., ::-1])),
+                _make_top_k(lambda x: np.argsort(x, axis=-1, kind="stable")[..., ::-1])),
         Mistake("x[indices] with the indices of all rows; np.take_along_axis picks row by row",
-                lambda x, k: (x[_falling(x)[..., :k]], _falling(x)[..., :k])),
+                lambda x, k: (x[_descending(x)[..., :k]], _descending(x)[..., :k])),
         Mistake("the first axis; the k largest along the last one are asked for",
                 lambda x, k: tuple(part.T for part in _top_k(np.ascontiguousarray(x.T), min(
                     k, x.shape[0])))),
@@ -443,18 +444,18 @@ def _scatter_cases() -> list[Case]:
     ]
 
 
-def _scatter_wrong(function: Callable) -> Callable:
-    """A wrong answer given as function(table, flat ids, flat vectors), which fills the table."""
+def _make_scatter_add(function: Callable) -> Callable:
+    """An answer whose table is filled by `function(table, flat ids, flat vectors)`."""
 
-    def wrong(vectors, ids, rows):
+    def scatter_add(vectors, ids, rows):
         table = np.zeros((rows, vectors.shape[-1]), vectors.dtype)
         function(table, ids.reshape(-1), vectors.reshape(-1, vectors.shape[-1]))
         return table
 
-    return wrong
+    return scatter_add
 
 
-def _lost_rows(table, ids, vectors):
+def _add_at_once(table, ids, vectors):
     table[ids] += vectors
 
 
@@ -498,16 +499,17 @@ scatter_add = Task(
     cases=_scatter_cases,
     mistakes=[
         Mistake("`table[ids] += vectors`, or plain assignment: of several vectors for one row"
-                " only the last one stays", _scatter_wrong(_lost_rows)),
+                " only the last one stays", _make_scatter_add(_add_at_once)),
         Mistake("np.unique with return_index: it gives the first vector of each row and drops the"
                 " others",
-                _scatter_wrong(_first_rows)),
-        Mistake("the mean of a row's vectors; their sum is asked for", _scatter_wrong(_mean_rows)),
+                _make_scatter_add(_first_rows)),
+        Mistake("the mean of a row's vectors; their sum is asked for",
+                _make_scatter_add(_mean_rows)),
         Mistake("np.add.reduceat with a start for every row: a row without vectors has an empty"
                 " range, and reduceat then gives the next element instead of zero",
-                _scatter_wrong(_every_row)),
+                _make_scatter_add(_every_row)),
         Mistake("runs of equal ids without sorting first: an id that comes back later overwrites"
-                " its earlier sum", _scatter_wrong(_unsorted_runs)),
+                " its earlier sum", _make_scatter_add(_unsorted_runs)),
     ],
     rules=[
         _no_add_at,
@@ -548,14 +550,28 @@ def _digit_cases() -> list[Case]:
     ]
 
 
-def _flat_distances(train, images):
-    train, images = (x.reshape(len(x), -1).astype(np.float64) for x in (train, images))
-    return ((images[:, None] - train) ** 2).sum(axis=-1)
-
-
-def _wrapped(train, images):
+def _differences(train, images, dtype=np.float64):
+    """images[:, None] - train, the pixels of each image in one axis; computed in `dtype` if any."""
     train, images = (x.reshape(len(x), -1) for x in (train, images))
-    return ((images[:, None] - train) ** 2).sum(axis=-1)
+    return images[:, None].astype(dtype or images.dtype) - train.astype(dtype or train.dtype)
+
+
+def _squares(train, images, **keywords):
+    return (_differences(train, images, **keywords) ** 2).sum(axis=-1)
+
+
+def _products(train, images):
+    train, images = (x.reshape(len(x), -1).astype(np.float64) for x in (train, images))
+    return images @ train.T
+
+
+def _make_nearest_digits(measure: Callable = _squares, pick: Callable = np.argmin) -> Callable:
+    """The answer that picks by another measure, or not the smallest."""
+
+    def nearest_digits(train, labels, images):
+        return labels[pick(measure(train, images), axis=1)]
+
+    return nearest_digits
 
 
 def _memory_digits() -> Case:
@@ -570,27 +586,23 @@ nearest_digits = Task(
     cases=_digit_cases,
     mistakes=[
         Mistake("differences of unsigned bytes, which wrap: 3 - 5 is 254. Convert before you"
-                " subtract", lambda train, labels, images: labels[
-                    _wrapped(train, images).argmin(axis=1)]),
+                " subtract", _make_nearest_digits(
+                    lambda train, images: _squares(train, images, dtype=None))),
         Mistake("the neighbour's place in `train`; its label is asked for",
-                lambda train, labels, images: _flat_distances(train, images).argmin(axis=1)),
+                lambda train, labels, images: _squares(train, images).argmin(axis=1)),
         Mistake("the farthest image (argmax of the distances)",
-                lambda train, labels, images: labels[
-                    _flat_distances(train, images).argmax(axis=1)]),
+                _make_nearest_digits(pick=np.argmax)),
         Mistake("a label for each training image; one for each of `images` is asked for",
                 lambda train, labels, images: labels[
-                    _flat_distances(train, images).argmin(axis=0) % len(labels)]),
-        Mistake("the image with the largest product: images with more ink then win, whatever they"
-                " show", lambda train, labels, images: labels[
-                    (images.reshape(len(images), -1).astype(np.float64)
-                     @ train.reshape(len(train), -1).T).argmax(axis=1)]),
+                    _squares(train, images).argmin(axis=0) % len(labels)]),
+        Mistake("the image with the largest product, which is large for every image with much ink",
+                _make_nearest_digits(_products, np.argmax)),
         Mistake("sums of absolute differences; the differences must be squared",
-                lambda train, labels, images: labels[np.abs(
-                    images.reshape(len(images), 1, -1).astype(np.float64)
-                    - train.reshape(len(train), -1)).sum(axis=-1).argmin(axis=1)]),
+                _make_nearest_digits(
+                    lambda train, images: np.abs(_differences(train, images)).sum(axis=-1))),
         Mistake("the last of several nearest images; the first one counts",
                 lambda train, labels, images: labels[::-1][
-                    _flat_distances(train[::-1], images).argmin(axis=1)]),
+                    _squares(train[::-1], images).argmin(axis=1)]),
     ],
     rules=[
         peak_memory(_memory_digits(), 32 * MB, "all differences at once take 600,000 x 64 numbers;"

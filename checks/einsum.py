@@ -1,4 +1,4 @@
-"""The tasks of lesson 03: einsums from their letters, what they sum, and in which order."""
+"""The tasks about einsum: letters, what they sum, and the order of the products."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def _random(shape: tuple, dtype: type = np.float64, seed: int = 1) -> np.ndarray
     return values.astype(dtype)
 
 
-# What an answer did with its arrays
+# What an answer does with its arrays
 
 
-class Counted(np.ndarray):
-    """An array that writes down each operation done with it, and passes that on to the results.
+class RecordingArray(np.ndarray):
+    """An array that records each operation done with it, and so do the results.
 
-    `watch` makes one. Its `log` is a list of (name of the function, operations): for a product a
-    multiplication and an addition for each combination of row, column and inner index.
+    `recorded_operations` makes one. Its `log` is a list of (name of the function, operations). A
+    product counts a multiplication and an addition for each row, column and inner index.
     """
 
     def __array_finalize__(self, parent: object) -> None:
@@ -44,47 +44,47 @@ class Counted(np.ndarray):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object,
                         out: tuple = (), **kwargs: object) -> object:
         if out:
-            kwargs["out"] = tuple(map(_plain, out))
-        result = getattr(ufunc, method)(*map(_plain, inputs), **kwargs)
-        if ufunc.signature is not None:  # matmul and its kind: the inner axis is the last
+            kwargs["out"] = tuple(map(_as_plain, out))
+        result = getattr(ufunc, method)(*map(_as_plain, inputs), **kwargs)
+        if ufunc.signature is not None:  # matmul or the like: the last axis is the inner one
             work = 2 * np.size(result) * np.shape(inputs[0])[-1]
         else:
             work = max(map(np.size, (*inputs, result)))
         self.log.append((ufunc.__name__, work))
-        return _watched(result, self.log)
+        return _as_recording(result, self.log)
 
     def __array_function__(self, function: Callable, types: object, args: tuple,
                            kwargs: dict) -> object:
         if function is np.einsum:
-            work = _einsum_operations(*map(_plain, args), optimize=kwargs.get("optimize", False))
+            work = _einsum_operations(*map(_as_plain, args), optimize=kwargs.get("optimize", False))
         elif function in (np.dot, np.inner, np.vdot, np.tensordot):
             work = None
         else:
             return super().__array_function__(function, types, args, kwargs)
-        result = function(*map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()})
-        if work is None:  # rows x inner, inner x columns, rows x columns: each extent twice
+        result = function(*map(_as_plain, args), **{k: _as_plain(v) for k, v in kwargs.items()})
+        if work is None:  # sizes of both operands and of the result: each extent twice
             sizes = np.size(args[0]), np.size(args[1]), np.size(result)
             work = 2 * math.isqrt(math.prod(sizes))
         self.log.append((function.__name__, work))
-        return _watched(result, self.log)
+        return _as_recording(result, self.log)
 
 
-def _plain(x: object) -> object:
-    return x.view(np.ndarray) if isinstance(x, Counted) else x
+def _as_plain(x: object) -> object:
+    return x.view(np.ndarray) if isinstance(x, RecordingArray) else x
 
 
-def _watched(x: object, log: list) -> object:
+def _as_recording(x: object, log: list) -> object:
     if not isinstance(x, np.ndarray):
         return x
-    counted = x.view(Counted)
+    counted = x.view(RecordingArray)
     counted.log = log
     return counted
 
 
 def _einsum_operations(subscripts: object, *operands: object, optimize: object) -> int:
-    """Operations of one call of np.einsum, along the path that it takes."""
+    """Operations of one call of np.einsum, in the order of products that it chooses."""
     if not isinstance(subscripts, str):
-        raise Refusal("its operations could not be counted: give np.einsum its letters as a"
+        raise Refusal("its operations could not be counted: give np.einsum the letters as a"
                       " string.")
     whole = Contraction.read(subscripts, *operands)
     if len(operands) < 3 or not optimize:
@@ -100,10 +100,10 @@ def _einsum_operations(subscripts: object, *operands: object, optimize: object) 
     return total
 
 
-def watch(answer: Callable, case: Case) -> list[tuple[str, int]]:
+def recorded_operations(answer: Callable, case: Case) -> list[tuple[str, int]]:
     """The operations that `answer(*case)` does with the arrays of `case`, as (name, count)."""
     log: list[tuple[str, int]] = []
-    answer(*(_watched(x.copy(), log) if isinstance(x, np.ndarray) else x for x in case))
+    answer(*(_as_recording(x.copy(), log) if isinstance(x, np.ndarray) else x for x in case))
     return log
 
 
@@ -113,23 +113,23 @@ def fewest_operations(*cases: Case, subscripts: str) -> Rule:
     def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
         for case in cases:
             needed = Contraction.read(subscripts, *case).in_pairs()[0]
-            done = sum(count for _, count in watch(answer, case))
+            done = sum(count for _, count in recorded_operations(answer, case))
             shapes = ", ".join(str(x.shape) for x in case)
             if done < needed:
-                return (f"for shapes {shapes} only {done:,} of its operations could be counted;"
-                        " work with the arrays that are handed in, by np.einsum or @.")
+                return (f"for shapes {shapes} only {done:,} of its operations could be counted:"
+                        " compute with the arrays that it gets, by np.einsum or @.")
             if done > 1.05 * needed:
                 return (f"for shapes {shapes} it does {done:,} operations, where {needed:,}"
-                        " suffice. Which two arrays, contracted first, leave something small?")
+                        " suffice. Which two arrays give something small, contracted first?")
         return None
 
     return rule
 
 
-def _builds_it_itself(case: Case) -> Rule:
+def _calls_no_einsum(case: Case) -> Rule:
     def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
-        if any(name == "einsum" for name, _ in watch(answer, case)):
-            return "it calls np.einsum, which is what you build here."
+        if any(name == "einsum" for name, _ in recorded_operations(answer, case)):
+            return "it calls np.einsum, the function that you build here."
         return None
 
     return rule
@@ -185,9 +185,52 @@ def _read_letters(value: object, case: Case) -> np.ndarray:
     return np.asarray(np.einsum(value, *operands))
 
 
-def _wrong_letters(part: str, letters: str, looks_like: str) -> Mistake:
-    return Mistake(looks_like, lambda name: (_RIGHT_LETTERS | {part: letters})[name])
-
+WRONG_LETTERS = {
+    "column_sums": {
+        "ij->i": "sums of the rows: the letter right of the arrow is the axis that *stays*",
+        "ij->": "the sum of everything: no letter was kept",
+    },
+    "traces": {
+        "bii->": "all traces added up: keep b",
+        "bii->bi": "the diagonals, not yet summed",
+    },
+    "row_dots": {
+        "ij,ij->": "the sum over all rows: keep i",
+        "ij,ij->ij": "the products, not yet summed",
+        "ij,kj->ik": "each row of x with each row of y: the rows need the same letter",
+    },
+    "outer": {
+        "i,j->ji": "the transposed outer product",
+    },
+    "gram": {
+        "ij,kj->ki": "the transposed result: rows of x come first",
+        "ij,kl->ik": "two letters, j and l, for the axis that x and y share: each is then summed"
+                     " alone",
+    },
+    "scaled": {
+        "nchw,c->nhw": "a sum over the channels: c must stay",
+        "nchw,c": "the form without an arrow: it sums c, which appears twice, and puts the rest"
+                  " into alphabetical order",
+    },
+    "pooled": {
+        "bt,btd->btd": "weighted, not yet summed over t",
+        "bt,bsd->bd": "two letters, t and s, for one axis: each is summed alone, so no weight is"
+                      " multiplied by its own row",
+    },
+    "quadratic": {
+        "bi,ij,cj->bc": "each x with each y: x and y need the same first letter",
+        "bi,ij,bj->": "the sum over the batch: keep b",
+    },
+    "heads": {
+        "btm,hmd->bthd": "axes in the order b, t, h, d: the result wants the heads before t",
+        "btm,hnd->bhtd": "two letters, m and n, for one axis: each is summed alone",
+    },
+    "mixed": {
+        "bhtk,bkhd->bhtd": "axes in the order b, h, t, d: the result wants t before the heads",
+        "bhtk,bkhd": "the form without an arrow: every letter that appears twice is summed, b"
+                     " and h too",
+    },
+}
 
 letters = Task(
     name="letters",
@@ -196,36 +239,9 @@ letters = Task(
     read=_read_letters,
     part=lambda case: case[0],
     mistakes=[
-        _wrong_letters("column_sums", "ij->i",
-                       "sums of the rows: the letter right of the arrow is the axis that *stays*"),
-        _wrong_letters("column_sums", "ij->", "the sum of everything: no letter was kept"),
-        _wrong_letters("traces", "bii->", "all traces added up: keep b"),
-        _wrong_letters("traces", "bii->bi", "the diagonals, not yet summed"),
-        _wrong_letters("row_dots", "ij,ij->", "the sum over all rows: keep i"),
-        _wrong_letters("row_dots", "ij,ij->ij", "the products, not yet summed"),
-        _wrong_letters("row_dots", "ij,kj->ik",
-                       "each row of x with each row of y: the rows need the same letter"),
-        _wrong_letters("outer", "i,j->ji", "the transposed outer product"),
-        _wrong_letters("gram", "ij,kj->ki", "the transposed result: rows of x come first"),
-        _wrong_letters("gram", "ij,kl->ik", "two letters, j and l, for the one axis along which"
-                       " x and y meet: each is then summed alone"),
-        _wrong_letters("scaled", "nchw,c->nhw", "a sum over the channels: c must stay"),
-        _wrong_letters("scaled", "nchw,c", "the form without an arrow: it sums c, which appears"
-                       " twice, and puts the rest into alphabetical order"),
-        _wrong_letters("pooled", "bt,btd->btd", "weighted, not yet summed over t"),
-        _wrong_letters("pooled", "bt,bsd->bd", "two letters, t and s, for one axis: each is"
-                       " summed alone, so the weights no longer meet what they weigh"),
-        _wrong_letters("quadratic", "bi,ij,cj->bc",
-                       "each x with each y: x and y need the same first letter"),
-        _wrong_letters("quadratic", "bi,ij,bj->", "the sum over the batch: keep b"),
-        _wrong_letters("heads", "btm,hmd->bthd",
-                       "axes in the order b, t, h, d: the result wants the heads before t"),
-        _wrong_letters("heads", "btm,hnd->bhtd", "two letters, m and n, for one axis: each is"
-                       " summed alone"),
-        _wrong_letters("mixed", "bhtk,bkhd->bhtd",
-                       "axes in the order b, h, t, d: the result wants t before the heads"),
-        _wrong_letters("mixed", "bhtk,bkhd", "the form without an arrow: every letter that"
-                       " appears twice is summed, b and h too"),
+        Mistake(looks_like, lambda name, part=part, letters=letters: (
+            _RIGHT_LETTERS | {part: letters})[name])
+        for part, wrong in WRONG_LETTERS.items() for letters, looks_like in wrong.items()
     ],
 )
 
@@ -268,12 +284,12 @@ def _einsum_cases() -> list[Case]:
     ]
 
 
-def _einsum_like(implicit: Callable | None = None, output: Callable = lambda c, order: c,
+def _make_my_einsum(implicit: Callable | None = None, output: Callable = lambda c, order: c,
                  summed: Callable = lambda letters, count: letters, widen: bool = False,
                  stretch: bool = False, diagonal: bool = True) -> Callable:
     """A my_einsum that is right but for what the arguments replace."""
 
-    def function(subscripts, *operands):
+    def my_einsum(subscripts, *operands):
         inputs, arrow, kept = subscripts.partition("->")
         found = "".join(inputs.split(","))
         if not arrow:
@@ -301,7 +317,7 @@ def _einsum_like(implicit: Callable | None = None, output: Callable = lambda c, 
         product = np.asarray(np.einsum(f"{inputs}->{kept}{''.join(keep)}", *operands))
         return product.astype(np.int64) if widen and product.dtype == np.int32 else product
 
-    return function
+    return my_einsum
 
 
 my_einsum = Task(
@@ -312,25 +328,25 @@ my_einsum = Task(
         value, (int, float, np.number)) and not isinstance(value, bool) else value,
     mistakes=[
         Mistake("an implicit output in the order of first appearance; it is alphabetical",
-                _einsum_like(implicit=lambda found: "".join(
+                _make_my_einsum(implicit=lambda found: "".join(
                     c for c in dict.fromkeys(found) if found.count(c) == 1))),
         Mistake("an implicit output that keeps every letter; those that appear twice are summed",
-                _einsum_like(implicit=lambda found: "".join(sorted(set(found))))),
+                _make_my_einsum(implicit=lambda found: "".join(sorted(set(found))))),
         Mistake("a result whose axes stand in the order of first appearance; the letters right of"
-                " the arrow give the order", _einsum_like(
+                " the arrow give the order", _make_my_einsum(
                     output=lambda kept, order: "".join(c for c in order if c in kept))),
         Mistake("only the letters that appear in two operands were summed; those that stand in"
                 " one alone and not right of the arrow are summed as well",
-                _einsum_like(summed=lambda lost, count: [c for c in lost if count[c] > 1])),
+                _make_my_einsum(summed=lambda lost, count: [c for c in lost if count[c] > 1])),
         Mistake("a repeated letter taken for two: it selects the diagonal, where both indices are"
-                " equal", _einsum_like(diagonal=False)),
+                " equal", _make_my_einsum(diagonal=False)),
         Mistake("a size of 1 that was stretched by broadcasting: here a letter has one size, and"
-                " anything else is a ValueError", _einsum_like(stretch=True)),
+                " anything else is a ValueError", _make_my_einsum(stretch=True)),
         Mistake("a sum that widened int32 to int64: tell `sum` the dtype of the product",
-                _einsum_like(widen=True)),
+                _make_my_einsum(widen=True)),
     ],
     rules=[
-        _builds_it_itself(("ij,jk->ik", _random((3, 4)), _random((4, 5)))),
+        _calls_no_einsum(("ij,jk->ik", _random((3, 4)), _random((4, 5)))),
         no_python_loop(("ij,jk->ik", _random((2, 3)), _random((3, 4))),
                        ("ij,jk->ik", _random((20, 30)), _random((30, 40)))),
     ],
@@ -351,15 +367,18 @@ def _convolution(x, filters):
     return result
 
 
-def _windowed(subscripts: str, change: Callable = lambda x, filters: (x, filters)) -> Callable:
-    def function(x, filters):
+def _make_convolution(subscripts: str,
+                      change: Callable = lambda x, filters: (x, filters)) -> Callable:
+    """The einsum with these letters of the windows and the filters, both changed first."""
+
+    def convolution(x, filters):
         if x.shape[1] != filters.shape[1]:
             raise ValueError
         x, filters = change(x, filters)
         return np.einsum(subscripts, sliding_window_view(x, filters.shape[2:], axis=(2, 3)),
                          filters)
 
-    return function
+    return convolution
 
 
 def _convolution_cases() -> list[Case]:
@@ -378,17 +397,17 @@ convolution = Task(
     spec=_convolution,
     cases=_convolution_cases,
     mistakes=[
-        Mistake("two letters for the channels: the channels of image and filter must meet, so"
-                " they share one", _windowed("nchwij,oqij->nohw")),
-        Mistake("filters that were turned round; here filter element [0, 0] meets the window's"
-                " element [0, 0]",
-                _windowed("nchwij,ocij->nohw", lambda x, f: (x, f[:, :, ::-1, ::-1]))),
+        Mistake("two letters for the channels: image and filter share the channels, so they need"
+                " one letter", _make_convolution("nchwij,oqij->nohw")),
+        Mistake("flipped filters; here filter element [0, 0] is multiplied by the window's element"
+                " [0, 0]",
+                _make_convolution("nchwij,ocij->nohw", lambda x, f: (x, f[:, :, ::-1, ::-1]))),
         Mistake("axes in the order n, rows, columns, filters",
-                _windowed("nchwij,ocij->nhwo")),
+                _make_convolution("nchwij,ocij->nhwo")),
         Mistake("axes in the order filters, images, rows, columns",
-                _windowed("nchwij,ocij->onhw")),
+                _make_convolution("nchwij,ocij->onhw")),
         Mistake("channels that were kept apart: c must be summed",
-                _windowed("nchwij,ocij->nochw")),
+                _make_convolution("nchwij,ocij->nochw")),
         Mistake("only the window at the upper left: the window's place and the place in the"
                 " window need letters of their own",
                 lambda x, f: np.einsum("ncij,ocij->no", x[:, :, :f.shape[2], :f.shape[3]], f)),
@@ -405,7 +424,7 @@ def _low_rank_scores(x, u, v, y):
     return x @ u @ v.T @ y.T
 
 
-def _scores_like(subscripts: str) -> Callable:
+def _make_low_rank_scores(subscripts: str) -> Callable:
     return lambda x, u, v, y: np.einsum(subscripts, x, u, v, y)
 
 
@@ -423,13 +442,14 @@ low_rank_scores = Task(
         (*_rank_case(6, 8, 7, 9, 2)[:3], _random((9, 8)).T),
     ],
     mistakes=[
-        Mistake("the transposed scores: rows of x come first", _scores_like("td,dr,er,ke->kt")),
-        Mistake("two letters for the rank: the columns of u and of v must meet",
-                _scores_like("td,dr,es,ke->tk")),
-        Mistake("two letters for the features of y and of v: they must meet",
-                _scores_like("td,dr,er,kf->tk")),
-        Mistake("two letters for the features of x and of u: they must meet",
-                _scores_like("tf,dr,er,ke->tk")),
+        Mistake("the transposed scores: rows of x come first",
+                _make_low_rank_scores("td,dr,er,ke->kt")),
+        Mistake("two letters for the rank: the columns of u and of v share one letter",
+                _make_low_rank_scores("td,dr,es,ke->tk")),
+        Mistake("two letters for the features of y and of v: they share one letter",
+                _make_low_rank_scores("td,dr,er,kf->tk")),
+        Mistake("two letters for the features of x and of u: they share one letter",
+                _make_low_rank_scores("tf,dr,er,ke->tk")),
     ],
     rules=[fewest_operations(_rank_case(60, 80, 32, 24, 3), _rank_case(90, 50, 40, 64, 4),
                              subscripts="td,dr,er,ke->tk")],
@@ -445,7 +465,7 @@ def _fixed(q, k, v):
     return np.ascontiguousarray(mixed.transpose(0, 2, 1, 3))
 
 
-def _two(first: str, second: str) -> Callable:
+def _make_fixed(first: str, second: str) -> Callable:
     return lambda q, k, v: np.einsum(second, np.einsum(first, q, k), v)
 
 
@@ -459,24 +479,24 @@ fixed = Task(
     name="fixed",
     spec=_fixed,
     cases=lambda: [
-        _attention_case(2, 4, 4, 3, 5, 5),  # where the broken one runs
+        _attention_case(2, 4, 4, 3, 5, 5),  # sizes with which the broken function runs
         _attention_case(2, 4, 6, 3, 5, 7),
         _attention_case(3, 5, 2, 4, 6, 3, np.float32),
         tuple(x[:, ::-1, ::2] for x in _attention_case(2, 3, 5, 4, 2, 6)),
     ],
     mistakes=[
         Mistake("the function as it was: neither line is repaired",
-                _two("bthd,bshe->bhts", "bhtt,bthe->bthe")),
+                _make_fixed("bthd,bshe->bhts", "bhtt,bthe->bthe")),
         Mistake("the first line as it was: d and e are two letters for one axis, and each is"
-                " summed alone", _two("bthd,bshe->bhts", "bhts,bshe->bthe")),
-        Mistake("the second line as it was: tt picks the diagonal of the scores, so each query"
-                " sees only the key at its own place",
-                _two("bthd,bshd->bhts", "bhtt,bthe->bthe")),
+                " summed alone", _make_fixed("bthd,bshe->bhts", "bhts,bshe->bthe")),
+        Mistake("the second line as it was: tt selects the diagonal of the scores, so each query"
+                " gets only the key at its own place",
+                _make_fixed("bthd,bshd->bhts", "bhtt,bthe->bthe")),
         Mistake("axes in the order b, h, t, e: the result wants t before the heads",
-                _two("bthd,bshd->bhts", "bhts,bshe->bhte")),
-        Mistake("scores summed over the queries: the values must meet the *keys*, whose letter is"
-                " s", _two("bthd,bshd->bhts", "bhts,bshe->bshe")),
+                _make_fixed("bthd,bshd->bhts", "bhts,bshe->bhte")),
+        Mistake("scores summed over the queries: the values belong to the *keys*, whose letter is"
+                " s", _make_fixed("bthd,bshd->bhts", "bhts,bshe->bshe")),
         Mistake("heads that were mixed: q and k need the same letter for them",
-                _two("bthd,bsgd->bhts", "bhts,bshe->bthe")),
+                _make_fixed("bthd,bsgd->bhts", "bhts,bshe->bthe")),
     ],
 )

@@ -1,4 +1,4 @@
-"""Checks of the exercises to lesson 11, Fast kernels."""
+"""The tasks about fast kernels: tiles, warps, registers, wide loads, sectors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _product_arguments(a: np.ndarray, b: np.ndarray, m: int, n: int, k: int) -> 
     return to_device(a), to_device(b), blank((m, n), np.float32), *map(np.int32, (m, n, k))
 
 
-# 1. a @ b.T in tiles
+# scores: a @ b.T in tiles
 
 SCORES = r"""
 extern "C" __global__ void scores(const float* a, const float* b, float* c, int m, int n, int k) {
@@ -49,7 +49,7 @@ def _scores_launch(a: np.ndarray, b: np.ndarray) -> tuple:
     return (-(-n // 32), -(-m // 32)), (32, 32), _product_arguments(a, b, m, n, k)
 
 
-def _scores_in_tiles(counts: object, a: np.ndarray, b: np.ndarray) -> str | None:
+def _loads_tiles(counts: object, a: np.ndarray, b: np.ndarray) -> str | None:
     (m, k), n = a.shape, len(b)
     most = (m * n // 32) * (k // 32) * 8
     if counts["global_load_sectors"] > most:
@@ -66,10 +66,10 @@ scores = KernelTask(
                           "r < n && p + x < k ? b[r * k + p + x]",
                           "p + y < k && j < n && (p + y) * n + j < n * k ? b[(p + y) * n + j]",
                           "bs[x][q]", "bs[q][x]"),
-        Mistake.replacing("the slice of b brought by rows and read by columns: as[y][q] *"
+        Mistake.replacing("the slice of b stored by rows and read by columns: it is as[y][q] *"
                           " bs[x][q]",
                           "bs[x][q]", "bs[q][x]"),
-        Mistake.replacing("no zeros where the slices end beyond k: what lies there belongs to"
+        Mistake.replacing("no zeros where a slice reaches beyond k: the numbers there belong to"
                           " another row",
                           "i < m && p + x < k", "i < m && i * k + p + x < m * k",
                           "r < n && p + x < k", "r < n && r * k + p + x < n * k"),
@@ -79,18 +79,18 @@ scores = KernelTask(
         Mistake.replacing("the rest of k left out: the number of slices is rounded up",
                           "p < k;", "p + 32 <= k;"),
         Mistake.replacing("the sum of the last slice only", "for (int q", "sum = 0; for (int q"),
-        Mistake.replacing("no barrier before the slices are used: some warps read what is not"
-                          " there yet",
+        Mistake.replacing("no barrier before the slices are used: some warps read what is not yet"
+                          " written",
                           "        __syncthreads();\n        for", "        for"),
         Mistake.replacing("no barrier before the slices are replaced: slower warps still read"
                           " them",
                           "bs[x][q];\n        __syncthreads();", "bs[x][q];"),
     ],
-    rules=[counters(_scores_in_tiles)],
+    rules=[counters(_loads_tiles)],
     rtol=1e-5,
 )
 
-# 2. softmax, a warp for each row
+# softmax: a warp for each row
 
 SOFTMAX = r"""
 extern "C" __global__ void softmax(const float* x, float* y, int rows, int columns) {
@@ -125,7 +125,7 @@ def _softmax_cases() -> list[Case]:
     masked[rng.random(masked.shape) < 0.6] = -np.inf
     masked[:, 30] = 1
     early = cases[2].copy()
-    early[:, 5] = 150  # the largest stands before each lane's last element
+    early[:, 5] = 150  # the largest is not the last element of its lane
     return [(x,) for x in (*cases, masked, early, cases[3] - np.float32(1e6))]
 
 
@@ -135,13 +135,14 @@ def _softmax_launch(x: np.ndarray) -> tuple:
     return (-(-rows // 4),), (128,), args
 
 
-def _by_warps(counts: object, x: np.ndarray) -> str | None:
+def _uses_shuffles(counts: object, x: np.ndarray) -> str | None:
     most = 3 * x.shape[0] * -(-x.shape[1] // 32)
     if counts["barriers"] or counts["shared_load_requests"]:
-        return "the lanes of a warp agree by shuffles: no barrier and no shared memory are needed."
+        return ("it uses barriers or shared memory; the lanes of a warp can exchange values by"
+                " shuffles alone.")
     if counts["global_load_requests"] > most:
         return (f"its warps load {counts['global_load_requests']:,} times from global memory for"
-                f" {x.shape[0]} rows of {x.shape[1]}; three walks along each row, 32 neighbours at"
+                f" {x.shape[0]} rows of {x.shape[1]}; three passes over each row, 32 neighbours at"
                 f" a time, are {most}.")
     return None
 
@@ -153,8 +154,8 @@ softmax = KernelTask(
         Mistake.replacing("the maximum not subtracted: expf overflows from 88.8 on, and falls to"
                           " zero below -104",
                           "x[j] - top", "x[j]", times=2),
-        Mistake.replacing("each lane dividing by the sum of its own elements: the lanes must"
-                          " agree",
+        Mistake.replacing("each lane dividing by the sum of its own elements: the lanes' sums must"
+                          " be added",
                           "sum += __shfl", "sum += 0 * __shfl"),
         Mistake.replacing("each lane subtracting the maximum of its own elements",
                           "top = fmaxf(top, __shfl_xor_sync(0xffffffff, top, step))",
@@ -162,7 +163,8 @@ softmax = KernelTask(
         Mistake.replacing("__shfl_down_sync, after which only lane 0 has the whole sum: with"
                           " __shfl_xor_sync all lanes have it",
                           "sum += __shfl_xor_sync", "sum += __shfl_down_sync"),
-        Mistake.replacing("shuffles that begin with step 8: the two halves of the warp never meet",
+        Mistake.replacing("shuffles that begin with step 8: nothing goes from one half of the warp"
+                          " to the other",
                           "int step = 16", "int step = 8", times=2),
         Mistake.replacing("a maximum that begins with 0: a row of large negative numbers"
                           " underflows",
@@ -174,11 +176,11 @@ softmax = KernelTask(
         Mistake.replacing("one element a lane: the loop along the row is missing",
                           "j += 32", "j += columns", times=3),
     ],
-    rules=[counters(_by_warps, *_softmax_cases()[5])],
+    rules=[counters(_uses_shuffles, *_softmax_cases()[5])],
     rtol=3e-6,
 )
 
-# 3. 4 x 4 sums in a thread
+# register_tile: 4 x 4 sums in a thread
 
 REGISTER_TILE = r"""
 extern "C" __global__ void register_tile(const float* a, const float* b, float* c,
@@ -234,8 +236,8 @@ def _few_loads(counts: object, a: np.ndarray, b: np.ndarray) -> str | None:
     warps, steps = 8, a.shape[1]
     loads = counts["shared_load_requests"] / warps / steps
     if loads > 8.001:
-        return (f"each warp loads {loads:.3g} times from shared memory in a step; 4 numbers of as"
-                " and 4 of bs, kept in registers, are 8.")
+        return (f"each warp loads {loads:.3g} times from shared memory in a step; 8 loads are"
+                " enough: 4 numbers of as and 4 of bs, kept in registers.")
     return None
 
 
@@ -252,8 +254,8 @@ register_tile = KernelTask(
         Mistake.replacing("x and y exchanged: y counts rows, x columns",
                           "as[y + 16 * i][q]", "as[x + 16 * i][q]",
                           "bs[q][x + 16 * i]", "bs[q][y + 16 * i]"),
-        Mistake.replacing("only the diagonal of the 4 x 4 sums computed: each number of one side"
-                          " meets each of the other",
+        Mistake.replacing("only the diagonal of the 4 x 4 sums computed: each number of as is"
+                          " multiplied by each of bs",
                           "sum[i][j] += l[i] * r[j]", "sum[i][j] += (i == j) * l[i] * r[j]"),
         Mistake.replacing("the sums stored turned over: sum[i][j] belongs to row i and column j",
                           "= sum[i][j]", "= sum[j][i]"),
@@ -265,7 +267,7 @@ register_tile = KernelTask(
     rtol=1e-5,
 )
 
-# 4. a copy, 16 bytes at a time
+# copy4: a copy, 16 bytes at a time
 
 COPY4 = r"""
 extern "C" __global__ void copy4(const float* x, float* y, int n) {
@@ -322,11 +324,11 @@ copy4 = KernelTask(
     rules=[counters(_sixteen_bytes)],
 )
 
-# 5. sectors of the naive product
+# naive_sectors: sectors of the naive product
 
 
 def _naive_sectors(m: int, n: int, k: int, columns: int) -> int:
-    """Counted: one warp of each kind stands for all, since m, n and k are multiples of 256."""
+    """Counted for one warp, since all are alike where m, n and k are multiples of 256."""
     t = np.arange(32)
     i, j = t // columns, t % columns
     of_a = sum(len(np.unique((i * k + p) * 4 // 32)) for p in range(8))
@@ -334,7 +336,7 @@ def _naive_sectors(m: int, n: int, k: int, columns: int) -> int:
     return m * n // 32 * (k // 8) * (of_a + of_b)
 
 
-def _sectors(of_a: Callable, of_b: Callable) -> Callable:
+def _make_naive_sectors(of_a: Callable, of_b: Callable) -> Callable:
     def naive_sectors(m: int, n: int, k: int, columns: int) -> int:
         across = min(columns, 32)
         return m * n // 32 * k * (of_a(across) + of_b(across))
@@ -342,28 +344,28 @@ def _sectors(of_a: Callable, of_b: Callable) -> Callable:
     return naive_sectors
 
 
-def _a(across: int) -> int:
+def _sectors_of_a(across: int) -> int:
     return 32 // across
 
 
-def _b(across: int) -> int:
+def _sectors_of_b(across: int) -> int:
     return max(1, across // 8)
 
 
-def _unlimited(m: int, n: int, k: int, columns: int) -> int:
+def _sectors_of_wide_warps(m: int, n: int, k: int, columns: int) -> int:
     return m * n // 32 * k * (max(1, 32 // columns) + max(1, columns // 8))
 
 
-def _not_by_warps(m: int, n: int, k: int, columns: int) -> int:
+def _loads_of_each_thread(m: int, n: int, k: int, columns: int) -> int:
     return m * n * k * 2
 
 
-def _in_floats(m: int, n: int, k: int, columns: int) -> int:
+def _floats_of_b(m: int, n: int, k: int, columns: int) -> int:
     across = min(columns, 32)
     return m * n // 32 * k * (32 // across + across)
 
 
-def _at_least_four_bytes(m: int, n: int, k: int, columns: int) -> float:
+def _parts_of_sectors(m: int, n: int, k: int, columns: int) -> float:
     across = min(columns, 32)
     return m * n // 32 * k * (32 // across + across / 8)
 
@@ -374,13 +376,14 @@ naive_sectors = Task(
              for m, n, k in ((256, 512, 768), (512, 256, 256))] + [(4096, 4096, 4096, 32)],
     mistakes=[
         Mistake("a warp of more than 32 columns: with 64 columns a warp has half a row",
-                _unlimited),
+                _sectors_of_wide_warps),
         Mistake("a load of each thread counted by itself: a warp's loads share sectors",
-                _not_by_warps),
-        Mistake("numbers of B counted, not sectors: a sector holds 8 floats", _in_floats),
-        Mistake("parts of a sector: even one float touches a whole one", _at_least_four_bytes),
-        Mistake("one sector of A for all columns: a warp that covers several rows of C wants"
-                " several", _sectors(lambda across: 1, _b)),
-        Mistake("four sectors of B for all columns", _sectors(_a, lambda across: 4)),
+                _loads_of_each_thread),
+        Mistake("numbers of B counted, not sectors: a sector holds 8 floats", _floats_of_b),
+        Mistake("parts of a sector: even one float touches a whole one", _parts_of_sectors),
+        Mistake("one sector of A for all columns: a warp that covers several rows of C needs"
+                " several", _make_naive_sectors(lambda across: 1, _sectors_of_b)),
+        Mistake("four sectors of B for all columns",
+                _make_naive_sectors(_sectors_of_a, lambda across: 4)),
     ],
 )

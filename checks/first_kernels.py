@@ -1,4 +1,4 @@
-"""Checks of the exercises to lesson 06, First kernels."""
+"""The tasks about first kernels: elementwise, raw and reduction kernels, views, indices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from .machinery.kernel_task import KernelTask, Recipe, blank, to_device
 from .machinery.task import Case, Mistake, Trial, difference
 
-# 1. bias + GELU
+# bias_gelu: bias and GELU in one kernel
 
 BIAS_GELU = Recipe.of("ElementwiseKernel", "T x, T bias", "T y", """
     T z = x + bias;
@@ -36,8 +36,8 @@ def _bias_gelu_cases() -> list[Case]:
 def _as_precise_as_the_type(answer: Callable, trials: Sequence[Trial]) -> str | None:
     for case, expected, got in trials:
         if case[0].dtype == np.float64 and difference(expected.value, got.value, 1e-13):
-            return ("for float64 only to float32's precision: a constant that ends in f or has few"
-                    " digits, a float variable, or tanhf. Write T(0.5), T z, and tanh.")
+            return ("for float64 it has only float32's precision. Look for a constant ending in f"
+                    " or has few digits, a float variable, or tanhf; write T(0.5), T z, and tanh.")
     return None
 
 
@@ -61,7 +61,7 @@ bias_gelu = KernelTask(
     rtol=3e-6,
 )
 
-# 2. The same result for every launch shape
+# decay: the same result for every launch shape
 
 DECAY = r"""
 extern "C" __global__ void decay(float* v, const float* g, float a, int n) {
@@ -109,12 +109,12 @@ decay = KernelTask(
                           "i += step", "i++"),
         Mistake.replacing("a step as if blocks had 256 threads",
                           "int step = gridDim.x * blockDim.x", "int step = gridDim.x * 256"),
-        Mistake.replacing("the old value and the new one exchanged",
+        Mistake.replacing("the factors of the old and the new value exchanged",
                           "a * v[i] + (1 - a) * g[i]", "a * g[i] + (1 - a) * v[i]"),
     ],
 )
 
-# 3. A slope for each piece
+# piecewise: a slope for each piece
 
 PIECEWISE = Recipe.of("ElementwiseKernel", "T x, raw T edges, raw T slopes", "T y", """
     int piece = 0;
@@ -156,7 +156,7 @@ piecewise = KernelTask(
     ],
 )
 
-# 4. log-sum-exp in one pass
+# log_sum_exp: in one pass
 
 SUM = """
 struct Sum { float m, s; };  // the largest x so far, and the sum of exp(x - m)
@@ -203,7 +203,7 @@ log_sum_exp = KernelTask(
     rtol=3e-6,
 )
 
-# 5. A kernel that takes any view
+# leaky_view: a kernel that takes any view
 
 LEAKY_VIEW = r"""
 extern "C" __global__ void leaky_view(const float* x, float* y, int rows, int columns,
@@ -225,8 +225,8 @@ def _leaky_view(x: np.ndarray, slope: float, grid: tuple, block: tuple) -> np.nd
 def _leaky_view_cases() -> list[Case]:
     rng = np.random.default_rng(65)
     square = rng.standard_normal((18, 18), np.float32)
-    # Views of the middle of something larger: wrong steps then stay in its memory, and give wrong
-    # values, the same each time.
+    # Views of the middle of a larger array: wrong steps then stay in its memory and give the same
+    # wrong values each time.
     x = rng.standard_normal((64, 64), np.float32)[24:36, 22:40]
     views = [square, x, x.T, x[::2, 3:], x[::-1], x[1:9, ::-3], x[:, 4:5], x.T[::-1, ::5],
              np.broadcast_to(x[3], (6, 18))]
@@ -267,7 +267,7 @@ leaky_view = KernelTask(
     ],
 )
 
-# 6. Indices beyond 32 bits
+# pair_index: indices beyond 32 bits
 
 PAIR_INDEX = r"""
 extern "C" __global__ void pair_index(const int* i, const int* j, long long* k, int n, int count) {
@@ -311,16 +311,16 @@ pair_index = KernelTask(
         Mistake.replacing("an int product: it overflows before it is stored in a long long",
                           "long long a", "int a",
                           "2LL", "2"),
-        Mistake.replacing("a conversion that comes too late: (long long)(a * b) converts the"
-                          " overflown int",
+        Mistake.replacing("a conversion that comes too late: (long long)(a * b) converts a product"
+                          " that has overflowed",
                           "long long a", "int a",
                           _PRODUCT, "(long long)(a * (2 * n - a - 1) / 2) + j[t] - a - 1"),
-        Mistake.replacing("unsigned int, which lasts only twice as long",
+        Mistake.replacing("unsigned int, which overflows at twice the size",
                           "long long a", "unsigned a",
                           "2LL * n", "2u * n"),
-        Mistake.replacing("2 * n computed as an int: it overflows before it meets a long long",
+        Mistake.replacing("2 * n computed as an int: it overflows before it becomes a long long",
                           "2LL * n", "2 * n"),
-        Mistake.replacing("2 * n - i - 1 computed as an int: it overflows before it meets a long"
+        Mistake.replacing("2 * n - i - 1 computed as an int: it overflows before it becomes a long"
                           " long",
                           "2LL * n - a", "2 * n - (int)a"),
         Mistake.replacing("a product in float or double, which is rounded",

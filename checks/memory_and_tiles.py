@@ -1,4 +1,4 @@
-"""Checks of the exercises to lesson 08, Memory and tiles."""
+"""The tasks about memory and tiles: transposes, broken kernels, histograms, sums, compaction."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .machinery.task import (
     require_tuple,
 )
 
-# 1. Transpose of a batch
+# transpose: a batch of tables
 
 TRANSPOSE = r"""
 extern "C" __global__ void transpose(const float* x, float* y, int rows, int columns) {
@@ -83,10 +83,10 @@ def _without_waste(counts: object, x: np.ndarray) -> str | None:
 
 
 def _odd_tables(answer: Callable, trials: Sequence[Trial]) -> str | None:
-    # Apart from the cases: a kernel without a guard makes now one fault here, now another.
+    # Not among the cases, because without a guard the fault here varies from run to run.
     x = np.random.default_rng(72).standard_normal((2, 45, 39), np.float32)
     if sentence := difference(_transpose(x), answer(x), 1e-6):
-        return f"not for a batch of tables that are no multiple of 32: {sentence}"
+        return f"for two tables of 45 x 39, which is no multiple of 32, {sentence}"
     return None
 
 
@@ -96,9 +96,9 @@ transpose = KernelTask(
     mistakes=[
         Mistake.replacing("the batch left out: blockIdx.z is the number of the table",
                           "(size_t)blockIdx.z *", "0 *", times=2),
-        Mistake.replacing("a missing barrier between filling the tile and emptying it",
+        Mistake.replacing("a missing barrier between writing the tile and reading it",
                           "    __syncthreads();\n", ""),
-        Mistake.replacing("the blocks' numbers not exchanged on the way out: tile (a, b) of x"
+        Mistake.replacing("the block's numbers not exchanged when y is written: tile (a, b) of x"
                           " becomes tile (b, a) of y",
                           "i = 32 * blockIdx.x + threadIdx.y, j = 32 * blockIdx.y + threadIdx.x",
                           "i = 32 * blockIdx.y + threadIdx.y, j = 32 * blockIdx.x + threadIdx.x"),
@@ -110,28 +110,29 @@ transpose = KernelTask(
         Mistake.replacing("no guard, for tables that are no multiple of 32",
                           "if (i + k < rows && j < columns)", "",
                           "if (i + k < columns && j < rows)", ""),
-        Mistake.replacing("no guard on the way in, for tables that are no multiple of 32",
+        Mistake.replacing("no guard where x is read, for tables that are no multiple of 32",
                           "if (i + k < rows && j < columns)", ""),
-        Mistake.replacing("no guard on the way out, where tiles reach beyond the result",
+        Mistake.replacing("no guard where y is written: tiles reach beyond the result",
                           "if (i + k < columns && j < rows)", ""),
-        Mistake.replacing("one row of x taken for `rows` long: it has `columns` elements",
+        Mistake.replacing("a row of x taken to be `rows` long: it has `columns` elements",
                           "(i + k) * columns + j", "(i + k) * rows + j"),
     ],
     rules=[_odd_tables, counters(_without_waste, np.zeros((2, 64, 96), np.float32))],
 )
 
 
-# 2 to 4 and 8 to 10. Patients
+# overlap_add to absent_lanes: the patients of the clinic, which are kernels with one fault each
+
 
 class _Source(str):
-    """A source that does not fill a verdict's sentence."""
+    """A source that a verdict's sentence shows as three dots."""
 
     def __repr__(self) -> str:
         return "..."
 
 
 class Repair(NamedTuple):
-    """An answer to a patient: the diagnosis, and the source repaired. A call returns it."""
+    """An answer: a diagnosis and the repaired source, which a call returns."""
 
     kind: str
     line: int
@@ -152,7 +153,7 @@ class RepairTask(Task):
     repeatable = True
 
     def judge(self, answer: object) -> Verdict:
-        """As a Task, in words for patients."""
+        """As a Task does, in other words where the answer is right."""
         verdict = super().judge(answer)
         text = verdict.text.removeprefix("for source=...: ")
         return replace(verdict, text="diagnosed and repaired" if verdict.state == "ok" else text)
@@ -168,21 +169,21 @@ def _patient(name: str, mistakes: Sequence[Mistake],
     diagnosis = patient.kind, patient.lines[0], patient.threads[0]
 
     def spec(source: str) -> str:
-        return "treated"
+        return "repaired"
 
     def read(value: object, case: Case) -> str:
         _diagnosed(patient, value)
         if isinstance(value[3], str):
             also(value[3])
         _repaired(patient, value[3])
-        return "treated"
+        return "repaired"
 
     return RepairTask(name, spec, lambda: [(_Source(patient.source),)], read=read,
                       mistakes=mistakes, right=Repair(*diagnosis, patient.source))
 
 
 def _diagnosed(patient: Patient, value: object) -> None:
-    """Raise a Refusal unless kind, line and thread are the patient's."""
+    """Refuse another kind, line or thread than the patient's."""
     kind, line, thread, _ = require_tuple(value, "kind", "line", "thread", "repaired source")
     if isinstance(kind, str):
         kind = kind.lower().replace("uninitialized", "uninitialised")
@@ -202,7 +203,7 @@ def _diagnosed(patient: Patient, value: object) -> None:
 
 
 def _repaired(patient: Patient, code: object) -> None:
-    """Raise a Refusal unless the source is a repair."""
+    """Refuse a source that is no repair."""
     from nogpu import engine
 
     if not isinstance(code, str):
@@ -210,7 +211,7 @@ def _repaired(patient: Patient, code: object) -> None:
                       f" {describe_value(code)}.")
     if code == patient.source:
         raise Refusal("the diagnosis is right, but the repaired source is the broken one. Did"
-                      " `replace` find what it should replace?")
+                      " `replace` find the text to replace?")
     declared = re.search(rf"\b{patient.name}\s*\(([^)]*)\)", patient.source).group(1)
     if sentence := wrong_declaration(code, patient.name, declared):
         raise Refusal(f"the diagnosis is right, but {sentence}")
@@ -230,9 +231,9 @@ def _repaired(patient: Patient, code: object) -> None:
 
 
 def _unset(code: str) -> None:
-    """Raise a Refusal for a variable that only some lanes set.
+    """Refuse a variable that only some lanes set.
 
-    The simulator follows memory, not registers: there it holds anything, also what is right.
+    The simulator checks memory and no registers. Such a variable may hold the right value there.
     """
     code = COMMENT.sub(" ", code)
     unset = re.search(r"\bfloat\s+(\w+)\s*;", code)
@@ -241,7 +242,7 @@ def _unset(code: str) -> None:
     first = re.search(rf"([^;{{}}]*)\b{unset.group(1)}\s*=", code[unset.end():])
     if first and re.search(r"\bif\b", first.group(1)):
         raise Refusal("the diagnosis is right, but in the repaired kernel lanes without an element"
-                      f" add a `{unset.group(1)}` that nobody has set.")
+                      f" add a `{unset.group(1)}` that was never set.")
 
 
 overlap_add = _patient("overlap_add", [
@@ -254,7 +255,7 @@ overlap_add = _patient("overlap_add", [
                       "y[k * hop + j] += value", "atomicAdd(&y[k * hop + j], value + value)"),
 ])
 barrier_in_a_branch = _patient("barrier_in_a_branch", [
-    Mistake.replacing("a repair without any barrier: it was needed, only not there",
+    Mistake.replacing("a repair without any barrier: one is needed, outside the branch",
                       "            __syncthreads();\n", ""),
     Mistake.replacing("the barrier in both branches: two barriers in the source are two different"
                       " ones",
@@ -270,7 +271,7 @@ half_a_tile = _patient("half_a_tile", [
                       "    if (i < n) {\n        tile[t] = x[i];\n    }",
                       "    tile[t] = i < n ? x[i] : 0;"),
     Mistake.replacing("no guard: the last threads read beyond the end of x", "if (i < n) {", "{"),
-    Mistake.replacing("an early return: who leaves is missed at the barrier",
+    Mistake.replacing("an early return: the threads that return do not reach the barrier",
                       "    if (i < n) {\n        tile[t] = x[i];\n    }",
                       "    if (i >= n) return;\n    tile[t] = x[i];"),
 ])
@@ -286,26 +287,25 @@ one_barrier_too_few = _patient("one_barrier_too_few", [
                       "    y[t] = sum;", "    __syncthreads();\n    y[t] = sum;"),
 ])
 edge_of_the_tile = _patient("edge_of_the_tile", [
-    Mistake.replacing("a longer tile that nobody fills: its last place is read before it is"
-                      " written",
+    Mistake.replacing("a longer tile whose last place is never written: it is read all the same",
                       "tile[64]", "tile[65]"),
     Mistake.replacing("0 in place of the next block's element",
                       "tile[t] + tile[t + 1]", "tile[t] + (t < 63 ? tile[t + 1] : 0)"),
-    Mistake.replacing("x[i + 1] without a guard of its own, which leaves x at its end",
+    Mistake.replacing("x[i + 1] without a guard of its own, which reads beyond the end of x",
                       "tile[t] + tile[t + 1]", "tile[t] + (t < 63 ? tile[t + 1] : x[i + 1])"),
 ])
 absent_lanes = _patient("absent_lanes", [
     Mistake.replacing("a guard taken away, so that the last lanes read beyond the end of x",
                       "if (lane < n) {", "{"),
-    Mistake.replacing("a shorter mask with all the steps: lanes take values from lanes that are"
-                      " not there",
+    Mistake.replacing("a shorter mask with all the steps: lanes take values from lanes outside the"
+                      " mask",
                       "0xffffffffu", "(1u << n) - 1"),
     Mistake.replacing("a barrier put into the branch: there are threads that never reach it",
                       "float v = x[lane];", "float v = x[lane];\n        __syncwarp();"),
 ], also=_unset)
 
 
-# 5. Histogram with holes
+# histogram: numbers outside 0 to 255 are left out
 
 HISTOGRAM = r"""
 extern "C" __global__ void histogram(const int* x, int* counts, int n) {
@@ -363,8 +363,8 @@ histogram = KernelTask(
                           "&mine[value]", "mine + value"),
         Mistake.replacing("the value 256 counted as well: 256 counters end at 255",
                           "value < 256", "value <= 256"),
-        Mistake.replacing("counters that nobody has set to zero: shared memory begins with what"
-                          " was there",
+        Mistake.replacing("counters that are not set to zero: shared memory holds what was there"
+                          " before",
                           "mine[k] = 0;", ";"),
         Mistake.replacing("one element a thread: with fewer threads than elements the rest is not"
                           " counted",
@@ -380,7 +380,7 @@ histogram = KernelTask(
     rules=[counters(_few_global_atomics, np.arange(4096, dtype=np.int32) % 256, (3,), (256,))],
 )
 
-# 6. Running sums
+# scan: running sums
 
 SCAN = r"""
 extern "C" __global__ void scan(const int* x, int* y, int n) {
@@ -434,9 +434,9 @@ scan = KernelTask(
     "scan", _scan, _scan_cases, launch=_scan_launch, right=SCAN, given="",
     parameters="const int* x, int* y, int n",
     mistakes=[
-        Mistake.replacing("every warp beginning anew: the sums of the warps before are missing",
+        Mistake.replacing("every warp begins at zero: the sums of the warps before are missing",
                           "if (w < t / 32) v += of_warp[w];", ""),
-        Mistake.replacing("every tile beginning anew: what the tiles before sum to is missing",
+        Mistake.replacing("every tile begins at zero: the sum of the tiles before is missing",
                           "v += carried;", ""),
         Mistake.replacing("a sum up to the element before, without the element itself",
                           "y[i] = v;", "y[i] = v - x[i];"),
@@ -450,8 +450,8 @@ scan = KernelTask(
                           "__shared__ int", "__shared__ float"),
         Mistake.replacing("steps of 1 up to 8 only: a warp needs 16 as well",
                           "step < 32", "step < 16"),
-        Mistake.replacing("a missing barrier at the end of a tile: the next one overwrites sums"
-                          " that others have not read yet",
+        Mistake.replacing("a missing barrier at the end of a tile: the next tile overwrites sums"
+                          " that other warps still read",
                           "        __syncthreads();\n    }\n}", "    }\n}"),
         Mistake.replacing("no guard where x is loaded: threads beyond the end scan zeros",
                           "v = i < n ? x[i] : 0", "v = x[i]"),
@@ -463,7 +463,7 @@ scan = KernelTask(
     rules=[counters(_loads_once, np.ones(1024, np.int32), (128,))],
 )
 
-# 7. Compaction
+# compact: the elements that a mask keeps
 
 COMPACT = r"""
 extern "C" __global__
@@ -508,8 +508,8 @@ compact = KernelTask(
     "compact", _compact, _compact_cases, launch=_compact_launch, result=3, right=COMPACT, given="",
     parameters="const float* x, const bool* mask, const int* ends, float* y, int n",
     mistakes=[
-        Mistake.replacing("a place too far: `ends` counts the element itself, so the first has 1"
-                          " and goes to place 0",
+        Mistake.replacing("one place too far: `ends` counts the element itself, so the first one"
+                          " has 1 and goes to place 0",
                           "ends[i] - 1", "ends[i]"),
         Mistake.replacing("elements that are not kept written as well, to the place of the one"
                           " before",
@@ -519,13 +519,12 @@ compact = KernelTask(
         Mistake.replacing("one element a thread: with fewer threads than elements the rest is"
                           " left out",
                           "i += gridDim.x * blockDim.x", "i += n"),
-        Mistake.replacing("the places taken for sources: x[ends[i] - 1] reads where one should"
-                          " write",
+        Mistake.replacing("the places used to read x: `ends` says where to write",
                           "y[ends[i] - 1] = x[i]", "if (i < ends[n - 1]) y[i] = x[ends[i] - 1]"),
         Mistake.replacing("`i <= n` in place of `i < n`, or no guard: an element too many",
                           "i < n", "i <= n"),
-        Mistake.replacing("elements that are not kept written as well: those before the first"
-                          " have no place",
+        Mistake.replacing("elements that are not kept written as well: those before the first kept"
+                          " one have no place",
                           "if (mask[i]) ", ""),
     ],
     rules=[counters(_many_lanes, np.arange(1024, dtype=np.float32), np.ones(1024, bool), (4,),

@@ -1,4 +1,4 @@
-"""The tasks of lesson 04: attention, convolution, quantised weights, an honest measurement."""
+"""The tasks about a network in NumPy: attention, convolution, quantised weights, measuring."""
 
 import math
 import statistics
@@ -24,7 +24,7 @@ def _random(*shape: int, seed: int, scale: float = 1, shift: float = 0,
     return (values * scale + shift).astype(dtype)
 
 
-# multi_head: attention of many sequences and heads at once, with padded keys
+# multi_head: attention of many sequences and heads at once, where some keys do not count
 
 
 def _multi_head(q, k, v, heads, keep):
@@ -69,9 +69,9 @@ def _attention_cases() -> list[Case]:
     ]
 
 
-def _attention_like(scale=lambda d, features: math.sqrt(d), axis=-1, shift=True, mask="keys",
+def _make_multi_head(scale=lambda d, features: math.sqrt(d), axis=-1, shift=True, mask="keys",
                     split="blocks", merge=True):
-    def wrong(q, k, v, heads, keep):
+    def multi_head(q, k, v, heads, keep):
         def heads_of(x):
             n, positions, features = x.shape
             if split == "interleaved":
@@ -100,7 +100,7 @@ def _attention_like(scale=lambda d, features: math.sqrt(d), axis=-1, shift=True,
                 return answers.transpose(0, 2, 3, 1).reshape(*q.shape[:2], -1)
             return (answers.swapaxes(1, 2) if merge else answers).reshape(*q.shape[:2], -1)
 
-    return wrong
+    return multi_head
 
 
 multi_head = Task(
@@ -110,31 +110,31 @@ multi_head = Task(
     rtol=1e-5,
     mistakes=[
         Mistake("scores that were not divided by the square root of a head's features",
-                _attention_like(scale=lambda d, features: 1)),
+                _make_multi_head(scale=lambda d, features: 1)),
         Mistake("scores divided by the square root of all features; each head has only its share",
-                _attention_like(scale=lambda d, features: math.sqrt(features))),
+                _make_multi_head(scale=lambda d, features: math.sqrt(features))),
         Mistake("scores divided by d and not by its square root",
-                _attention_like(scale=lambda d, features: d)),
+                _make_multi_head(scale=lambda d, features: d)),
         Mistake("np.sqrt, whose float64 turns float32 arrays into float64: use math.sqrt",
-                _attention_like(scale=lambda d, features: np.sqrt(d))),
-        Mistake("a softmax over the queries: for each query the weights of the *keys*, the last"
-                " axis, sum to one", _attention_like(axis=-2)),
+                _make_multi_head(scale=lambda d, features: np.sqrt(d))),
+        Mistake("a softmax over the queries: the weights of the *keys*, the last axis, sum to one"
+                " for each query", _make_multi_head(axis=-2)),
         Mistake("a softmax that overflows: subtract the largest score of each row first",
-                _attention_like(shift=False)),
-        Mistake("attention that ignores `keep`", _attention_like(mask=None)),
+                _make_multi_head(shift=False)),
+        Mistake("attention that ignores `keep`", _make_multi_head(mask=None)),
         Mistake("masked scores set to 0, which is a score like any other: exp(0) is 1",
-                _attention_like(mask="times")),
+                _make_multi_head(mask="times")),
         Mistake("weights set to zero after the softmax: the others no longer sum to one",
-                _attention_like(mask="late")),
+                _make_multi_head(mask="late")),
         Mistake("`keep` applied to the queries; it says which *keys* count",
-                _attention_like(mask="queries")),
+                _make_multi_head(mask="queries")),
         Mistake("heads merged without swapping positions and heads back",
-                _attention_like(merge=False)),
+                _make_multi_head(merge=False)),
         Mistake("heads made by one reshape to (n, heads, positions, d): it cuts along the wrong"
-                " axis", _attention_like(split="no swap")),
+                " axis", _make_multi_head(split="no swap")),
         Mistake("interleaved heads: features 0, heads, 2 * heads, ... in the first; the pieces must"
-                " be consecutive", _attention_like(split="interleaved")),
-        Mistake("one head over all features", lambda q, k, v, heads, keep: _attention_like()(
+                " be consecutive", _make_multi_head(split="interleaved")),
+        Mistake("one head over all features", lambda q, k, v, heads, keep: _make_multi_head()(
             q, k, v, 1, keep)),
     ],
     rules=[no_python_loop(_attention_case(2, 3, 4, 2, 2, 2), _attention_case(30, 40, 50, 2, 2, 8))],
@@ -178,9 +178,9 @@ def _convolution_cases() -> list[Case]:
     ]
 
 
-def _convolution_like(kernel=lambda weight: weight, pad_with=None, hops=(True, True), bias=True,
+def _make_convolve(kernel=lambda weight: weight, pad_with=None, hops=(True, True), bias=True,
                       places=lambda y: y, single=False):
-    def wrong(x, weight, b, hop, pad):
+    def convolve(x, weight, b, hop, pad):
         weight = kernel(weight)
         rows, columns = weight.shape[2:]
         widths = ((0, 0), (0, 0), (pad, pad), (pad, pad))
@@ -192,8 +192,6 @@ def _convolution_like(kernel=lambda weight: weight, pad_with=None, hops=(True, T
             padded = np.pad(x, widths, mode="edge")
         else:
             padded = np.pad(x, widths)
-        if padded.shape[2] < rows or padded.shape[3] < columns:
-            raise ValueError("window larger than the image")
         steps = [hop if wanted else 1 for wanted in hops]
         windows = np.lib.stride_tricks.sliding_window_view(padded, (rows, columns), axis=(2, 3))
         windows = windows[:, :, ::steps[0], ::steps[1]]
@@ -201,7 +199,7 @@ def _convolution_like(kernel=lambda weight: weight, pad_with=None, hops=(True, T
         result = np.einsum(letters, windows, weight)
         return result + b[:, None, None] if bias else result
 
-    return wrong
+    return convolve
 
 
 convolve = Task(
@@ -211,31 +209,31 @@ convolve = Task(
     rtol=1e-5,
     mistakes=[
         Mistake("a flipped kernel: networks do not flip it",
-                _convolution_like(kernel=lambda weight: weight[:, :, ::-1, ::-1])),
+                _make_convolve(kernel=lambda weight: weight[:, :, ::-1, ::-1])),
         Mistake("channels summed independently of the kernel's: both carry the same letter",
-                _convolution_like(single=True)),
-        Mistake("a result without the bias", _convolution_like(bias=False)),
-        Mistake("a result without the ring of zeros", _convolution_like(pad_with="none")),
+                _make_convolve(single=True)),
+        Mistake("a result without the bias", _make_convolve(bias=False)),
+        Mistake("a result without the ring of zeros", _make_convolve(pad_with="none")),
         Mistake("zeros behind the last row and column only: half of them belong in front",
-                _convolution_like(pad_with="behind")),
+                _make_convolve(pad_with="behind")),
         Mistake("a ring that repeats the edge; it must be zeros",
-                _convolution_like(pad_with="edge")),
+                _make_convolve(pad_with="edge")),
         Mistake("a patch at every position: the hop was ignored",
-                _convolution_like(hops=(False, False))),
-        Mistake("a hop along one axis only", _convolution_like(hops=(True, False))),
+                _make_convolve(hops=(False, False))),
+        Mistake("a hop along one axis only", _make_convolve(hops=(True, False))),
         Mistake("a result with the outputs last; they are axis 1",
-                lambda x, weight, bias, hop, pad: _convolution_like()(
+                lambda x, weight, bias, hop, pad: _make_convolve()(
                     x, weight, bias, hop, pad).transpose(0, 2, 3, 1)),
         Mistake("patches flattened as (channels, positions) before the product: bring channels,"
                 " rows and columns to the end first",
-                lambda x, weight, bias, hop, pad: _unmoved(x, weight, bias, hop, pad)),
+                lambda x, weight, bias, hop, pad: _convolve_unmoved(x, weight, bias, hop, pad)),
     ],
     rules=[no_python_loop(_convolution_case(2, 2, 5, 6, 3, 2, 2, 1, 1),
                           _convolution_case(9, 8, 15, 16, 12, 2, 2, 1, 1))],
 )
 
 
-def _unmoved(x, weight, bias, hop, pad):
+def _convolve_unmoved(x, weight, bias, hop, pad):
     padded = np.pad(x, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, weight.shape[2:], axis=(2, 3))
     windows = windows[:, :, ::hop, ::hop]
@@ -276,9 +274,9 @@ def _quantise_cases() -> list[Case]:
     ]
 
 
-def _quantise_like(largest=lambda bits: 2 ** (bits - 1) - 1, magnitude=np.abs, whole=False,
+def _make_quantise(largest=lambda bits: 2 ** (bits - 1) - 1, magnitude=np.abs, whole=False,
                    other=False, rounding=np.rint, zero=1.0):
-    def wrong(weight, axis, bits):
+    def quantise(weight, axis, bits):
         axis = (axis + 1) % weight.ndim if other else axis
         axes = tuple(k for k in range(weight.ndim) if whole or k != axis)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -288,7 +286,7 @@ def _quantise_like(largest=lambda bits: 2 ** (bits - 1) - 1, magnitude=np.abs, w
             integers = rounding(weight / scales).astype(np.int64).astype(np.int8)
         return integers, scales
 
-    return wrong
+    return quantise
 
 
 quantise = Task(
@@ -296,34 +294,35 @@ quantise = Task(
     spec=_quantise,
     cases=_quantise_cases,
     mistakes=[
-        Mistake("one scale for the whole array", _quantise_like(whole=True)),
+        Mistake("one scale for the whole array", _make_quantise(whole=True)),
         Mistake("scales along another axis: keep `axis`, reduce over all the others",
-                _quantise_like(other=True)),
+                _make_quantise(other=True)),
         Mistake("numbers cut off by astype; round to the nearest first",
-                _quantise_like(rounding=np.trunc)),
-        Mistake("numbers rounded down", _quantise_like(rounding=np.floor)),
+                _make_quantise(rounding=np.trunc)),
+        Mistake("numbers rounded down", _make_quantise(rounding=np.floor)),
         Mistake("a largest integer of 2**(bits - 1), one too many: in int8, 128 wraps to -128",
-                _quantise_like(largest=lambda bits: 2 ** (bits - 1))),
+                _make_quantise(largest=lambda bits: 2 ** (bits - 1))),
         Mistake("integers without a sign: the largest is 2**(bits - 1) - 1",
-                _quantise_like(largest=lambda bits: 2**bits - 1)),
+                _make_quantise(largest=lambda bits: 2**bits - 1)),
         Mistake("the largest number instead of the largest magnitude",
-                _quantise_like(magnitude=np.asarray)),
+                _make_quantise(magnitude=np.asarray)),
         Mistake("a channel of zeros divided by its zero scale; give it scale 1",
-                _quantise_like(zero=None)),
+                _make_quantise(zero=None)),
     ],
     rules=[no_python_loop((_random(6, 5, seed=7), 1, 8), (_random(60, 500, seed=7), 1, 8))],
 )
 
 
-# measure: latency, throughput, memory and right answers, by a pretend clock
+# measure: latency, throughput, memory and right answers, by a pretended clock
 
 
 class PretendNetwork:
-    """A network whose clock only its own calls move, so that every time is known beforehand.
+    """A network with a clock that only its own calls move, so that every time is known beforehand.
 
-    A call takes `start` seconds and `each` for every image; the first with a new number of images
-    takes a second more, and every fourth call ten times as long. It holds `scratch` bytes for each
-    image while it runs. The answers in `answers` are read off an image's first number.
+    A call takes `start` seconds and `each` more for every image. The first call with a new number
+    of images takes another second, and every fourth call takes ten times as long. A call holds
+    `scratch` bytes for each image while it runs. Its answer for an image is the image's first
+    number.
     """
 
     def __init__(self, start: float, each: float, scratch: int) -> None:
@@ -366,9 +365,9 @@ class PretendClock:
         return self.network.now
 
 
-def _measured(latency="one", throughput="all", memory="all", right="count", summary="median",
+def _make_measure(latency="one", throughput="all", memory="all", right="count", summary="median",
               warm=True, calls=5):
-    """`measure`, or what it becomes with one thing changed, on a network not yet called."""
+    """`measure` on a network not yet called; the keywords change one thing each."""
 
     def measure(forward, images, labels, clock):
         forward = forward.fresh()
@@ -400,7 +399,7 @@ def _measured(latency="one", throughput="all", memory="all", right="count", summ
 
 
 def _measure(forward, images, labels, clock):
-    return _measured()(forward, images, labels, clock)
+    return _make_measure()(forward, images, labels, clock)
 
 
 def _measure_case(n: int, right: int, network: PretendNetwork) -> Case:
@@ -412,7 +411,7 @@ def _measure_case(n: int, right: int, network: PretendNetwork) -> Case:
     return network, images, labels, PretendClock(network)
 
 
-MEMORY_STEP = 2**16  # bytes: what a result or a list of times may add does not count
+MEMORY_STEP = 2**16  # bytes to which memory is rounded, so that a small list does not count
 
 
 def _read_measured(value: object, case: Case) -> tuple:
@@ -437,20 +436,21 @@ measure = Task(
     ],
     read=_read_measured,
     mistakes=[
-        Mistake("a mean: one slow call spoils it. Take the median", _measured(summary="mean")),
-        Mistake("a single call without a warm-up", _measured(warm=False, calls=1)),
-        Mistake("the sum of the five times", _measured(summary="sum")),
+        Mistake("a mean: one slow call spoils it. Take the median", _make_measure(summary="mean")),
+        Mistake("a single call without a warm-up", _make_measure(warm=False, calls=1)),
+        Mistake("the sum of the five times", _make_measure(summary="sum")),
         Mistake("the latency of all images at once; hand over images[:1]",
-                _measured(latency="all")),
-        Mistake("a share of the batch's time as latency: a single image does not share the cost of"
-                " the call", _measured(latency="share")),
-        Mistake("throughput as one divided by latency: images in one call share its cost",
-                _measured(throughput="one")),
-        Mistake("calls a second; throughput counts images", _measured(throughput="calls")),
-        Mistake("the memory for one image", _measured(memory="one")),
-        Mistake("the bytes of an array that went in or came out; the memory held on the way counts,"
-                " use peak_bytes", _measured(memory="result")),
-        Mistake("a share of right answers; return how many there are", _measured(right="share")),
-        Mistake("the number of wrong answers", _measured(right="wrong")),
+                _make_measure(latency="all")),
+        Mistake("the batch's time divided by its images as latency: a single image bears the whole"
+                " cost of a call", _make_measure(latency="share")),
+        Mistake("one divided by the latency as throughput: images in one call share its cost",
+                _make_measure(throughput="one")),
+        Mistake("calls a second; throughput counts images", _make_measure(throughput="calls")),
+        Mistake("the memory for one image", _make_measure(memory="one")),
+        Mistake("the bytes of an argument or a result; the memory held during the call counts, use"
+                " peak_bytes", _make_measure(memory="result")),
+        Mistake("a share of right answers; return how many there are",
+                _make_measure(right="share")),
+        Mistake("the number of wrong answers", _make_measure(right="wrong")),
     ],
 )

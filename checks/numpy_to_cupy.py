@@ -1,4 +1,4 @@
-"""Checks of the exercises to lesson 05, From NumPy to CuPy."""
+"""The tasks from NumPy to CuPy: benchmarks, copies, launches, masks."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from .machinery.task import (
 
 
 def _cupy():
-    import cupy  # only here: other lessons' checks work without it
+    import cupy  # here, so that this module can be imported before helpers.start()
 
     return cupy
 
 
 def _from_device(value: object, what: str = "the result") -> np.ndarray:
-    """A result that must be on the device, for the comparison on the host."""
+    """A result on the host; a Refusal where it was not on the device."""
     if not is_on_device(value):
         raise Refusal(f"{what} must stay on the device, as a CuPy array; it is"
                       f" {describe_value(value)}.{hint_at_return(value)}")
@@ -38,7 +38,7 @@ def _from_device(value: object, what: str = "the result") -> np.ndarray:
 
 def traffic_at_most(case: Callable[[], Case], up: int = 0, down: int = 0,
                     waits: int | None = 0) -> Rule:
-    """In `case` at most so many copies to the device and to the host, and so many waits."""
+    """In `case` at most `up` copies to the device, `down` to the host, and `waits` waits."""
 
     def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
         from helpers.transfers import traffic
@@ -48,9 +48,9 @@ def traffic_at_most(case: Callable[[], Case], up: int = 0, down: int = 0,
                                      (seen.to_host, down, "to the host")):
             if len(copies) > limit:
                 return (f"the number of its copies {where} is {len(copies)}, where {limit} suffice."
-                        + _line(seen))
+                        + _hint_at_line(seen))
         if waits is not None and seen.waits > waits:
-            return f"it waits for the device; number of waits: {seen.waits}.{_line(seen)}"
+            return f"it waits for the device; number of waits: {seen.waits}.{_hint_at_line(seen)}"
         return None
 
     return rule
@@ -61,22 +61,22 @@ def _no_loop(small: Callable[[], Case], large: Callable[[], Case]) -> Rule:
     return lambda answer, trials: no_python_loop(small(), large())(answer, trials)
 
 
-def _line(seen) -> str:
-    """The first line that reads back or waits, else the first that copies."""
+def _hint_at_line(seen) -> str:
+    """A sentence with the first line that copies to the host or waits, else that copies."""
     for line in sorted(seen.lines, key=lambda line: not (line.waits or line.to_host)):
         if line.waits or line.to_host or line.to_device:
             return f" Look at the line `{line.text.strip()}`."
     return ""
 
 
-# seconds: a benchmark on a pretend device, whose times are known beforehand
+# seconds: a benchmark, on a pretended device whose times are known beforehand
 
 
 class PretendDevice:
     """A host and a device with a queue, in pretended seconds.
 
-    A call keeps the host busy for `launch` and adds `run` or a little more to the device's queue;
-    the first call also keeps the host for a second, and one in five takes ten times as long.
+    A call takes `launch` of the host's time, and `run` or a little more of the device's. The first
+    call takes a second more of the host's time, and every fifth call runs ten times as long.
     """
 
     def __init__(self, launch: float, run: float, before: float) -> None:
@@ -100,8 +100,8 @@ class PretendDevice:
         return self.now
 
 
-class _Method:
-    """A method of a pretend device that names itself in a verdict."""
+class _NamedMethod:
+    """A method of a pretended device that a verdict shows by its name."""
 
     def __init__(self, device: PretendDevice, name: str) -> None:
         self.device, self.name = device, name
@@ -117,12 +117,12 @@ class _Method:
 
 def _benchmark_case(launch: float, run: float, before: float) -> Case:
     device = PretendDevice(launch, run, before)
-    return tuple(_Method(device, name) for name in ("work", "clock", "synchronize"))
+    return tuple(_NamedMethod(device, name) for name in ("work", "clock", "synchronize"))
 
 
-def _seconds(warm=True, before=True, behind=True, early=False, together=False,
+def _make_seconds(warm=True, before=True, behind=True, early=False, together=False,
              summary=statistics.median):
-    """`seconds`, or what it becomes with one thing changed, on a device not yet used."""
+    """`seconds` on a device not yet used; the keywords change one thing each."""
 
     def seconds(work, clock, synchronize):
         device = work.device.fresh()
@@ -154,7 +154,7 @@ def _seconds(warm=True, before=True, behind=True, early=False, together=False,
 
 seconds = Task(
     name="seconds",
-    spec=lambda work, clock, synchronize: _seconds()(work, clock, synchronize),
+    spec=lambda work, clock, synchronize: _make_seconds()(work, clock, synchronize),
     cases=lambda: [
         _benchmark_case(0.0625, 2.0, 0.0),
         _benchmark_case(0.5, 0.125, 64.0),
@@ -162,22 +162,22 @@ seconds = Task(
     ],
     mistakes=[
         Mistake("the time of a launch: the end is read before the device is done",
-                _seconds(early=True)),
+                _make_seconds(early=True)),
         Mistake("a sample that begins while the device still works on the call before",
-                _seconds(before=False)),
-        Mistake("samples without a warm-up", _seconds(warm=False)),
-        Mistake("five calls in one sample: one slow call spoils them all, and launches hide behind"
-                " the device's work", _seconds(together=True)),
+                _make_seconds(before=False)),
+        Mistake("samples without a warm-up", _make_seconds(warm=False)),
+        Mistake("five calls in one sample: one slow call spoils it, and the launches overlap with"
+                " the device's work", _make_seconds(together=True)),
         Mistake("a mean: one slow call spoils it. Take the median",
-                _seconds(summary=statistics.fmean)),
+                _make_seconds(summary=statistics.fmean)),
         Mistake("the function as it was given, with all four faults",
-                _seconds(warm=False, before=False, together=True, early=True)),
+                _make_seconds(warm=False, before=False, together=True, early=True)),
         Mistake("five calls in one sample, the first of them without a warm-up",
-                _seconds(warm=False, before=False, together=True)),
+                _make_seconds(warm=False, before=False, together=True)),
         Mistake("a mean, and no warm-up: one slow call spoils it. Take the median",
-                _seconds(warm=False, summary=statistics.fmean)),
-        Mistake("the fastest call", _seconds(summary=min)),
-        Mistake("the sum of the samples", _seconds(summary=sum)),
+                _make_seconds(warm=False, summary=statistics.fmean)),
+        Mistake("the fastest call", _make_seconds(summary=min)),
+        Mistake("the sum of the samples", _make_seconds(summary=sum)),
     ],
 )
 
@@ -185,9 +185,9 @@ seconds = Task(
 # contrast: the same function for both libraries, without traffic
 
 
-def _contrast_like(spread="image", mean="image", guard=True, ddof=0, axis=1, weights="rows",
+def _make_contrast(spread="image", mean="image", guard=True, ddof=0, axis=1, weights="rows",
                    bend=True, double=False, host=False):
-    """`contrast` for either library, or what it becomes with one thing changed."""
+    """`contrast` for both libraries; the keywords change one thing each."""
 
     def contrast(images):
         xp = _cupy() if is_on_device(images) else np
@@ -238,27 +238,27 @@ def _read_contrast(value: object, case: Case) -> np.ndarray:
 
 contrast = Task(
     name="contrast",
-    spec=lambda images: _contrast_like()(images.get() if is_on_device(images) else images),
+    spec=lambda images: _make_contrast()(images.get() if is_on_device(images) else images),
     cases=_contrast_cases,
     read=_read_contrast,
     rtol=1e-5,
     mistakes=[
-        Mistake("a blank image divided by its spread of zero", _contrast_like(guard=False)),
+        Mistake("a blank image divided by its spread of zero", _make_contrast(guard=False)),
         Mistake("one spread for the whole batch; each image has its own",
-                _contrast_like(spread="batch")),
+                _make_contrast(spread="batch")),
         Mistake("one mean for the whole batch; each image has its own",
-                _contrast_like(mean="batch")),
+                _make_contrast(mean="batch")),
         Mistake("one mean and one spread for the whole batch; each image has its own",
-                _contrast_like(mean="batch", spread="batch")),
-        Mistake("a spread for each row; each image has one", _contrast_like(spread="rows")),
-        Mistake("a sum over the columns; the rows are summed", _contrast_like(axis=2)),
+                _make_contrast(mean="batch", spread="batch")),
+        Mistake("a spread for each row; each image has one", _make_contrast(spread="rows")),
+        Mistake("a sum over the columns; the rows are summed", _make_contrast(axis=2)),
         Mistake("weights along the columns; they belong to the rows",
-                _contrast_like(weights="columns")),
+                _make_contrast(weights="columns")),
         Mistake("a spread with n - 1 below; take the plain standard deviation",
-                _contrast_like(ddof=1)),
-        Mistake("a result without the tanh", _contrast_like(bend=False)),
-        Mistake("weights in float64, which widen the whole result", _contrast_like(double=True)),
-        Mistake("a result that was copied to the host", _contrast_like(host=True)),
+                _make_contrast(ddof=1)),
+        Mistake("a result without the tanh", _make_contrast(bend=False)),
+        Mistake("weights in float64, which widen the whole result", _make_contrast(double=True)),
+        Mistake("a result that was copied to the host", _make_contrast(host=True)),
     ],
     rules=[
         no_python_loop((_images(3, 6),), (_images(60, 6),)),
@@ -270,10 +270,10 @@ contrast = Task(
 # predict: launches and bytes of an expression
 
 
-class Counted:
-    """An array that only counts: each operation is a launch that reads its arrays and writes one.
+class CountingArray:
+    """An array without values: each operation counts as a launch that reads arrays and writes one.
 
-    `slices` says what becomes of a slice: a view, a copy, or all columns as before.
+    `slices` says what a slice is: "views", "copied", or "ignored" for the whole array.
     """
 
     slices = "views"
@@ -285,34 +285,36 @@ class Counted:
     def nbytes(self) -> int:
         return int(np.prod(self.shape)) * self.itemsize
 
-    def _launch(self, *others: object, itemsize: int | None = None, into=None) -> Counted:
-        arrays = [self, *(x for x in others if isinstance(x, Counted))]
+    def _launch(self, *others: object, itemsize: int | None = None, into=None) -> CountingArray:
+        arrays = [self, *(x for x in others if isinstance(x, CountingArray))]
         shape = np.broadcast_shapes(*(x.shape for x in arrays))
         result = into or type(self)(shape, itemsize or max(x.itemsize for x in arrays), self.log)
         self.log.append((arrays, result))
         return result
 
-    def __add__(self, other: object) -> Counted:
+    def __add__(self, other: object) -> CountingArray:
         return self._launch(other)
 
     __radd__ = __sub__ = __mul__ = __rmul__ = __pow__ = __add__
 
-    def __iadd__(self, other: object) -> Counted:
+    def __iadd__(self, other: object) -> CountingArray:
         return self._launch(other, into=self)
 
-    def exp(self) -> Counted:
+    def exp(self) -> CountingArray:
         return self._launch()
 
-    def double(self) -> Counted:
+    def double(self) -> CountingArray:
         return self._launch(itemsize=8)
 
-    def every_other_column(self) -> Counted:
+    def every_other_column(self) -> CountingArray:
         if self.slices == "ignored":
             return self
         if self.slices == "copied":
-            return Counted((self.shape[0], (self.shape[1] + 1) // 2), self.itemsize,
-                           self.log)._launch()
-        return Counted((self.shape[0], (self.shape[1] + 1) // 2), self.itemsize, self.log)
+            return self._half()._launch()
+        return self._half()
+
+    def _half(self) -> CountingArray:
+        return CountingArray((self.shape[0], (self.shape[1] + 1) // 2), self.itemsize, self.log)
 
 
 def _in_place(x, y, v):
@@ -331,16 +333,16 @@ EXPRESSIONS = {
 }
 
 
-def _count(read=lambda arrays, result: sum(x.nbytes for x in arrays),
+def _make_predict(read=lambda arrays, result: sum(x.nbytes for x in arrays),
            write=lambda result: result.nbytes, fused=False, views=0, double=True,
            slices="views"):
-    """`predict`, or what it becomes with one thing counted otherwise."""
+    """`predict`; the keywords count one thing otherwise each."""
 
     def predict(expression, rows, columns):
         log = []
-        kind = type("Sliced", (Counted,), {"slices": slices})
+        kind = type("Sliced", (CountingArray,), {"slices": slices})
         x, y = (kind((rows, columns), log=log) for _ in range(2))
-        result = EXPRESSIONS[expression](x, y, Counted((columns,), log=log))
+        result = EXPRESSIONS[expression](x, y, CountingArray((columns,), log=log))
         launches = len(log) + views * expression.count("::")
         if not double:
             for arrays, made in log:
@@ -356,33 +358,35 @@ def _count(read=lambda arrays, result: sum(x.nbytes for x in arrays),
     return predict
 
 
-def _written_out(arrays: list[Counted], result: Counted) -> int:
+def _written_out(arrays: list[CountingArray], result: CountingArray) -> int:
     return sum(int(np.prod(result.shape)) * x.itemsize for x in arrays)
 
 
 predict = Task(
     name="predict",
-    spec=lambda expression, rows, columns: _count()(expression, rows, columns),
+    spec=lambda expression, rows, columns: _make_predict()(expression, rows, columns),
     cases=lambda: [(expression, rows, columns) for expression in EXPRESSIONS
                    for rows, columns in ((300, 71), (7, 1024))],
     part=lambda case: case[0],
     mistakes=[
         Mistake("one fused kernel: CuPy launches one for each operator, and writes what is between",
-                _count(fused=True)),
+                _make_predict(fused=True)),
         Mistake("a row that is broadcast counted as if it were written out",
-                _count(read=_written_out)),
+                _make_predict(read=_written_out)),
         Mistake("bytes that are written only; reading counts too",
-                _count(read=lambda arrays, result: 0)),
-        Mistake("bytes that are read only; writing counts too", _count(write=lambda result: 0)),
+                _make_predict(read=lambda arrays, result: 0)),
+        Mistake("bytes that are read only; writing counts too",
+                _make_predict(write=lambda result: 0)),
         Mistake("numbers instead of bytes",
-                _count(read=lambda arrays, result: sum(x.nbytes // x.itemsize for x in arrays),
-                       write=lambda result: result.nbytes // result.itemsize)),
-        Mistake("a slice counted as a launch; it is a view", _count(views=1)),
+                _make_predict(
+                    read=lambda arrays, result: sum(x.nbytes // x.itemsize for x in arrays),
+                    write=lambda result: result.nbytes // result.itemsize)),
+        Mistake("a slice counted as a launch; it is a view", _make_predict(views=1)),
         Mistake("a slice that is copied; it is a view, and costs nothing",
-                _count(slices="copied")),
-        Mistake("all columns counted behind the slice, which leaves every other one",
-                _count(slices="ignored")),
-        Mistake("float64 counted with four bytes", _count(double=False)),
+                _make_predict(slices="copied")),
+        Mistake("all columns counted after the slice, which keeps every other one",
+                _make_predict(slices="ignored")),
+        Mistake("float64 counted with four bytes", _make_predict(double=False)),
     ],
 )
 
@@ -396,7 +400,7 @@ def _fit(nbytes, seconds):
     return float(launch), float(1 / slope)
 
 
-def _fit_like(absolute=False, corners=False, ends=False, slope=False, swapped=False,
+def _make_fit(absolute=False, corners=False, ends=False, slope=False, swapped=False,
               logarithms=False):
     def wrong(nbytes, seconds):
         if ends:
@@ -436,14 +440,14 @@ fit = Task(
     ],
     mistakes=[
         Mistake("a fit of absolute errors: the largest calls alone decide, and the launch is lost."
-                " Divide each equation by its time", _fit_like(absolute=True)),
-        Mistake("two points alone; use all", _fit_like(corners=True)),
+                " Divide each equation by its time", _make_fit(absolute=True)),
+        Mistake("two points alone; use all", _make_fit(corners=True)),
         Mistake("the first point and the last; the points are in any order, and all count",
-                _fit_like(ends=True)),
-        Mistake("seconds a byte in place of bytes a second", _fit_like(slope=True)),
-        Mistake("the two numbers in the other order", _fit_like(swapped=True)),
+                _make_fit(ends=True)),
+        Mistake("seconds a byte in place of bytes a second", _make_fit(slope=True)),
+        Mistake("the two numbers in the other order", _make_fit(swapped=True)),
         Mistake("a straight line through logarithms; the model is no power law",
-                _fit_like(logarithms=True)),
+                _make_fit(logarithms=True)),
     ],
 )
 
@@ -458,7 +462,7 @@ def _assign(images, centres, names):
     return answers, np.bincount(answers, minlength=10)
 
 
-def _assign_like(pick="argmin", named=True, length=10, dtype=None, power=2, once=False,
+def _make_assign(pick="argmin", named=True, length=10, dtype=None, power=2, once=False,
                  host=False):
     def assign(images, centres, names):
         cp = _cupy()
@@ -498,15 +502,15 @@ assign = Task(
     ],
     read=_read_assigned,
     mistakes=[
-        Mistake("the number of the centre; look up its name", _assign_like(named=False)),
-        Mistake("the centre farthest away", _assign_like(pick="argmax")),
+        Mistake("the number of the centre; look up its name", _make_assign(named=False)),
+        Mistake("the centre farthest away", _make_assign(pick="argmax")),
         Mistake("counts up to the largest answer only; there are always ten",
-                _assign_like(length=0)),
+                _make_assign(length=0)),
         Mistake("counts[answers] += 1, in which an index that comes twice counts once",
-                _assign_like(once=True)),
-        Mistake("counts that are floating-point numbers", _assign_like(dtype=np.float64)),
-        Mistake("distances without the square", _assign_like(power=1)),
-        Mistake("results that were copied to the host", _assign_like(host=True)),
+                _make_assign(once=True)),
+        Mistake("counts that are floating-point numbers", _make_assign(dtype=np.float64)),
+        Mistake("distances without the square", _make_assign(power=1)),
+        Mistake("results that were copied to the host", _make_assign(host=True)),
     ],
     rules=[
         traffic_at_most(lambda: _assign_case(8, 5, 4, range(10), 4), up=2, waits=None),
@@ -529,7 +533,7 @@ def _row_means(x, low, high):
     return means
 
 
-def _means_like(clip=True, drop=False, by="kept", guard=True, keep=np.greater, double=False,
+def _make_row_means(clip=True, drop=False, by="kept", guard=True, keep=np.greater, double=False,
                 multiply=False, host=False):
     def row_means(x, low, high):
         x = x.get()
@@ -565,18 +569,19 @@ row_means = Task(
     rtol=1e-5,
     mistakes=[
         Mistake("a sum divided by the length of the row; divide by the number kept",
-                _means_like(by="row")),
-        Mistake("values above `high` as they were; they count as `high`", _means_like(clip=False)),
-        Mistake("zero divided by zero in a row that keeps nothing", _means_like(guard=False)),
+                _make_row_means(by="row")),
+        Mistake("values above `high` as they were; they count as `high`",
+                _make_row_means(clip=False)),
+        Mistake("zero divided by zero in a row that keeps nothing", _make_row_means(guard=False)),
         Mistake("a result in float64: dividing by an integer array widens float32",
-                _means_like(double=True)),
+                _make_row_means(double=True)),
         Mistake("values multiplied by the mask: 0 * nan is nan. `where` chooses",
-                _means_like(multiply=True)),
+                _make_row_means(multiply=True)),
         Mistake("values at `low` kept as well; only those above it count",
-                _means_like(keep=np.greater_equal)),
-        Mistake("values above `high` left out; they count as `high`", _means_like(drop=True)),
-        Mistake("the values below `low`", _means_like(keep=np.less)),
-        Mistake("a result that was copied to the host", _means_like(host=True)),
+                _make_row_means(keep=np.greater_equal)),
+        Mistake("values above `high` left out; they count as `high`", _make_row_means(drop=True)),
+        Mistake("the values below `low`", _make_row_means(keep=np.less)),
+        Mistake("a result that was copied to the host", _make_row_means(host=True)),
     ],
     rules=[
         traffic_at_most(lambda: _means_case(4, 12, 4)),

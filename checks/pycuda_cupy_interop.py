@@ -1,4 +1,4 @@
-"""Checks of the exercises to lesson 13, PyCUDA and CuPy together."""
+"""The tasks about PyCUDA and CuPy together: views, streams, memory, strides, kernels."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import gc
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from time import perf_counter
 from types import SimpleNamespace
 
 import numpy as np
 
 from helpers.backend import is_simulated
+from helpers.transfers import observed_copies
 from nogpu import engine
 from nogpu.inspect import inspect
 
 from .machinery.kernel_task import TIME_LIMIT, explained, to_device
-from .machinery.stream_task import A_WHILE, Hold, comes_true, experiment, watched
+from .machinery.stream_task import SHORT_WAIT, Hold, becomes_true, experiment, watch_for_waits
 from .machinery.task import (
     Case,
+    ExperimentTask,
     Mistake,
     Refusal,
-    Task,
     Verdict,
     describe_value,
     hint_at_return,
@@ -31,12 +31,12 @@ from .machinery.task import (
     require_tuple,
 )
 
-LONGEST_WAIT = 3.0  # seconds for work that nothing holds back, on any machine
+AT_MOST = 3.0  # seconds for work that nothing holds back, on any machine
 
 
 @functools.cache
-def _both() -> SimpleNamespace:
-    """The two libraries, in one context; only here, so that other checks work without them."""
+def _libraries() -> SimpleNamespace:
+    """Both libraries, in one context; imported when a check runs, not with this module."""
     import cupy
     import pycuda.autoprimaryctx as auto
     import pycuda.driver as drv
@@ -46,58 +46,33 @@ def _both() -> SimpleNamespace:
                            DeviceMemoryPool=tools.DeviceMemoryPool, context=auto.context)
 
 
-@dataclass(frozen=True)
-class DeviceTask(Task):
-    """A task whose answer gets objects of both libraries.
-
-    Attributes
-    ----------
-    call : callable
-        Has the parameters that the answer must have.
-    run : callable
-        `run(answer, *case)` makes the objects, calls the answer and returns what is compared.
-    """
-
-    call: Callable = None  # given always; a default because Task's fields have one
-    run: Callable[..., object] = None
-
-    def _function(self, answer: object) -> Callable | Verdict:
-        plain = Task._function(replace(self, spec=self.call), answer)
-        if isinstance(plain, Verdict):
-            return plain
-
-        @functools.wraps(self.spec)
-        def function(*case: object) -> object:
-            return self.run(answer, *case)
-
-        return function
+class DeviceTask(ExperimentTask):
+    """A task whose answer gets objects of both libraries."""
 
     def judge(self, answer: object) -> Verdict:
-        """The verdict; what an answer left in cycles goes here, in the thread of the context."""
+        """The verdict. What an answer left in cycles is freed here, in the context's thread."""
         verdict = super().judge(answer)
-        if not is_simulated(_both().cp):
+        if not is_simulated(_libraries().cp):
             gc.collect()
         return verdict
 
 
 @contextmanager
-def _no_copies() -> Iterator[list]:
-    """What an answer copies to the host or to the device by CuPy, as a list of bytes."""
-    from helpers.transfers import observed_copies
-
+def _observe_copies() -> Iterator[list]:
+    """The bytes of each copy to the host or to the device by CuPy, in a list."""
     copied: list[int] = []
-    with observed_copies(_both().cp, lambda nbytes, to_device: copied.append(nbytes)):
+    with observed_copies(_libraries().cp, lambda nbytes, to_device: copied.append(nbytes)):
         yield copied
 
 
-def _need_type(value: object, kind: type, what: str) -> None:
+def _require_type(value: object, kind: type, what: str) -> None:
     if not isinstance(value, kind):
-        raise Refusal(f"{what} must be {a_kind(kind)}; it is {describe_value(value)}.")
+        raise Refusal(f"{what} must be {_kind_of_array(kind)}; it is {describe_value(value)}.")
 
 
-def a_kind(kind: type) -> str:
+def _kind_of_array(kind: type) -> str:
     """A class of one of the libraries as a sentence names it."""
-    return "a CuPy array" if kind is _both().cp.ndarray else "a PyCUDA GPUArray"
+    return "a CuPy array" if kind is _libraries().cp.ndarray else "a PyCUDA GPUArray"
 
 
 # exchange: a view of each library's array in the other one
@@ -108,20 +83,21 @@ def _exchange(g: np.ndarray, x: np.ndarray) -> tuple:
 
 
 def _run_exchange(answer: Callable, g: np.ndarray, x: np.ndarray) -> tuple:
-    """Views of both; then their originals go, and other arrays come to where they were."""
-    both = _both()
-    cp, pool, pycuda_pool = both.cp, both.cp.cuda.MemoryPool(), both.DeviceMemoryPool()
+    """Compare both views after the originals are gone and their memory holds other arrays."""
+    libraries = _libraries()
+    cp, pycuda_pool = libraries.cp, libraries.DeviceMemoryPool()
+    pool = cp.cuda.MemoryPool()
     with cp.cuda.using_allocator(pool.malloc):
-        theirs = both.gpuarray.to_gpu(g.base if g.base is not None else g,
-                                      allocator=pycuda_pool.allocate)
+        theirs = libraries.gpuarray.to_gpu(g.base if g.base is not None else g,
+                                           allocator=pycuda_pool.allocate)
         theirs = theirs.T if g.base is not None else theirs
         ours = to_device(x)
         places = theirs.ptr, ours.data.ptr
-        with _no_copies() as copied:
-            in_cupy, in_pycuda = require_tuple(
-                answer(theirs, ours), "CuPy's view", "PyCUDA's view")
-        _need_type(in_cupy, cp.ndarray, "the first of the two")
-        _need_type(in_pycuda, both.GPUArray, "the second of the two")
+        with _observe_copies() as copied:
+            in_cupy, in_pycuda = require_tuple(answer(theirs, ours), "CuPy's view",
+                                               "PyCUDA's view")
+        _require_type(in_cupy, cp.ndarray, "the first of the two")
+        _require_type(in_pycuda, libraries.GPUArray, "the second of the two")
         if in_cupy.data.ptr != places[0] and not in_cupy.data.ptr == places[1]:
             raise Refusal("the CuPy array is a copy: its address is not the GPUArray's.", "copy g")
         if in_cupy.data.ptr == places[1] or in_pycuda.ptr == places[0]:
@@ -135,30 +111,30 @@ def _run_exchange(answer: Callable, g: np.ndarray, x: np.ndarray) -> tuple:
         if copied:
             raise Refusal("it copies through the host; a view copies nothing.", "copied")
         del theirs, ours
-        both.context.synchronize()
-        rubbish = [cp.full(n, -77, cp.float32) for n in _sizes(pool)]
+        libraries.context.synchronize()
+        fillers = [cp.full(n, -77, cp.float32) for n in _free_sizes(pool)]
         others = [pycuda_pool.allocate(g.nbytes) for _ in range(2)]
         for other in others:
-            both.drv.memset_d32(int(other), 0x7F7F7F7F, g.nbytes // 4)
+            libraries.drv.memset_d32(int(other), 0x7F7F7F7F, g.nbytes // 4)
         values = in_cupy.get(), in_pycuda.get()
-        del rubbish, others
+        del fillers, others
     return values
 
 
-def _sizes(pool: object) -> list[int]:
-    """Sizes in floats of arrays that fill what a pool has free."""
+def _free_sizes(pool: object) -> list[int]:
+    """Sizes of float32 arrays that fill the free memory of a pool."""
     return [128] * (pool.free_bytes() // 512)
 
 
-def _exchange_like(base: bool = True, strides: bool = True, cupy: str = "asarray",
+def _make_exchange(base: bool = True, strides: bool = True, cupy: str = "asarray",
                    order: tuple = (0, 1), dtype: type | None = None) -> Callable:
     def exchange(g, x):
-        both = _both()
+        libraries = _libraries()
         keywords = {"strides": x.strides} if strides else {}
         if base:
             keywords["base"] = x
-        views = (getattr(both.cp, cupy)(g),
-                 both.GPUArray(x.shape, dtype or x.dtype, gpudata=x.data.ptr, **keywords))
+        views = (getattr(libraries.cp, cupy)(g),
+                 libraries.GPUArray(x.shape, dtype or x.dtype, gpudata=x.data.ptr, **keywords))
         return views[order[0]], views[order[1]]
 
     return exchange
@@ -177,16 +153,16 @@ def _exchange_cases() -> list[Case]:
 exchange = DeviceTask(
     name="exchange",
     spec=_exchange,
-    call=lambda g, x: None,
+    signature=lambda g, x: None,
     run=_run_exchange,
     cases=_exchange_cases,
     mistakes=[
-        Mistake("a GPUArray that does not hold its owner, and reads what came to its place;"
-                " `base=` holds it", _exchange_like(base=False)),
+        Mistake("a GPUArray without `base=`: it does not keep x alive, and then reads what came to"
+                " the same memory", _make_exchange(base=False)),
         Mistake("strides forgotten: x need not be in C order",
-                _exchange_like(strides=False)),
-        Mistake("float32 written where x's own dtype belongs", _exchange_like(dtype=np.float32)),
-        Mistake("cp.array, which copies; cp.asarray does not", _exchange_like(cupy="array")),
+                _make_exchange(strides=False)),
+        Mistake("float32 written where x's own dtype belongs", _make_exchange(dtype=np.float32)),
+        Mistake("cp.array, which copies; cp.asarray does not", _make_exchange(cupy="array")),
     ],
 )
 
@@ -198,27 +174,27 @@ def _process(chunks: list[int], slow: str) -> np.ndarray:
     return np.repeat(2 * np.asarray(chunks), 5).reshape(-1, 5).astype(np.int32)
 
 
-def _lent(stream: object) -> object:
+def _as_cupy_stream(stream: object) -> object:
     """CuPy's stream for a PyCUDA stream."""
 
     class Lent:
         def __cuda_stream__(self) -> tuple[int, int]:
             return 0, stream.handle
 
-    return _both().cp.cuda.Stream.from_external(Lent())
+    return _libraries().cp.cuda.Stream.from_external(Lent())
 
 
 def _run_process(answer: Callable, chunks: list[int], slow: str) -> np.ndarray:
-    """Hold every write, or every read, until all is queued, then let them go one by one.
+    """Hold every write, or every read, until all is queued, then release them one by one.
 
-    Before each one goes, what does not wait for it gets the time to run ahead.
+    Before each release, work that does not wait for the held piece gets the time to run ahead.
     """
-    both = _both()
-    cp, drv = both.cp, both.drv
+    libraries = _libraries()
+    cp, drv = libraries.cp, libraries.drv
     producer, consumer = drv.Stream(), cp.cuda.Stream(non_blocking=True)
     buffer = cp.full(5, -1, dtype=cp.int32)
-    default = ("it works on the default stream, which plain streams wait for, and it for them: then"
-               " nothing overlaps. Use the streams that you are given.")
+    default = ("it works on the default stream. Plain streams wait for the default stream, and it"
+               " waits for them, so nothing overlaps. Use the streams that you are given.")
     results = iter(cp.full((len(chunks) + 1, 5), -5, dtype=cp.int32))
     other, scratch = cp.cuda.Stream(non_blocking=True), cp.zeros_like(buffer)
     written, was_read, holds = [], [], []
@@ -229,7 +205,7 @@ def _run_process(answer: Callable, chunks: list[int], slow: str) -> np.ndarray:
         if not isinstance(stream, drv.Stream):
             raise Refusal(f"write() takes a PyCUDA stream; it got {describe_value(stream)}.")
         if slow == "producer":
-            holds.append(Hold(_lent(stream)))
+            holds.append(Hold(_as_cupy_stream(stream)))
         drv.memset_d32_async(buffer.data.ptr, int(chunk), buffer.size, stream)
         written.append(drv.Event().record(stream).query)
 
@@ -247,24 +223,24 @@ def _run_process(answer: Callable, chunks: list[int], slow: str) -> np.ndarray:
     with consumer:
         cp.multiply(buffer, 2, out=next(results))  # the first use of a kernel may wait
     with experiment(holds):
-        with watched(holds, progress=lambda: len(written) + len(was_read)):
+        with watch_for_waits(holds, progress=lambda: len(written) + len(was_read)):
             try:
                 value = answer(chunks, write, read, producer, consumer)
             except StopIteration:
                 raise Refusal(f"it calls read() more than {len(chunks)} times for {len(chunks)}"
                               " chunks.") from None
-        if any(hold.python_stood for hold in holds):
+        if any(hold.python_waited for hold in holds):
             raise Refusal("the host waits for the device. Let one stream wait for the other, by"
                           " events.", "host")
         held, free = (written, was_read) if slow == "producer" else (was_read, written)
         for hold, done in zip(holds, held):
             with other:  # on a busy machine work that nothing holds back takes longer
                 cp.multiply(scratch, 2, out=scratch)
-            least, probe = perf_counter() + A_WHILE, other.record()
-            comes_true(lambda least=least, probe=probe: all(one() for one in free) or (
-                probe.done and perf_counter() > least), LONGEST_WAIT)
+            least, probe = perf_counter() + SHORT_WAIT, other.record()
+            becomes_true(lambda least=least, probe=probe: all(one() for one in free) or (
+                probe.done and perf_counter() > least), AT_MOST)
             hold.release()
-            comes_true(done, LONGEST_WAIT)
+            becomes_true(done, AT_MOST)
     if not isinstance(value, list):
         raise Refusal(f"expected the list of what read() returned, got {describe_value(value)}."
                       f"{hint_at_return(value)}")
@@ -275,11 +251,11 @@ def _run_process(answer: Callable, chunks: list[int], slow: str) -> np.ndarray:
     return np.stack([one.get() for one in value])
 
 
-def _process_like(first: bool = True, back: bool = True, host: bool = False) -> Callable:
-    """An answer with the wait of the consumer, the wait of the producer, both or none."""
+def _make_process(first: bool = True, back: bool = True, host: bool = False) -> Callable:
+    """An answer in which the consumer waits (`first`) and the producer waits (`back`), or not."""
 
     def process(chunks, write, read, producer, consumer):
-        lent, results = _lent(producer), []
+        lent, results = _as_cupy_stream(producer), []
         for chunk in chunks:
             write(chunk, producer)
             if first:
@@ -298,23 +274,23 @@ def _process_like(first: bool = True, back: bool = True, host: bool = False) -> 
 process = DeviceTask(
     name="process",
     spec=_process,
-    call=lambda chunks, write, read, producer, consumer: None,
+    signature=lambda chunks, write, read, producer, consumer: None,
     run=_run_process,
-    # What must wait cannot be told from what is slow but by holding the other part a while.
+    # Only where one side is held does it show whether the other side waits for it.
     cases=lambda: [([7], "producer"), ([3, 8, 5], "consumer"), ([7, 4], "producer")],
     part=lambda case: (len(case[0]), case[1]),
     mistakes=[
         Mistake("`producer` writing the next chunk before `consumer` has read the last one: the"
-                " buffer is the same", _process_like(back=False)),
+                " buffer is the same", _make_process(back=False)),
         Mistake("`consumer` reading before `producer` has written: it needs an event to wait for",
-                _process_like(first=False, back=False)),
+                _make_process(first=False, back=False)),
         Mistake("`synchronize`, or another call that keeps the host waiting",
-                _process_like(host=True)),
+                _make_process(host=True)),
     ],
 )
 
 
-# adopt: an allocation of PyCUDA's as a CuPy array
+# adopt: a CuPy array in an allocation of PyCUDA's
 
 
 def _adopt(values: np.ndarray) -> np.ndarray:
@@ -322,15 +298,15 @@ def _adopt(values: np.ndarray) -> np.ndarray:
 
 
 def _run_adopt(answer: Callable, values: np.ndarray) -> np.ndarray:
-    """The array of an allocation that nobody else holds, after its block was asked for again."""
-    both = _both()
-    pool = both.DeviceMemoryPool()
+    """Read the adopted array after a pool was asked for its block again, then drop the array."""
+    libraries = _libraries()
+    pool = libraries.DeviceMemoryPool()
     allocation = pool.allocate(values.nbytes)
-    both.drv.memcpy_htod(int(allocation), values)
+    libraries.drv.memcpy_htod(int(allocation), values)
     place, given = int(allocation), weakref.ref(allocation)
-    with _no_copies() as copied:
+    with _observe_copies() as copied:
         x = answer(allocation, values.shape, values.dtype)
-    _need_type(x, both.cp.ndarray, "the result")
+    _require_type(x, libraries.cp.ndarray, "the result")
     if x.data.ptr != place or copied:
         raise Refusal("the result is a copy: its address is not the allocation's.", "copy")
     if (x.shape, x.dtype) != (values.shape, values.dtype):
@@ -342,25 +318,25 @@ def _run_adopt(answer: Callable, values: np.ndarray) -> np.ndarray:
     del allocation
     others = [pool.allocate(values.nbytes) for _ in range(2)]
     for other in others:
-        both.drv.memset_d8(int(other), 0x42, values.nbytes)
+        libraries.drv.memset_d8(int(other), 0x42, values.nbytes)
     found = x.get()
     del x
     if pool.active_blocks > len(others):
         gc.collect()
     if pool.active_blocks > len(others):
-        if (kept := given()) is not None:  # its memory must not wait until the context is gone
+        if (kept := given()) is not None:  # freed here, because the context may go first
             kept.free()
             pool.free_held()
-        raise Refusal("the block is still in use after the array is gone: somebody else holds the"
+        raise Refusal("the block is still in use after the array is gone: something else holds the"
                       " allocation.", "leak")
     return found
 
 
-def _adopt_like(owner: bool = True, leak: bool = False, items: bool = False) -> Callable:
+def _make_adopt(owner: bool = True, leak: bool = False, items: bool = False) -> Callable:
     kept = []
 
     def adopt(allocation, shape, dtype):
-        cp = _both().cp
+        cp = _libraries().cp
         nbytes = int(np.prod(shape)) * (1 if items else np.dtype(dtype).itemsize)
         if leak:
             kept.append(allocation)
@@ -371,16 +347,16 @@ def _adopt_like(owner: bool = True, leak: bool = False, items: bool = False) -> 
 
 
 def _adopt_copy(allocation, shape, dtype):
-    both = _both()
+    libraries = _libraries()
     host = np.empty(shape, dtype)
-    both.drv.memcpy_dtoh(host, int(allocation))
-    return both.cp.asarray(host)
+    libraries.drv.memcpy_dtoh(host, int(allocation))
+    return libraries.cp.asarray(host)
 
 
 adopt = DeviceTask(
     name="adopt",
     spec=_adopt,
-    call=lambda allocation, shape, dtype: None,
+    signature=lambda allocation, shape, dtype: None,
     run=_run_adopt,
     cases=lambda: [
         (np.random.default_rng(112).normal(5, 2, (40, 25)).astype(np.float32),),
@@ -388,17 +364,17 @@ adopt = DeviceTask(
         (np.linspace(2, 9, 700),),
     ],
     mistakes=[
-        Mistake("an array that does not hold the allocation, whose block was given to somebody"
-                " else", _adopt_like(owner=False)),
+        Mistake("an array that does not keep the allocation alive, so that another array got the"
+                " same block", _make_adopt(owner=False)),
         Mistake("an allocation kept for ever, in a list or a global name",
-                _adopt_like(leak=True)),
-        Mistake("a number of elements where `UnownedMemory` wants bytes", _adopt_like(items=True)),
+                _make_adopt(leak=True)),
+        Mistake("a number of elements where `UnownedMemory` wants bytes", _make_adopt(items=True)),
         Mistake("a copy through the host", _adopt_copy),
     ],
 )
 
 
-# add_scaled: strides handed to a kernel of PyCUDA's
+# add_scaled: strides as arguments of a kernel of PyCUDA's
 
 ADD_SCALED = """
 __global__ void add_scaled(float* y, int y_row, int y_column,
@@ -411,7 +387,7 @@ __global__ void add_scaled(float* y, int y_row, int y_column,
     }
 }
 """
-_ROOM = 40_000  # floats around each view, so that wrong strides stay in memory that is the check's
+_LARGER = 40_000  # floats around each view, so that wrong strides stay inside the check's memory
 
 
 def _add_scaled(y: np.ndarray, x: np.ndarray, factor: float) -> tuple:
@@ -422,18 +398,18 @@ def _add_scaled(y: np.ndarray, x: np.ndarray, factor: float) -> tuple:
 def _add_scaled_kernel() -> object:
     from pycuda.compiler import SourceModule
 
-    _both()
+    _libraries()
     return SourceModule(ADD_SCALED).get_function("add_scaled")
 
 
-def _with_room(x: np.ndarray, outside: float) -> tuple:
+def _inside_larger(x: np.ndarray, outside: float) -> tuple:
     """A CuPy array with the strides of `x` in the middle of a larger one, and the larger one."""
-    cp = _both().cp
-    room = cp.full(_ROOM, outside, dtype=cp.float32)
+    cp = _libraries().cp
+    room = cp.full(_LARGER, outside, dtype=cp.float32)
     low = sum(min(0, (n - 1) * step) for n, step in zip(x.shape, x.strides))
-    there = cp.ndarray(x.shape, x.dtype, room.data + (2 * _ROOM - low), x.strides)
+    there = cp.ndarray(x.shape, x.dtype, room.data + (2 * _LARGER - low), x.strides)
     host = room.get()
-    at = (2 * _ROOM - low) // 4
+    at = (2 * _LARGER - low) // 4
     places = at + sum(np.arange(n).reshape([-1 if k == axis else 1 for k in range(x.ndim)])
                       * (step // 4) for axis, (n, step) in enumerate(zip(x.shape, x.strides)))
     host[places] = x
@@ -441,8 +417,8 @@ def _with_room(x: np.ndarray, outside: float) -> tuple:
     return there, room, places
 
 
-class _Watched:
-    """PyCUDA's kernel, which looks at its arguments before it runs."""
+class _CheckedKernel:
+    """PyCUDA's kernel, with a check of its arguments before each launch."""
 
     def __init__(self, y: object, x: object) -> None:
         self.places, self.launches = (y.data.ptr, x.data.ptr), 0
@@ -462,14 +438,14 @@ class _Watched:
         if not isinstance(args[6], np.float32):
             raise Refusal("the factor is a float in C, np.float32 for PyCUDA; you pass"
                           f" {describe_value(args[6])}.")
-        rows, columns = (_room(launch, axis) for axis in (1, 0))
+        rows, columns = (_threads_along(launch, axis) for axis in (1, 0))
         if rows > 4096 or columns > 4096:
             raise Refusal(f"the launch has {rows:,} x {columns:,} threads for {args[7]} x {args[8]}"
                           " elements.")
         _add_scaled_kernel()(*args, **launch)
 
 
-def _room(launch: dict, axis: int) -> int:
+def _threads_along(launch: dict, axis: int) -> int:
     sizes = [tuple(launch.get(name, ())) + (1, 1, 1) for name in ("block", "grid")]
     return sizes[0][axis] * sizes[1][axis]
 
@@ -485,27 +461,27 @@ def _address(value: object) -> int | None:
 
 
 def _run_add_scaled(answer: Callable, y: np.ndarray, x: np.ndarray, factor: float) -> tuple:
-    both = _both()
-    ours, y_room, places = _with_room(y, 1000)
-    theirs, x_room, _ = _with_room(x, 7000)
+    libraries = _libraries()
+    ours, y_room, places = _inside_larger(y, 1000)
+    theirs, x_room, _ = _inside_larger(x, 7000)
     before, after = x_room.get(), y_room.get()
-    kernel = _Watched(ours, theirs)
+    kernel = _CheckedKernel(ours, theirs)
     value = answer(kernel, ours, theirs, factor)
-    both.context.synchronize()
+    libraries.context.synchronize()
     if value is not ours:
         raise Refusal(f"it must return y; it returned {describe_value(value)}."
                       f"{hint_at_return(value)}")
     if kernel.launches != 1:
-        raise Refusal(f"the number of launches is {kernel.launches}; one does it.")
+        raise Refusal(f"the number of launches is {kernel.launches}; one launch is enough.")
     if (x_room.get() != before).any():
-        raise Refusal("it changed x, or what lies around it.")
+        raise Refusal("it changed x, or memory around x.")
     found = y_room.get()
     inside = found[places]
     found[places] = after[places] = 0
     return inside, int((found != after).sum())
 
 
-def _add_scaled_like(unit: int = 4, own: bool = True, swapped: bool = False,
+def _make_add_scaled(unit: int = 4, own: bool = True, swapped: bool = False,
                      round_up: bool = True, order: bool = False) -> Callable:
     def add_scaled(kernel, y, x, factor):
         def steps(z):
@@ -526,7 +502,7 @@ def _add_scaled_like(unit: int = 4, own: bool = True, swapped: bool = False,
 
 
 def _add_scaled_cases() -> list[Case]:
-    # So that no mistake gives one element to two threads, whose order would change from run to run.
+    # In these cases no mistake lets two threads write one element, in an order that varies.
     random = np.random.default_rng(114)
     one, other = random.normal(3, 1, (2, 60, 90)).astype(np.float32)
     return [
@@ -540,18 +516,18 @@ def _add_scaled_cases() -> list[Case]:
 add_scaled = DeviceTask(
     name="add_scaled",
     spec=_add_scaled,
-    call=lambda kernel, y, x, factor: None,
+    signature=lambda kernel, y, x, factor: None,
     run=_run_add_scaled,
     cases=_add_scaled_cases,
     mistakes=[
-        Mistake("strides in bytes; the kernel counts floats", _add_scaled_like(unit=1)),
+        Mistake("strides in bytes; the kernel counts floats", _make_add_scaled(unit=1)),
         Mistake("strides of an array in C order, whatever the view's are",
-                _add_scaled_like(own=False)),
-        Mistake("the strides of rows and columns exchanged", _add_scaled_like(swapped=True)),
+                _make_add_scaled(own=False)),
+        Mistake("the strides of rows and columns exchanged", _make_add_scaled(swapped=True)),
         Mistake("a grid rounded down: the last rows and columns have no thread",
-                _add_scaled_like(round_up=False)),
+                _make_add_scaled(round_up=False)),
         Mistake("a grid with its axes exchanged: x runs along columns, y along rows",
-                _add_scaled_like(order=True)),
+                _make_add_scaled(order=True)),
     ],
 )
 
@@ -565,14 +541,14 @@ def _generated_softmax(columns: int, scores: np.ndarray) -> np.ndarray:
 
 
 @contextmanager
-def _rehearsed(copied: list) -> Iterator[dict]:
-    """Each launch of PyCUDA's runs in the simulator first, on copies; gives the sources seen.
+def _rehearse_launches(copied: list) -> Iterator[dict]:
+    """Run each launch of PyCUDA's in the simulator first, on copies; yields the sources launched.
 
     What the rehearsal itself copies is taken out of `copied` again.
     """
     from nogpu.inspect.sources import find_source, record_sources
 
-    drv = _both().drv
+    drv = _libraries().drv
     record_sources("pycuda")
     plain, seen = drv.Function.__call__, {}
 
@@ -588,7 +564,7 @@ def _rehearsed(copied: list) -> Iterator[dict]:
                 report = inspect(function, launch.get("grid", (1, 1)), launch.get("block"), args,
                                  time_limit=TIME_LIMIT)
             except (engine.RuntimeUnavailable, engine.CompileError, TypeError, ValueError):
-                report = None  # the launch itself says so in PyCUDA's words
+                report = None  # the launch itself raises PyCUDA's error
             del copied[before:]
             if report is not None and report.fault is not None:
                 raise explained(report.fault, source.kernel)
@@ -602,16 +578,16 @@ def _rehearsed(copied: list) -> Iterator[dict]:
 
 
 def _run_generated_softmax(answer: Callable, columns: int, scores: np.ndarray) -> np.ndarray:
-    both = _both()
+    libraries = _libraries()
     ours = to_device(scores)
-    with _no_copies() as copied, _rehearsed(copied) as seen:
+    with _observe_copies() as copied, _rehearse_launches(copied) as seen:
         function = answer(columns)
         if not callable(function):
             raise Refusal(f"expected a function of the scores, got {describe_value(function)}."
                       f"{hint_at_return(function)}")
         value = function(ours)
-    both.context.synchronize()
-    _need_type(value, both.cp.ndarray, "what your function returns")
+    libraries.context.synchronize()
+    _require_type(value, libraries.cp.ndarray, "what your function returns")
     if copied:
         raise Refusal("it copies through the host.", "copied")
     if not seen:
@@ -638,7 +614,8 @@ __global__ void softmax(const float* x, float* y, int rows) {
 """
 
 
-def _softmax_like(code: str = SOFTMAX, contiguous: bool = True, round_up: bool = True) -> Callable:
+def _make_generated_softmax(code: str = SOFTMAX, contiguous: bool = True,
+                            round_up: bool = True) -> Callable:
     """The right answer, or one with another source, without the copy or with a smaller grid."""
 
     def generated_softmax(columns):
@@ -647,7 +624,7 @@ def _softmax_like(code: str = SOFTMAX, contiguous: bool = True, round_up: bool =
         kernel = SourceModule(code.replace("COLUMNS", str(columns))).get_function("softmax")
 
         def softmax(scores):
-            cp = _both().cp
+            cp = _libraries().cp
             scores = cp.ascontiguousarray(scores) if contiguous else scores
             result = cp.full(scores.shape, cp.nan, scores.dtype)
             rows = scores.size // columns
@@ -670,21 +647,22 @@ def _softmax_cases() -> list[Case]:
 generated_softmax = DeviceTask(
     name="generated_softmax",
     spec=_generated_softmax,
-    call=lambda columns: None,
+    signature=lambda columns: None,
     run=_run_generated_softmax,
     cases=_softmax_cases,
     rtol=1e-5,
     mistakes=[
-        Mistake("powers without the row's largest score taken off first: they overflow, or vanish",
-                _softmax_like(replaced(SOFTMAX, "expf(v[j] - top)", "expf(v[j])"))),
-        Mistake("a largest score that begins at 0: all of a row's may be below, and their powers"
+        Mistake("powers of scores without the row's largest subtracted first: they overflow, or"
                 " vanish",
-                _softmax_like(replaced(SOFTMAX, "top = -3.4e38f", "top = 0"))),
+                _make_generated_softmax(replaced(SOFTMAX, "expf(v[j] - top)", "expf(v[j])"))),
+        Mistake("a largest score that begins at 0: where all scores of a row are far below 0, their"
+                " powers vanish",
+                _make_generated_softmax(replaced(SOFTMAX, "top = -3.4e38f", "top = 0"))),
         Mistake("a view's strides ignored: the kernel needs its rows one after another",
-                _softmax_like(contiguous=False)),
+                _make_generated_softmax(contiguous=False)),
         Mistake("powers that are not divided by their sum",
-                _softmax_like(replaced(SOFTMAX, " / sum", ""))),
+                _make_generated_softmax(replaced(SOFTMAX, " / sum", ""))),
         Mistake("a grid rounded down: the last rows have no thread",
-                _softmax_like(round_up=False)),
+                _make_generated_softmax(round_up=False)),
     ],
 )

@@ -1,8 +1,7 @@
-"""Checks of the exercises to lesson 12, PyCUDA dynamic compilation."""
+"""The tasks about dynamic compilation with PyCUDA: generated kernels, literals, an autotuner."""
 
 from __future__ import annotations
 
-import functools
 import itertools
 import re
 import statistics
@@ -27,16 +26,15 @@ from .machinery.task import (
     describe_value,
     hint_at_return,
     is_stub,
-    replaced,
 )
 
-MEMORY = 200  # sources whose results are remembered
+MOST_KNOWN = 200  # sources whose results are kept
 STATES = ("does not compile", "does not run", "wrong")
 DOUBLE = re.compile(r"(?<![\w.])(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?(?![\w.])")
 
 
 def build(source: object, name: str, parameters: str) -> object:
-    """The kernel `name` of generated source, by PyCUDA; a Refusal says what is wrong with it."""
+    """The kernel `name` of generated source, compiled by PyCUDA; else a Refusal."""
     import pycuda.autoprimaryctx  # noqa: F401
     import pycuda.driver as drv
     from pycuda.compiler import SourceModule
@@ -63,7 +61,7 @@ def build(source: object, name: str, parameters: str) -> object:
 
 
 def run(kernel: object, name: str, source: str, grid: tuple, block: tuple, args: tuple) -> None:
-    """Rehearse the kernel, launch it and wait; what is wrong with it is a Refusal.
+    """Rehearse the kernel, launch it and wait; a fault is a Refusal.
 
     In the simulator a launch finds all faults but a loop without end, so without a loop there is no
     need for a rehearsal.
@@ -81,19 +79,30 @@ def run(kernel: object, name: str, source: str, grid: tuple, block: tuple, args:
         raise explained(error, name) from error
 
 
-def remembered(run_source: Callable) -> Callable:
-    """Run the same source for the same case once: known mistakes are tried at every failure."""
+def reader(name: str, parameters: str, launch: Callable[..., tuple],
+           single: bool = True) -> Callable[[object, Case], np.ndarray]:
+    """The `read` of a task whose answer returns the source of a kernel: it compiles and runs it.
+
+    `launch(*case)` returns grid, block and arguments, of which the second is the result. The same
+    source runs once for a case, since known mistakes are tried whenever an answer fails. `single`
+    where the kernel is of float32 and must do no arithmetic in double.
+    """
     known: dict[tuple, Outcome] = {}
 
-    @functools.wraps(run_source)
+    def run_source(source: object, *case: object) -> np.ndarray:
+        if single:
+            refuse_double(source)
+        kernel = build(source, name, parameters)
+        grid, block, arguments = launch(*case)
+        run(kernel, name, source, grid, block, arguments)
+        return arguments[1].get()
+
     def read(source: object, case: Case) -> np.ndarray:
-        if not isinstance(source, str):
-            return run_source(source, case)
-        key = source, repr([getattr(part, "shape", part) for part in case])
+        key = repr(source), repr([getattr(part, "shape", part) for part in case])
         if key not in known:
-            if len(known) >= MEMORY:
+            if len(known) >= MOST_KNOWN:
                 known.clear()
-            known[key] = Outcome.of(run_source, (source, case))
+            known[key] = Outcome.of(run_source, (source, *case))
         if known[key].error is not None:
             raise known[key].error
         return known[key].value
@@ -102,7 +111,7 @@ def remembered(run_source: Callable) -> Callable:
 
 
 def to_gpu_array(x: np.ndarray) -> object:
-    """A GPUArray."""
+    """A GPUArray with the values of `x`."""
     from pycuda import gpuarray
 
     return gpuarray.to_gpu(np.ascontiguousarray(x))
@@ -114,15 +123,15 @@ def blank_gpu_array(shape: tuple[int, ...], dtype: object) -> object:
     return to_gpu_array(np.full(shape, np.nan if dtype.kind == "f" else np.iinfo(dtype).min, dtype))
 
 
-def no_double(source: object) -> None:
-    """Refuse a literal like 0.1 in source for float32: it is a double, and so is what it meets."""
+def refuse_double(source: object) -> None:
+    """Refuse a literal like 0.1 in source for float32: it makes doubles of all it is added to."""
     found = DOUBLE.search(COMMENT.sub(" ", source)) if isinstance(source, str) else None
     if found:
         raise Refusal(f"{found[0]} in the source is a double, and arithmetic with it is done in"
                       f" double; {found[0]}f is a float.", kind="double")
 
 
-# 1. A polynomial with its coefficients
+# polynomial: coefficients in the source
 
 POINTS = np.random.default_rng(91).uniform(-1.5, 1.5, 700).astype(np.float32)
 
@@ -135,86 +144,72 @@ def _polynomial(coefficients: list[float]) -> np.ndarray:
                       POINTS.astype(np.float64)).astype(np.float32)
 
 
-@remembered
-def _run_polynomial(source: object, case: Case) -> np.ndarray:
-    no_double(source)
-    kernel = build(source, "polynomial", "const float* x, float* y, int n")
-    n = POINTS.size
-    x, y = to_gpu_array(POINTS), blank_gpu_array((n,), np.float32)
-    run(kernel, "polynomial", source, (-(-n // 128),), (128,), (x, y, np.int32(n)))
-    return y.get()
+POLYNOMIAL = "const float* x, float* y, int n"
 
 
-def _one_load(answer: Callable, trials: Sequence[Trial]) -> str | None:
-    kernel = build(answer(*trials[0].case), "polynomial", "const float* x, float* y, int n")
-    args = to_gpu_array(POINTS[:512]), blank_gpu_array((512,), np.float32), np.int32(512)
-    counts = counted(kernel, (4,), (128,), args)
+def _polynomial_launch(coefficients: list[float], n: int = POINTS.size) -> tuple:
+    args = to_gpu_array(POINTS[:n]), blank_gpu_array((n,), np.float32), np.int32(n)
+    return (-(-n // 128),), (128,), args
+
+
+def _loads_x_only(answer: Callable, trials: Sequence[Trial]) -> str | None:
+    (coefficients,) = trials[0].case
+    kernel = build(answer(coefficients), "polynomial", POLYNOMIAL)
+    counts = counted(kernel, *_polynomial_launch(coefficients, 512))
     if counts["bytes_loaded"] > 4 * 512:
         return (f"a thread loads {counts['bytes_loaded'] / 512:.0f} bytes from memory. Only x[i],"
                 " 4 bytes, must come from there: the coefficients are in the source.")
     return None
 
 
-def _horner(steps: Callable[[list], str]) -> Callable[[list], str]:
+def _make_polynomial(numbers: Callable[[list], list[str]] = literals,
+                     guard: str = "    if (i >= n) return;\n", check: bool = True) -> Callable:
+    """An answer whose coefficients are `numbers(coefficients)` in C, highest power first."""
+
     def polynomial(coefficients: list[float]) -> str:
-        literals(coefficients, "float32", "coefficients")
+        if check:
+            literals(coefficients, "float32", "coefficients")
         if not len(coefficients):
             raise ValueError("no coefficients")
+        steps = "".join(f"    s = s * v + {number};\n" for number in numbers(list(coefficients)))
         return ("__global__ void polynomial(const float* x, float* y, int n) {\n"
-                "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i >= n) return;\n"
-                f"    float v = x[i], s = 0;\n{steps(list(coefficients))}\n    y[i] = s;\n}}\n")
+                f"    int i = blockIdx.x * blockDim.x + threadIdx.x;\n{guard}"
+                f"    float v = x[i], s = 0;\n{steps}    y[i] = s;\n}}\n")
 
     return polynomial
-
-
-def _terms(texts: list[str]) -> str:
-    return "\n".join(f"    s = s * v + {text};" for text in texts)
-
-
-def _unguarded(coefficients: list[float]) -> str:
-    return replaced(_horner(lambda c: _terms(literals(c)))(coefficients),
-                    "    if (i >= n) return;\n", "")
-
-
-def _as_it_comes(coefficients: list[float]) -> str:
-    if not len(coefficients):
-        raise ValueError("no coefficients")
-    return _horner(lambda c: _terms([f"{v}f" for v in coefficients]))([1.0])
 
 
 polynomial = Task(
     "polynomial", _polynomial,
     lambda: [([1 / 3, 0, -1.25, 2.0],), (np.array([2e-7, -1e-7, 3e-8], np.float32),),
              ([1.0, float("nan"), 2.0],), ([float("inf")],), ([1e300, 0.5],), ([],)],
-    read=_run_polynomial,
+    read=reader("polynomial", POLYNOMIAL, _polynomial_launch),
     mistakes=[
         Mistake("the coefficients in the other order: the highest power comes first",
-                _horner(lambda c: _terms(literals(c[::-1])))),
+                _make_polynomial(lambda c: literals(c[::-1]))),
         Mistake("zeros left out together with their step: a step for a zero still multiplies",
-                _horner(lambda c: _terms([literal(v) for v in c if v]))),
+                _make_polynomial(lambda c: [literal(v) for v in c if v])),
         Mistake("coefficients with six decimals: small ones become 0. literal() writes them"
-                " exactly", _horner(lambda c: _terms([f"{v:.6f}f" for v in c]))),
+                " exactly", _make_polynomial(lambda c: [f"{v:.6f}f" for v in c])),
         Mistake("Python's text with an f behind it, unchecked: 3f is no C, and nan and inf are"
-                " names", _as_it_comes),
-        Mistake("minus signs lost",
-                _horner(lambda c: _terms([literal(abs(v)) for v in c]))),
-        Mistake("the last coefficient left out",
-                _horner(lambda c: _terms(literals(c[:-1])))),
+                " names", _make_polynomial(lambda c: [f"{v}f" for v in c], check=False)),
+        Mistake("minus signs lost", _make_polynomial(lambda c: [literal(abs(v)) for v in c])),
+        Mistake("the last coefficient left out", _make_polynomial(lambda c: literals(c[:-1]))),
         Mistake("the guard left out: the last block has more threads than there are numbers",
-                _unguarded),
+                _make_polynomial(guard="")),
     ],
-    rules=[_one_load],
+    rules=[_loads_x_only],
     rtol=1e-6,
 )
 
-# 2. One source for three types
+# axpy: one source for three types
 
 
 def _axpy_arrays(dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(92)
     if dtype.kind == "f":
         x, y = rng.standard_normal((2, 300))
-        if dtype == np.float64:  # so near to 0.1 x that seven digits of 0.1 are too few
+        if dtype == np.float64:  # nearly -0.1 x, so that 0.1 needs more than seven digits
             y = 1e-8 * y - 0.1 * x
         return x.astype(dtype), y.astype(dtype)
     return rng.integers(-10**6, 10**6, (2, 300)).astype(dtype)
@@ -227,18 +222,23 @@ def _axpy(dtype: str, a: float) -> np.ndarray:
     return (y + kind.type(a) * x).astype(kind)
 
 
-@remembered
-def _run_axpy(source: object, case: Case) -> np.ndarray:
+def _axpy_launch(dtype: str, a: float) -> tuple:
+    x, y = map(to_gpu_array, _axpy_arrays(np.dtype(dtype)))
+    return (3,), (128,), (x, y, np.int32(x.size))
+
+
+def _read_axpy(source: object, case: Case) -> object:
     dtype = np.dtype(case[0])
     if dtype.name not in C_TYPES:  # an error is expected, not a source
         return source
-    name = c_type(dtype)
-    kernel = build(source, "axpy", f"const {name}* x, {name}* y, int n")
-    if dtype == np.float32:
-        no_double(source)
-    x, y = map(to_gpu_array, _axpy_arrays(dtype))
-    run(kernel, "axpy", source, (3,), (128,), (x, y, np.int32(x.size)))
-    return y.get()
+    if dtype not in _axpy_readers:
+        kind = c_type(dtype)
+        _axpy_readers[dtype] = reader("axpy", f"const {kind}* x, {kind}* y, int n", _axpy_launch,
+                                      single=dtype == np.float32)
+    return _axpy_readers[dtype](source, case)
+
+
+_axpy_readers: dict[np.dtype, Callable] = {}
 
 
 def _axpy_source(kind: str, number: str, line: str = "y[i] += {a} * x[i]") -> str:
@@ -247,29 +247,29 @@ def _axpy_source(kind: str, number: str, line: str = "y[i] += {a} * x[i]") -> st
             f"    if (i < n) {line.format(a=number)};\n}}\n")
 
 
-def _short_literal(dtype: str, a: float) -> str:
+def _axpy_with_short_literal(dtype: str, a: float) -> str:
     number = literal(a, "float32" if np.dtype(dtype).kind == "f" else dtype)
     return _axpy_source(c_type(dtype), number)
 
 
-def _cut(dtype: str, a: float) -> str:
+def _axpy_with_integer(dtype: str, a: float) -> str:
     c_type(dtype)
     return _axpy_source(c_type(dtype), literal(int(a), dtype))
 
 
-def _float_literal(dtype: str, a: float) -> str:
+def _axpy_with_float_literal(dtype: str, a: float) -> str:
     return _axpy_source(c_type(dtype), literal(a, "float32"))
 
 
-def _in_float(dtype: str, a: float) -> str:
+def _axpy_in_float(dtype: str, a: float) -> str:
     return _axpy_source(c_type(dtype), literal(a, dtype), "y[i] += {a} * (float)x[i]")
 
 
-def _no_sum(dtype: str, a: float) -> str:
+def _axpy_without_sum(dtype: str, a: float) -> str:
     return _axpy_source(c_type(dtype), literal(a, dtype), "y[i] = {a} * x[i]")
 
 
-def _table_with_default(dtype: str, a: float) -> str:
+def _axpy_with_default_type(dtype: str, a: float) -> str:
     known = {"float32": "float", "float64": "double", "int32": "int"}
     name = known.get(np.dtype(dtype).name, "float")
     return _axpy_source(name, literal(a, dtype if np.dtype(dtype).name in known else "float32"))
@@ -279,21 +279,21 @@ axpy = Task(
     "axpy", _axpy,
     lambda: [("float32", 0.1), ("float64", 0.1), ("int32", -3), ("float16", 0.5),
              ("complex64", 2.0), ("int32", 0.5)],
-    read=_run_axpy,
+    read=_read_axpy,
     mistakes=[
         Mistake("a literal of float32 in float64: 0.1f has seven digits, float64 wants sixteen",
-                _short_literal),
+                _axpy_with_short_literal),
         Mistake("a literal of float32 in all types: it depends on dtype, as the type does",
-                _float_literal),
-        Mistake("the factor cut to an integer", _cut),
-        Mistake("arithmetic in float for all types: float64 and int32 lose digits", _in_float),
-        Mistake("y overwritten: a * x is added to what y holds", _no_sum),
-        Mistake("a dtype without a name in C taken for float", _table_with_default),
+                _axpy_with_float_literal),
+        Mistake("the factor cut to an integer", _axpy_with_integer),
+        Mistake("arithmetic in float for all types: float64 and int32 lose digits", _axpy_in_float),
+        Mistake("y overwritten: a * x is added to what y holds", _axpy_without_sum),
+        Mistake("a dtype without a name in C taken for float", _axpy_with_default_type),
     ],
     rtol=1e-7,
 )
 
-# 3. A stencil
+# stencil: weights in the source
 
 
 def _stencil(weights: np.ndarray) -> np.ndarray:
@@ -312,26 +312,17 @@ def _image(rows: int = 45, columns: int = 70) -> np.ndarray:
 STENCIL = "const float* x, float* y, int rows, int columns"
 
 
-def _stencil_arguments(image: np.ndarray) -> tuple:
-    rows, columns = image.shape
+def _stencil_launch(weights: np.ndarray, rows: int = 45, columns: int = 70) -> tuple:
+    image = _image(rows, columns)
     args = (to_gpu_array(image), blank_gpu_array(image.shape, np.float32), np.int32(rows),
             np.int32(columns))
     return (-(-columns // 32), -(-rows // 8)), (32, 8), args
 
 
-@remembered
-def _run_stencil(source: object, case: Case) -> np.ndarray:
-    no_double(source)
-    kernel = build(source, "stencil", STENCIL)
-    grid, block, args = _stencil_arguments(_image())
-    run(kernel, "stencil", source, grid, block, args)
-    return args[1].get()
-
-
 def _no_load_for_zeros(answer: Callable, trials: Sequence[Trial]) -> str | None:
     (weights,) = trials[0].case
     kernel = build(answer(weights), "stencil", STENCIL)
-    counts = counted(kernel, *_stencil_arguments(_image(16, 64)))
+    counts = counted(kernel, *_stencil_launch(weights, 16, 64))
     loads, most = counts["global_load_requests"], np.count_nonzero(weights) * 32
     if loads > most:
         return (f"the warps load {loads} times for 16 x 64 numbers; {np.count_nonzero(weights)} of"
@@ -348,7 +339,7 @@ def _weights() -> list[Case]:
     return [(cross,), (tall,)]
 
 
-def _sum_of(weights: np.ndarray, place: Callable, guard: str) -> str:
+def _stencil_source(weights: np.ndarray, place: Callable, guard: str) -> str:
     lines = []
     up, left = weights.shape[0] // 2, weights.shape[1] // 2
     for k, m in np.ndindex(weights.shape):
@@ -368,44 +359,45 @@ INSIDE = "{i} >= 0 && {i} < rows && {j} >= 0 && {j} < columns"
 BY_MEMORY = "({i}) * columns + {j} >= 0 && ({i}) * columns + {j} < rows * columns"
 
 
-def _clamped(weights: np.ndarray) -> str:
-    source = _sum_of(weights, lambda i, j: (i, j), "true")
+def _stencil_clamped(weights: np.ndarray) -> str:
+    source = _stencil_source(weights, lambda i, j: (i, j), "true")
     return re.sub(r"x\[\(i \+ (\(-?\d+\))\) \* columns \+ j \+ (\(-?\d+\))\]",
                   r"x[min(max(i + \1, 0), rows - 1) * columns + min(max(j + \2, 0), columns - 1)]",
                   source)
 
 
 stencil = Task(
-    "stencil", _stencil, _weights, read=_run_stencil,
+    "stencil", _stencil, _weights, read=reader("stencil", STENCIL, _stencil_launch),
     mistakes=[
-        Mistake("the weights turned round, as in a convolution: weights[0, 0] belongs to the"
-                " neighbour above and to the left",
-                lambda weights: _sum_of(weights, lambda i, j: (-i, -j), INSIDE)),
+        Mistake("flipped weights, as in a convolution: weights[0, 0] belongs to the neighbour"
+                " above and to the left",
+                lambda weights: _stencil_source(weights, lambda i, j: (-i, -j), INSIDE)),
         Mistake("rows and columns of the weights exchanged",
-                lambda weights: _sum_of(weights, lambda i, j: (j, i), INSIDE)),
-        Mistake("the middle of the weights forgotten: they begin at the element itself",
-                lambda weights: _sum_of(weights, lambda i, j: (
+                lambda weights: _stencil_source(weights, lambda i, j: (j, i), INSIDE)),
+        Mistake("the weights begin at the element itself: their middle belongs there",
+                lambda weights: _stencil_source(weights, lambda i, j: (
                     i + weights.shape[0] // 2, j + weights.shape[1] // 2), INSIDE)),
-        Mistake("beyond the row's end taken from the next row: test the column by itself",
-                lambda weights: _sum_of(weights, lambda i, j: (i, j), BY_MEMORY)),
-        Mistake("the edge repeated beyond the image, where there should be zeros", _clamped),
+        Mistake("neighbours beyond a row's end taken from the next row: test the column by itself",
+                lambda weights: _stencil_source(weights, lambda i, j: (i, j), BY_MEMORY)),
+        Mistake("the edge repeated beyond the image, where there should be zeros",
+                _stencil_clamped),
         Mistake("no test at the edges: the image has no neighbours there",
-                lambda weights: _sum_of(weights, lambda i, j: (i, j), "true")),
+                lambda weights: _stencil_source(weights, lambda i, j: (i, j), "true")),
     ],
     rules=[_no_load_for_zeros],
     rtol=1e-6,
 )
 
-# 4. The autotuner
+# autotune: the fastest of the right variants
 
 
-class NoRoom(Exception):
-    """A kernel that the device refuses, as the fakes below raise it."""
+class TooManyResources(Exception):
+    """Raised by a pretended launch that a device would refuse."""
 
 
 @dataclass
-class _Kernel:
-    """What `build` of the task returns: it knows its times, and whether it was checked."""
+class _PretendKernel:
+    """What `build` returns: a name, times, and whether `right` was called with it."""
 
     name: str
     state: str
@@ -416,33 +408,36 @@ class _Kernel:
         return f"<kernel {self.name!r}>"
 
 
-class _Lab:
-    """Variants whose fate is written down, in place of a compiler and a clock."""
+class _PretendLab:
+    """Variants whose results are known beforehand, in place of a compiler and a clock.
+
+    A variant is a list of times, or the state that it ends in.
+    """
 
     def __init__(self, **variants: object) -> None:
         self.variants = variants
 
-    def build(self, variant: str) -> _Kernel:
-        fate = self.variants[variant]
-        if fate == "does not compile":
+    def build(self, variant: str) -> _PretendKernel:
+        known = self.variants[variant]
+        if known == "does not compile":
             raise SyntaxError(f"{variant}: expected a ';'")
-        times = fate if isinstance(fate, list) else [1e-6]
-        return _Kernel(variant, "right" if isinstance(fate, list) else fate, itertools.cycle(times))
+        state, times = ("right", known) if isinstance(known, list) else (known, [1e-6])
+        return _PretendKernel(variant, state, itertools.cycle(times))
 
-    def right(self, kernel: _Kernel) -> bool:
+    def right(self, kernel: _PretendKernel) -> bool:
         if kernel.state == "does not run":
-            raise NoRoom(f"{kernel.name}: too many resources requested for launch")
+            raise TooManyResources(f"{kernel.name}: too many resources requested for launch")
         kernel.checked = True
         return kernel.state == "right"
 
-    def clock(self, kernel: _Kernel) -> float:
+    def clock(self, kernel: _PretendKernel) -> float:
         if not kernel.checked:
             raise RuntimeError(f"the kernel {kernel.name!r} was timed before it was checked")
         return next(kernel.times)
 
 
-class _Tool:
-    """A function of the lab, shown by its name."""
+class _NamedFunction:
+    """A function that a verdict shows by its name."""
 
     def __init__(self, function: Callable) -> None:
         self.function = function
@@ -454,65 +449,10 @@ class _Tool:
         return self.function.__name__
 
 
-def _autotune(variants: list, build: Callable, right: Callable, clock: Callable) -> tuple:
-    report = {}
-    for variant in variants:
-        try:
-            kernel = build(variant)
-        except Exception:
-            report[variant] = STATES[0]
-            continue
-        try:
-            if not right(kernel):
-                report[variant] = STATES[2]
-                continue
-        except Exception:
-            report[variant] = STATES[1]
-            continue
-        report[variant] = statistics.median(clock(kernel) for _ in range(5))
-    fit = [variant for variant in variants if not isinstance(report[variant], str)]
-    if not fit:
-        raise ValueError("no variant is right")
-    best = min(fit, key=report.get)
-    return best, *(report[variant] for variant in variants)
-
-
-def _autotune_cases() -> list[Case]:
-    labs = [
-        _Lab(a=[3.0, 2.0, 2.0, 2.0, 2.0], b=[9.0, 1.0, 1.25, 1.5, 1.25],
-             c=[0.5, 4.0, 4.0, 4.0, 4.0]),
-        _Lab(a="wrong", b=[3.0] * 5, c="does not compile", d=[2.0] * 5, e="does not run"),
-        _Lab(a="does not compile", b="does not run", c="wrong"),
-        _Lab(a="does not run", b=[2.0] * 5, c=[9.0, 8.0, 1.0, 8.0, 9.0]),
-    ]
-    return [(list(lab.variants), *map(_Tool, (lab.build, lab.right, lab.clock))) for lab in labs]
-
-
-def _read_tuning(value: object, case: Case) -> tuple:
-    if not isinstance(value, tuple) or len(value) != 2 or not isinstance(value[1], dict):
-        raise Refusal("it must return (best, report), report a dict; it returned"
-                      f" {describe_value(value)}.{hint_at_return(value)}")
-    best, report = value
-    if missing := [variant for variant in case[0] if variant not in report]:
-        raise Refusal(f"the report has no entry for {missing[0]!r}: it says of each variant what"
-                      " became of it.")
-    if strange := [(v, r) for v, r in report.items() if isinstance(r, str) and r not in STATES]:
-        raise Refusal(f"report[{strange[0][0]!r}] is {strange[0][1]!r}; the states are"
-                      f" {', '.join(map(repr, STATES))}.")
-    got = best, *(report[variant] for variant in case[0])
-    try:
-        wanted = _autotune(*case)
-    except ValueError:
-        return got  # an error is expected
-    names = ["best", *(f"report[{variant!r}]" for variant in case[0])]
-    for name, one, other in [*zip(names, wanted, got)][1:] + [(names[0], wanted[0], got[0])]:
-        if one != other:
-            raise Refusal(f"{name} is {other!r}; it should be {one!r}.")
-    return got
-
-
-def _variation(check: bool = True, pick: Callable = min, middle: Callable = statistics.median,
+def _make_autotune(check: bool = True, pick: Callable = min, middle: Callable = statistics.median,
                count: int = 5, survive: tuple = (Exception,), late: bool = False) -> Callable:
+    """The right answer, or one in which the keywords change one thing each."""
+
     def autotune(variants: list, build: Callable, right: Callable, clock: Callable) -> tuple:
         report: dict = {}
         for variant in variants:
@@ -538,6 +478,45 @@ def _variation(check: bool = True, pick: Callable = min, middle: Callable = stat
     return autotune
 
 
+def _autotune(variants: list, build: Callable, right: Callable, clock: Callable) -> tuple:
+    best, report = _make_autotune()(variants, build, right, clock)
+    return best, *(report[variant] for variant in variants)
+
+
+def _autotune_cases() -> list[Case]:
+    labs = [
+        _PretendLab(a=[3.0, 2.0, 2.0, 2.0, 2.0], b=[9.0, 1.0, 1.25, 1.5, 1.25],
+             c=[0.5, 4.0, 4.0, 4.0, 4.0]),
+        _PretendLab(a="wrong", b=[3.0] * 5, c="does not compile", d=[2.0] * 5, e="does not run"),
+        _PretendLab(a="does not compile", b="does not run", c="wrong"),
+        _PretendLab(a="does not run", b=[2.0] * 5, c=[9.0, 8.0, 1.0, 8.0, 9.0]),
+    ]
+    return [(list(lab.variants), *map(_NamedFunction, (lab.build, lab.right, lab.clock)))
+            for lab in labs]
+
+
+def _read_tuning(value: object, case: Case) -> tuple:
+    if not isinstance(value, tuple) or len(value) != 2 or not isinstance(value[1], dict):
+        raise Refusal("it must return (best, report), report a dict; it returned"
+                      f" {describe_value(value)}.{hint_at_return(value)}")
+    best, report = value
+    if missing := [variant for variant in case[0] if variant not in report]:
+        raise Refusal(f"the report has no entry for {missing[0]!r}: it needs one for each variant.")
+    if strange := [(v, r) for v, r in report.items() if isinstance(r, str) and r not in STATES]:
+        raise Refusal(f"report[{strange[0][0]!r}] is {strange[0][1]!r}; the states are"
+                      f" {', '.join(map(repr, STATES))}.")
+    got = best, *(report[variant] for variant in case[0])
+    try:
+        wanted = _autotune(*case)
+    except ValueError:
+        return got  # an error is expected
+    names = ["best", *(f"report[{variant!r}]" for variant in case[0])]
+    for name, one, other in [*zip(names, wanted, got)][1:] + [(names[0], wanted[0], got[0])]:
+        if one != other:
+            raise Refusal(f"{name} is {other!r}; it should be {one!r}.")
+    return got
+
+
 def _mean(values: list[float]) -> float:
     return sum(values) / len(values)
 
@@ -546,23 +525,23 @@ autotune = Task(
     "autotune", _autotune, _autotune_cases, read=_read_tuning,
     mistakes=[
         Mistake("wrong kernels timed and ranked: the fastest is often one that leaves work out",
-                _variation(check=False)),
-        Mistake("timed before it is checked", _variation(late=True)),
-        Mistake("the slowest taken for the best", _variation(pick=max)),
+                _make_autotune(check=False)),
+        Mistake("timed before it is checked", _make_autotune(late=True)),
+        Mistake("the slowest taken for the best", _make_autotune(pick=max)),
         Mistake("the mean of the five times: one disturbed sample spoils it",
-                _variation(middle=_mean)),
+                _make_autotune(middle=_mean)),
         Mistake("the shortest of the five times: the median is asked for",
-                _variation(middle=min)),
-        Mistake("one sample: the first launch is special, and each disturbed",
-                _variation(count=1)),
+                _make_autotune(middle=min)),
+        Mistake("one sample: the first launch is special, and any launch may be disturbed",
+                _make_autotune(count=1)),
         Mistake("the search ending with the first variant that does not compile",
-                _variation(survive=(NoRoom,))),
+                _make_autotune(survive=(TooManyResources,))),
         Mistake("the search ending with the first variant that does not run",
-                _variation(survive=(SyntaxError,))),
+                _make_autotune(survive=(SyntaxError,))),
     ],
 )
 
-# 5. The network, compiled
+# dense: a layer of the network, compiled
 
 
 def _dense(weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
@@ -580,24 +559,16 @@ FLOAT = re.compile(r"(?<![\w.])(\d+\.?\d*(?:[eE][+-]?\d+)?)f")
 DENSE = "const float* x, float* y, int n"
 
 
-def _dense_arguments(weight: np.ndarray, n: int = 150) -> tuple:
+def _dense_launch(weight: np.ndarray, bias: np.ndarray, n: int = 150) -> tuple:
     args = (to_gpu_array(_features(len(weight), n)),
             blank_gpu_array((weight.shape[1], n), np.float32), np.int32(n))
     return (-(-n // 64),), (64,), args
 
 
-@remembered
-def _run_dense(source: object, case: Case) -> np.ndarray:
-    no_double(source)
-    kernel = build(source, "dense", DENSE)
-    grid, block, args = _dense_arguments(case[0])
-    run(kernel, "dense", source, grid, block, args)
-    return args[1].get()
-
-
-def _no_weight_loads(answer: Callable, trials: Sequence[Trial]) -> str | None:
+def _loads_inputs_once(answer: Callable, trials: Sequence[Trial]) -> str | None:
     weight, bias = trials[0].case
-    counts = counted(build(answer(weight, bias), "dense", DENSE), *_dense_arguments(weight, 128))
+    kernel = build(answer(weight, bias), "dense", DENSE)
+    counts = counted(kernel, *_dense_launch(weight, bias, 128))
     used = int(np.any(weight != 0, axis=1).sum())
     loaded = counts["bytes_loaded"] / 128
     zeros = sum(float(number) == 0 for number in FLOAT.findall(answer(weight, bias)))
@@ -615,7 +586,7 @@ def _dense_cases() -> list[Case]:
     rng = np.random.default_rng(96)
     weight = rng.standard_normal((6, 4)).astype(np.float32)
     weight[rng.random(weight.shape) < 0.4] = 0
-    weight[2] = 0  # an input that nobody needs
+    weight[2] = 0  # an input that no output needs
     weight[:, 1] = 0  # an output that is its bias
     bias = rng.standard_normal(4).astype(np.float32)
     other = (1e-4 * rng.standard_normal((3, 5))).astype(np.float32)
@@ -644,7 +615,7 @@ def _products(weight: np.ndarray, bias: np.ndarray, *, number: Callable = litera
             "    float v;\n" + "\n".join(lines) + "\n}\n")
 
 
-def _with(**changes: object) -> Callable:
+def _make_dense(**changes: object) -> Callable:
     def dense(weight: np.ndarray, bias: np.ndarray) -> str:
         return _products(weight, bias, **changes)
 
@@ -652,20 +623,20 @@ def _with(**changes: object) -> Callable:
 
 
 dense = Task(
-    "dense", _dense, _dense_cases, read=_run_dense,
+    "dense", _dense, _dense_cases, read=reader("dense", DENSE, _dense_launch),
     mistakes=[
-        Mistake("the bias left out", _with(start=lambda b: "0")),
+        Mistake("the bias left out", _make_dense(start=lambda b: "0")),
         Mistake("outputs side by side: here y[o * n + i] is output o of thread i",
-                _with(store="y[i * {O} + {o}]")),
+                _make_dense(store="y[i * {O} + {o}]")),
         Mistake("inputs side by side: here x[k * n + i] is input k of thread i",
-                _with(load="x[i * {K} + {k}]")),
+                _make_dense(load="x[i * {K} + {k}]")),
         Mistake("weights with three decimals: the small ones are gone",
-                _with(number=lambda w: f"{w:.3f}f")),
+                _make_dense(number=lambda w: f"{w:.3f}f")),
         Mistake("small weights dropped with the zeros",
-                _with(keep=lambda w: abs(w) > 1e-3)),
+                _make_dense(keep=lambda w: abs(w) > 1e-3)),
         Mistake("nan and inf written as they are",
-                _with(check=False, number=lambda w: f"{w}f", start=lambda b: f"{b}f")),
+                _make_dense(check=False, number=lambda w: f"{w}f", start=lambda b: f"{b}f")),
     ],
-    rules=[_no_weight_loads],
+    rules=[_loads_inputs_once],
     rtol=1e-6,
 )

@@ -1,4 +1,4 @@
-"""The task of lesson 00."""
+"""The task of the first lesson: a share of what the machine can do."""
 
 from .machinery.task import Mistake, Task
 
@@ -20,7 +20,7 @@ share_of_peak = Task(
     mistakes=[
         Mistake("a share in percent; 0.6 is wanted, not 60",
                 lambda nbytes, seconds, peak: 100 * nbytes / seconds / (peak * 1e9)),
-        Mistake("the inverse: what the machine can do over what you reached",
+        Mistake("the inverse: what the machine can do, divided by what you reached",
                 lambda nbytes, seconds, peak: peak * 1e9 / (nbytes / seconds)),
         Mistake("a GB of 2**30 bytes; bandwidths are quoted in GB of 10**9 bytes",
                 lambda nbytes, seconds, peak: nbytes / seconds / (peak * 2**30)),

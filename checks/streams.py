@@ -1,23 +1,21 @@
-"""Checks of the exercises to lesson 14, Streams."""
+"""The tasks about streams: overlap, order by events, queues, buffers, memory, graphs."""
 
 from __future__ import annotations
 
+import functools
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .machinery.stream_task import (
-    A_WHILE,
+    SHORT_WAIT,
     Hold,
     StreamTask,
-    an_event,
-    comes_true,
+    becomes_true,
     experiment,
-    launch,
-    streams,
-    watched,
+    watch_for_waits,
 )
 from .machinery.task import (
     Case,
@@ -30,10 +28,23 @@ from .machinery.task import (
 )
 
 SIZE = 500  # numbers in a chunk
+KERNELS = r"""
+extern "C" __global__ void triple(const float* x, float* y, int n) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = 3 * x[i] + 1;
+}
+
+extern "C" __global__ void put(float* x, float value, int n) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) x[i] = value + i;
+}
+
+extern "C" __global__ void stamp(int* order, int* count, int piece) {
+    order[piece] = atomicAdd(count, 1) + 1;
+}
+"""
 
 
 def _cupy():
-    import cupy  # only here: other lessons' checks work without it
+    import cupy  # here, so that this module can be imported before helpers.start()
 
     return cupy
 
@@ -46,7 +57,31 @@ def _pinned(shape: tuple[int, ...], value: float) -> np.ndarray:
     return array
 
 
-# pipeline: copies beside kernels
+@functools.cache
+def _kernels() -> Any:
+    return _cupy().RawModule(code=KERNELS)
+
+
+def _launch(name: str, *args: object) -> None:
+    """Launch one block of a kernel of this module on the current stream."""
+    _kernels().get_function(name)((1,), (1 if name == "stamp" else 32,), args)
+
+
+@functools.cache
+def _streams(count: int) -> tuple[Any, ...]:
+    """Streams that all experiments share, because a GPU has few queues, and each stream a pool."""
+    return tuple(_cupy().cuda.Stream(non_blocking=True) for _ in range(count))
+
+
+def _require_event(value: object) -> Any:
+    """The event that an answer returned, or a refusal."""
+    if not isinstance(value, _cupy().cuda.Event):
+        raise Refusal("it must return an event (cupy.cuda.Event); it returned"
+                      f" {describe_value(value)}.{hint_at_return(value)}")
+    return value
+
+
+# pipeline: copies and kernels at the same time
 
 
 def _chunks_of(chunks: int) -> np.ndarray:
@@ -57,7 +92,7 @@ def _run_pipeline(answer: Callable, chunks: int, count: int, held: int | None) -
     cp = _cupy()
     source, target = _pinned((chunks, SIZE), 0), _pinned((chunks, SIZE), -1)
     source[...] = _chunks_of(chunks)
-    own, used, holds = list(streams(4)[:count]), [], []
+    own, used, holds = list(_streams(4)[:count]), [], []
     pairs = [(cp.full(SIZE, -1, cp.float32), cp.full(SIZE, -1, cp.float32)) for _ in own]
 
     def work(x: Any, y: Any) -> None:
@@ -74,12 +109,12 @@ def _run_pipeline(answer: Callable, chunks: int, count: int, held: int | None) -
         used.append(stream.ptr)
         if len(used) - 1 == held:
             holds.append(Hold(cp.cuda.get_current_stream()))
-        launch("triple", x, y, np.int32(SIZE))
+        _launch("triple", x, y, np.int32(SIZE))
 
     queued: list[int] = []
     with experiment(holds):
-        with watched(holds, lambda: queued.append(len(used)), lambda: len(used)):
-            event = an_event(answer(source, target, work, own, pairs))
+        with watch_for_waits(holds, lambda: queued.append(len(used)), lambda: len(used)):
+            event = _require_event(answer(source, target, work, own, pairs))
         if len(used) != chunks:
             raise Refusal(f"it called work {len(used)} times for {chunks} chunks.")
         if strange := set(used) - {stream.ptr for stream in own}:
@@ -87,25 +122,24 @@ def _run_pipeline(answer: Callable, chunks: int, count: int, held: int | None) -
             raise Refusal(f"it called work on {name}; use the streams that it is given.",
                           kind="stream")
         if holds:
-            if holds[0].python_stood and queued[0] == chunks:
-                raise Refusal("Python waits at its end for the device. Return the event; who calls"
-                              " it decides when to wait.", kind="wait at the end")
-            if holds[0].python_stood:
-                raise Refusal("Python waits in it until a chunk is computed, so the next chunk is"
-                              " not even queued. Queue everything, wait for nothing.", kind="wait")
+            if holds[0].python_waited and queued[0] == chunks:
+                raise Refusal("Python waits at its end for the device. Return the event: the caller"
+                              " decides when to wait.", kind="wait at the end")
+            if holds[0].python_waited:
+                raise Refusal("Python waits in it until a chunk is computed, and only then queues"
+                              " the next one. Queue everything, wait for nothing.", kind="wait")
             others = [stream for stream in own if stream.ptr != used[held]]
             if others and len(set(used)) == 1:
                 raise Refusal("all chunks are on one stream, where copies and kernels take turns.",
                               kind="one")
-            # The streams that the returned event gathers may wait for the held one at their end.
-            # Chunks may be queued in any order, so the free ones are counted, not named.
+            # Chunks may be queued in any order, so the check counts those that are back.
             free = chunks - used.count(used[held])
-            if not comes_true(lambda: _come(target, source) >= free):
+            if not becomes_true(lambda: _count_returned(target, source) >= free):
                 _refuse_mixed(target, source)
-                raise Refusal("while one stream is held back, chunks on the others do not come to"
-                              " their end. Do they wait for it, or use the default stream?",
+                raise Refusal("while one stream is held back, chunks on the other streams do not"
+                              " end. Do they wait for it, or use the default stream?",
                               kind="tied")
-            if comes_true(lambda: event.done, A_WHILE):
+            if becomes_true(lambda: event.done, SHORT_WAIT):
                 raise Refusal("the event that it returns is done while a chunk is still being"
                               " computed.", kind="early")
             holds[0].release()
@@ -114,23 +148,23 @@ def _run_pipeline(answer: Callable, chunks: int, count: int, held: int | None) -
         return target.copy()
 
 
-def _come(target: np.ndarray, source: np.ndarray) -> int:
-    """How many chunks are back, each in its place."""
+def _count_returned(target: np.ndarray, source: np.ndarray) -> int:
+    """How many chunks are back in their own places."""
     return int((target == 3 * source + 1).all(axis=1).sum())
 
 
 def _refuse_mixed(target: np.ndarray, source: np.ndarray) -> None:
-    """Refuse results that came back for another chunk than their own."""
+    """Refuse a result that stands in another chunk's place."""
     results = 3 * source + 1
     for k in range(len(target)):
         for other in range(len(target)):
             if other != k and np.array_equal(target[k], results[other]):
-                raise Refusal(f"target[{k}] is the result of chunk {other}, which came into the"
-                              " arrays too early, or was copied back too late. Do both copies go"
-                              " through the chunk's stream?", kind="mixed")
+                raise Refusal(f"target[{k}] is the result of chunk {other}: that chunk was copied"
+                              " in too early, or copied back too late. Do both copies go through"
+                              " the chunk's stream?", kind="mixed")
 
 
-def _pipeline_that_stays(source, target, work, streams, pairs):
+def _pipeline_without_copies_back(source, target, work, streams, pairs):
     for k in range(len(source)):
         x, y = pairs[k % len(streams)]
         with streams[k % len(streams)]:
@@ -148,7 +182,7 @@ pipeline = StreamTask(
     run=_run_pipeline,
     cases=lambda: [(5, 2, None), (6, 3, 1), (5, 3, 4), (3, 1, 0)],
     mistakes=[
-        Mistake("results that never left the device", _pipeline_that_stays),
+        Mistake("results that never left the device", _pipeline_without_copies_back),
     ],
 )
 
@@ -158,58 +192,81 @@ pipeline = StreamTask(
 PIECES = ("first", "left", "right", "last")
 
 
-def _run_fork_join(answer: Callable, held: str | None) -> np.ndarray:
-    cp = _cupy()
-    main, side = streams(4)[:2]
-    order, clock = cp.zeros(4, cp.int32), cp.zeros(1, cp.int32)
-    called, holds = [], []
+class _Stamps:
+    """Named pieces of work, each of which notes on the device when it ran.
 
-    def piece(name: str) -> Callable[[], None]:
+    `piece(name)` is the function that an answer calls to queue a piece. The piece called `held` is
+    held back: its stream is held before it. `check(name, stream)` may refuse a call.
+
+    Attributes
+    ----------
+    called : list of tuple
+        Name and stream of the pieces that were queued, in this order.
+    holds : list of Hold
+    count : cupy.ndarray
+        How many pieces have run, one int32.
+    """
+
+    def __init__(self, names: Sequence[str], held: str | None,
+                 check: Callable[[str, Any], None] = lambda name, stream: None) -> None:
+        self._names, self._held, self._check = list(names), held, check
+        cp = _cupy()
+        self._order, self.count = cp.zeros(len(names), cp.int32), cp.zeros(1, cp.int32)
+        self.called: list[tuple[str, Any]] = []
+        self.holds: list[Hold] = []
+
+    def piece(self, name: str) -> Callable[[], None]:
+        """The function that queues a piece on the current stream."""
         def queue() -> None:
-            stream = cp.cuda.get_current_stream()
-            called.append((name, stream.ptr))
-            if name == held:
-                holds.append(Hold(stream))
-            launch("stamp", order, clock, np.int32(PIECES.index(name)))
+            stream = _cupy().cuda.get_current_stream()
+            self._check(name, stream)
+            self.called.append((name, stream))
+            if name == self._held:
+                self.holds.append(Hold(stream))
+            _launch("stamp", self._order, self.count, np.int32(self._names.index(name)))
 
         return queue
 
-    def ran(name: str) -> bool:
-        return int(order.get(stream=streams(4)[3])[PIECES.index(name)]) > 0
+    def place(self, name: str) -> int:
+        """As which piece it ran: 1 for the first, 0 where it has not run yet."""
+        return int(self._order.get(stream=_streams(4)[3])[self._names.index(name)])
 
-    with experiment(holds):
-        with watched(holds):
-            event = an_event(answer(*map(piece, PIECES), main, side))
-        names = [name for name, _ in called]
+
+def _run_fork_join(answer: Callable, held: str | None) -> np.ndarray:
+    main, side = _streams(4)[:2]
+    stamps = _Stamps(PIECES, held)
+    with experiment(stamps.holds):
+        with watch_for_waits(stamps.holds):
+            event = _require_event(answer(*map(stamps.piece, PIECES), main, side))
+        names = [name for name, _ in stamps.called]
         if sorted(names) != sorted(PIECES):
             raise Refusal(f"each of the four functions is called once; it called"
                           f" {', '.join(names) or 'none'}.")
-        where = {0: "the default stream", main.ptr: "main", side.ptr: "side"}
-        for name, pointer in called:
+        known = {0: "the default stream", main.ptr: "main", side.ptr: "side"}
+        for name, stream in stamps.called:
             wanted = side if name == "right" else main
-            if pointer != wanted.ptr:
-                raise Refusal(f"{name} belongs on {where[wanted.ptr]}; it went to"
-                              f" {where.get(pointer, 'another stream')}.", kind="stream")
-        if holds:
-            if holds[0].python_stood:
+            if stream.ptr != wanted.ptr:
+                raise Refusal(f"{name} belongs on {known[wanted.ptr]}; it went to"
+                              f" {known.get(stream.ptr, 'another stream')}.", kind="stream")
+        if stamps.holds:
+            (hold,) = stamps.holds
+            if hold.python_waited:
                 raise Refusal(f"Python waits in it while {held} is held back. Let the streams wait"
                               " for events, not Python.", kind="wait")
-            later = {"first": ("left", "right", "last"), "left": ("last",), "right": ("last",),
-                     "last": ()}
-            for other in {"left": ("right",), "right": ("left",)}.get(held, ()):
-                if not comes_true(lambda name=other: ran(name)):
-                    raise Refusal(f"{other} waits for {held}; the two should run side by side.",
-                                  kind="tied")
-            if later[held] and comes_true(lambda: any(map(ran, later[held])), A_WHILE):
-                early = next(name for name in later[held] if ran(name))
+            other = {"left": "right", "right": "left"}.get(held)
+            if other and not becomes_true(lambda: stamps.place(other)):
+                raise Refusal(f"{other} waits for {held}; the two should run side by side.",
+                              kind="tied")
+            later = {"first": ("left", "right", "last"), "last": ()}.get(held, ("last",))
+            if later and becomes_true(lambda: any(map(stamps.place, later)), SHORT_WAIT):
+                early = next(name for name in later if stamps.place(name))
                 raise Refusal(f"{early} runs while {held} has not run yet.", kind="early")
-            if comes_true(lambda: event.done, A_WHILE):
+            if becomes_true(lambda: event.done, SHORT_WAIT):
                 raise Refusal("the event that it returns is done before `last` has run.",
                               kind="event")
-            holds[0].release()
-        cp.cuda.Device().synchronize()
-        stamps = order.get(stream=streams(4)[3])
-        return np.array([stamps[0] == 1, stamps[3] == 4])
+            hold.release()
+        _cupy().cuda.Device().synchronize()
+        return np.array([stamps.place("first") == 1, stamps.place("last") == 4])
 
 
 fork_join = StreamTask(
@@ -221,18 +278,18 @@ fork_join = StreamTask(
 )
 
 
-# makespan: a recurrence, against a simulation of the queues
+# makespan: a recurrence, compared with a simulation of the queues
 
 
 def simulate(seconds: np.ndarray, streams: int) -> float:
-    """When all is done on three units and so many streams, found by playing it through.
+    """When all chunks are done on three units and `streams` streams, by simulating the queues.
 
     Each stream is a queue of pieces (chunk, stage). A piece begins when it is at the head of its
-    stream and its unit is free; a unit serves the chunks in their order.
+    queue and its unit is free; a unit takes the chunks in their order.
     """
     queues = [[(k, stage) for k in range(s, len(seconds), streams) for stage in range(3)]
               for s in range(streams)]
-    turn = [0, 0, 0]  # the chunk that each unit serves next
+    turn = [0, 0, 0]  # the chunk that each unit takes next
     running: dict[int, tuple[float, int]] = {}  # unit: (end, stream)
     now = 0.0
     while any(queues):
@@ -249,7 +306,7 @@ def simulate(seconds: np.ndarray, streams: int) -> float:
     return now
 
 
-def _makespan_like(units=True, order=True, stream=True):
+def _make_makespan(units=True, order=True, stream=True):
     def makespan(seconds, streams):
         n, free = len(seconds), [0.0, 0.0, 0.0]
         done = [0.0] * n
@@ -264,7 +321,7 @@ def _makespan_like(units=True, order=True, stream=True):
     return makespan
 
 
-def _formula(seconds, streams):
+def _makespan_of_equal_chunks(seconds, streams):
     total = np.asarray(seconds).sum(axis=0)
     longest = total.max(initial=0)
     return float(longest + (total.sum() - longest) / max(1, len(seconds)))
@@ -291,28 +348,29 @@ makespan = Task(
     mistakes=[
         Mistake("the sum of all pieces: one queue", lambda seconds, streams:
                 float(np.sum(seconds))),
-        Mistake("the longest stage alone: the first chunk has to come in, the last one to go out",
+        Mistake("the longest stage alone: the first chunk must be copied in before it, and the last"
+                " one copied out after it",
                 lambda seconds, streams: float(np.sum(seconds, axis=0).max(initial=0))),
-        Mistake("the formula for equal chunks and many streams", _formula),
-        Mistake("units that serve several chunks at the same time", _makespan_like(units=False)),
-        Mistake("as many streams as chunks: chunk k waits for chunk k - streams, which was on its"
-                " stream", _makespan_like(stream=False)),
-        Mistake("stages of a chunk that do not wait for each other", _makespan_like(order=False)),
+        Mistake("the formula for equal chunks and many streams", _makespan_of_equal_chunks),
+        Mistake("units that work on several chunks at the same time", _make_makespan(units=False)),
+        Mistake("as many streams as chunks: chunk k waits for chunk k - streams, which is on the"
+                " same stream", _make_makespan(stream=False)),
+        Mistake("stages of a chunk that do not wait for each other", _make_makespan(order=False)),
     ],
 )
 
 
-# upload: the pinned buffer refilled too early
+# upload: when a pinned buffer may be filled again
 
 
 def _run_upload(answer: Callable, chunks: int, count: int, hold_at: int | None) -> np.ndarray:
     cp = _cupy()
-    stream = streams(4)[0]
+    stream = _streams(4)[0]
     buffers = [_pinned((SIZE,), -5) for _ in range(count)]
     arrays = [cp.full(SIZE, -1, cp.float32) for _ in range(chunks)]
     holds: list[Hold] = []
     fills: list[int] = []
-    when_stuck: list[int] = []
+    fills_then: list[int] = []
     arrived: list[int] = []
 
     def fill(buffer: np.ndarray, k: int) -> None:
@@ -323,27 +381,27 @@ def _run_upload(answer: Callable, chunks: int, count: int, hold_at: int | None) 
         if k == hold_at:
             holds.append(Hold(stream))
 
-    def stuck() -> None:
-        when_stuck.append(len(fills))
+    def note() -> None:
+        fills_then.append(len(fills))
         arrived.extend(arrays_that_arrived())
 
     def arrays_that_arrived() -> list[int]:
-        return [k for k in range(hold_at, chunks) if _first(arrays[k]) != -1]
+        return [k for k in range(hold_at, chunks) if _first_value(arrays[k]) != -1]
 
     with experiment(holds):
-        with watched(holds, stuck, lambda: len(fills)):
-            event = an_event(answer(fill, buffers, arrays, stream))
+        with watch_for_waits(holds, note, lambda: len(fills)):
+            event = _require_event(answer(fill, buffers, arrays, stream))
         if fills != list(range(chunks)):
             raise Refusal(f"fill must be called once for each of the chunks 0 to {chunks - 1}, in"
                           f" order; it was called for {fills}.")
         if holds:
-            # Copies 0 to hold_at - 1 run, the others are held back: so many buffers are free.
+            # Copies 0 to hold_at - 1 run and the others are held back: so many fills are right.
             allowed = min(chunks, hold_at + count)
-            reached = when_stuck[0] if when_stuck else chunks
+            reached = fills_then[0] if fills_then else chunks
             if reached > allowed:
                 raise Refusal(f"with {count} buffers, the one of chunk {allowed - count} is filled"
                               f" again for chunk {allowed} before it was copied.", kind="early")
-            if not when_stuck:
+            if not fills_then:
                 arrived += arrays_that_arrived()
             if arrived:
                 raise Refusal(f"the copy of chunk {arrived[0]} does not go through `stream`.",
@@ -352,10 +410,10 @@ def _run_upload(answer: Callable, chunks: int, count: int, hold_at: int | None) 
                 raise Refusal(f"Python waits before it fills chunk {reached}, although the"
                               " buffer's last copy is done: wait for that copy only, not for all"
                               " that is queued.", kind="late")
-            if when_stuck and reached == chunks:
-                raise Refusal("Python waits at its end for the last copies. Return the event; who"
-                              " calls it decides when to wait.", kind="wait at the end")
-            if not when_stuck and comes_true(lambda: event.done, A_WHILE):
+            if fills_then and reached == chunks:
+                raise Refusal("Python waits at its end for the last copies. Return the event: the"
+                              " caller decides when to wait.", kind="wait at the end")
+            if not fills_then and becomes_true(lambda: event.done, SHORT_WAIT):
                 raise Refusal("the event that it returns is done before the last copy.",
                               kind="event")
             for hold in holds:
@@ -378,70 +436,70 @@ upload = StreamTask(
 
 def _run_lend(answer: Callable, held: str | None) -> np.ndarray:
     cp = _cupy()
-    owner, reader = streams(4)[:2]
+    owner, reader = _streams(4)[:2]
     result = cp.full(SIZE, -1, cp.float32)
     holds: list[Hold] = []
     pool = cp.cuda.MemoryPool()
     places: list[int] = []
 
     def make() -> Any:
-        _on(cp, owner, "make()", "owner")
+        _require_current_stream(cp, owner, "make()", "owner")
         x = cp.zeros(SIZE, cp.float32)
         if held == "make":
             holds.append(Hold(owner))
-        launch("put", x, np.float32(10), np.int32(SIZE))
+        _launch("put", x, np.float32(10), np.int32(SIZE))
         places.append(x.data.ptr)
         return x
 
     def read(x: Any) -> None:
-        _on(cp, reader, "read(x)", "reader")
+        _require_current_stream(cp, reader, "read(x)", "reader")
         if not is_on_device(x) or x.shape != (SIZE,):
             raise Refusal(f"read(x) takes what make() returned; it got {describe_value(x)}.")
         if x.data.ptr != places[-1]:
             raise Refusal("read(x) got a copy; lend the array itself.", kind="copy")
         if held == "read":
             holds.append(Hold(reader))
-        launch("triple", x, result, np.int32(SIZE))
+        _launch("triple", x, result, np.int32(SIZE))
 
     with experiment(holds):
         with owner, cp.cuda.using_allocator(pool.malloc):
-            cp.empty(SIZE, cp.float32)  # a block in the pool, so that nothing asks the device
+            cp.empty(SIZE, cp.float32)  # leaves a block in the pool, so that no later call waits
         with cp.cuda.using_allocator(pool.malloc):
-            with watched(holds):
-                event = an_event(answer(make, read, owner, reader))
-            if holds and holds[0].python_stood:
+            with watch_for_waits(holds):
+                event = _require_event(answer(make, read, owner, reader))
+            if holds and holds[0].python_waited:
                 raise Refusal("Python waits in it. Let the streams wait for each other.",
                               kind="wait")
             if pool.used_bytes() and gc.collect() >= 0 and pool.used_bytes():
-                raise Refusal("the array is still alive after it returned: nobody can use its"
-                              " memory again.", kind="alive")
-            if held == "make" and comes_true(lambda: _first(result) >= 0, A_WHILE):
+                raise Refusal("the array is still alive after it returned, so its memory cannot be"
+                              " used again.", kind="alive")
+            if held == "make" and becomes_true(lambda: _first_value(result) >= 0, SHORT_WAIT):
                 raise Refusal("read runs before make has written the array.", kind="stale")
-            if held and comes_true(lambda: event.done, A_WHILE):
+            if held and becomes_true(lambda: event.done, SHORT_WAIT):
                 raise Refusal("the event that it returns is done before the array was read.",
                               kind="event")
             other = None
             if held == "read":
-                with owner:  # the next user of the owner's memory
+                with owner:  # another array in the same memory
                     other = cp.empty(SIZE, cp.float32)
-                    launch("put", other, np.float32(-9000), np.int32(SIZE))
-                comes_true(lambda: owner.done, A_WHILE)
+                    _launch("put", other, np.float32(-9000), np.int32(SIZE))
+                becomes_true(lambda: owner.done, SHORT_WAIT)
             for hold in holds:
                 hold.release()
             cp.cuda.Device().synchronize()
             values = result.get(stream=reader)
             if held == "read" and values[0] < -1000:
-                raise Refusal("the array's memory was given to the next user on `owner` and"
+                raise Refusal("the array's memory was given to the next array on `owner` and"
                               " overwritten before `reader` had read it.", kind="reused")
             del other
             return values
 
 
-def _first(array: Any) -> float:
-    return float(array.get(stream=streams(4)[3])[0])
+def _first_value(array: Any) -> float:
+    return float(array.get(stream=_streams(4)[3])[0])
 
 
-def _on(cp: Any, stream: Any, what: str, name: str) -> None:
+def _require_current_stream(cp: Any, stream: Any, what: str, name: str) -> None:
     if cp.cuda.get_current_stream().ptr != stream.ptr:
         raise Refusal(f"{what} must be called with `{name}` as the current stream.", kind="stream")
 
@@ -458,30 +516,18 @@ lend = StreamTask(
 # branches: a graph of two branches
 
 
+def _require_capture(name: str, stream: Any) -> None:
+    if not stream.is_capturing():
+        raise Refusal(f"{name}() was called on a stream that does not capture: it runs at once, and"
+                      " is not part of the graph.", kind="outside")
+
+
 def _run_branches(answer: Callable, held: str | None) -> np.ndarray:
     cp = _cupy()
     main, side = (cp.cuda.Stream(non_blocking=True) for _ in range(2))
-    order, clock = cp.zeros(4, cp.int32), cp.zeros(1, cp.int32)
-    called, holds = [], []
-
-    def piece(name: str) -> Callable[[], None]:
-        def queue() -> None:
-            stream = cp.cuda.get_current_stream()
-            if not stream.is_capturing():
-                raise Refusal(f"{name}() was called on a stream that does not capture: it runs at"
-                              " once, and is not part of the graph.", kind="outside")
-            called.append(name)
-            if name == held:
-                holds.append(Hold(stream))
-            launch("stamp", order, clock, np.int32(PIECES.index(name)))
-
-        return queue
-
-    def ran(name: str) -> bool:
-        return int(order.get(stream=streams(4)[3])[PIECES.index(name)]) > 0
-
+    stamps = _Stamps(PIECES, held, _require_capture)
     try:
-        graph = answer(piece("left"), piece("right"), main, side)
+        graph = answer(stamps.piece("left"), stamps.piece("right"), main, side)
         if not isinstance(graph, cp.cuda.Graph):
             raise Refusal(f"it must return the graph; it returned {describe_value(graph)}."
                           f"{hint_at_return(graph)}")
@@ -489,33 +535,34 @@ def _run_branches(answer: Callable, held: str | None) -> np.ndarray:
         for stream in (main, side):
             _stop_capture(stream)
         cp.cuda.Device().synchronize()
-    if sorted(called) != ["left", "right"]:
+    names = [name for name, _ in stamps.called]
+    if sorted(names) != ["left", "right"]:
         raise Refusal(f"left and right are called once each while capturing; it called"
-                      f" {', '.join(called) or 'none'}.")
-    if int(clock.get()[0]):
+                      f" {', '.join(names) or 'none'}.")
+    if int(stamps.count.get()[0]):
         raise Refusal("something has run already: capture only, and do not launch the graph.",
                       kind="ran")
-    with experiment(holds):
+    with experiment(stamps.holds):
         other = {"left": "right", "right": "left"}.get(held)
         graph.launch(main)
-        if other and not comes_true(lambda: ran(other)):
+        if other and not becomes_true(lambda: stamps.place(other)):
             raise Refusal(f"in the graph {other} waits for {held}: they are one row, not two"
                           " branches.", kind="row")
-        for hold in holds:
+        for hold in stamps.holds:
             hold.release()
         graph.launch(main)
         main.synchronize()
         for name in ("left", "right"):
-            if not ran(name):
+            if not stamps.place(name):
                 raise Refusal(f"{name} is not part of the graph that it returned.", kind=name)
-        return clock.get(stream=main)
+        return stamps.count.get(stream=main)
 
 
 def _stop_capture(stream: Any) -> None:
     if stream.is_capturing():
         try:
             stream.end_capture()
-        except Exception:  # noqa: BLE001, S110 -- what is wrong was said already
+        except Exception:  # noqa: BLE001, S110 -- the verdict says what is wrong
             pass
 
 

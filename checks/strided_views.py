@@ -1,4 +1,6 @@
-"""The tasks of lesson 01: views, what they reach, and how to make them."""
+"""The tasks about strided views: how to make them, and which memory they reach."""
+
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
@@ -11,9 +13,9 @@ from .machinery.task import (
     Mistake,
     Refusal,
     Task,
+    Trial,
     describe_value,
     hint_at_return,
-    is_view,
     no_python_loop,
     peak_memory,
     require_tuple,
@@ -32,7 +34,7 @@ def _recipe_buffer(case: Case) -> np.ndarray:
     return np.arange(rows * columns, dtype=dtype) + 10
 
 
-def _recipe_result(kind: str, rows: int, columns: int, itemsize: int) -> np.ndarray:
+def _recipe(kind: str, rows: int, columns: int, itemsize: int) -> np.ndarray:
     buffer = _recipe_buffer((kind, rows, columns, itemsize))
     if kind == "transpose":
         return buffer.reshape(rows, columns).T.copy()
@@ -76,10 +78,10 @@ def rebuild(recipe: object, buffer: np.ndarray) -> np.ndarray:
     return np.ndarray(shape, buffer.dtype, buffer=buffer, offset=offset, strides=strides)
 
 
-def _recipe_like(change) -> object:
-    """A mistake that is right but for what `change(kind, rows, columns, itemsize)` replaces."""
+def _make_recipe(change: Callable) -> Callable:
+    """An answer that is right but for the kinds that `change(rows, columns, itemsize)` replaces."""
 
-    def wrong(kind, rows, columns, itemsize):
+    def recipe(kind, rows, columns, itemsize):
         right = {
             "transpose": (0, (columns, rows), (itemsize, columns * itemsize)),
             "reverse": ((rows * columns - 1) * itemsize, (rows, columns),
@@ -87,14 +89,14 @@ def _recipe_like(change) -> object:
             "toeplitz": ((columns - 1) * itemsize, (rows, columns), (itemsize, -itemsize)),
             "circulant": (rows * itemsize, (rows, columns), (itemsize, -itemsize)),
         }
-        return right | change(rows, columns, itemsize)
+        return (right | change(rows, columns, itemsize))[kind]
 
-    return lambda kind, rows, columns, itemsize: wrong(kind, rows, columns, itemsize)[kind]
+    return recipe
 
 
 recipe = Task(
     name="recipe",
-    spec=_recipe_result,
+    spec=_recipe,
     cases=lambda: [
         (kind, rows, columns, itemsize)
         for kind in ("transpose", "reverse", "toeplitz", "circulant")
@@ -104,61 +106,61 @@ recipe = Task(
     read=lambda value, case: rebuild(value, _recipe_buffer(case)),
     mistakes=[
         Mistake("strides counted in elements; they are in bytes",
-                lambda kind, rows, columns, itemsize: {
-                    "transpose": (0, (columns, rows), (1, columns)),
-                    "reverse": (rows * columns - 1, (rows, columns), (-columns, -1)),
-                    "toeplitz": (columns - 1, (rows, columns), (1, -1)),
-                    "circulant": (rows, (rows, columns), (1, -1)),
-                }[kind]),
+                _make_recipe(lambda m, n, s: {
+                    "transpose": (0, (n, m), (1, n)),
+                    "reverse": (m * n - 1, (m, n), (-n, -1)),
+                    "toeplitz": (n - 1, (m, n), (1, -1)),
+                    "circulant": (m, (m, n), (1, -1)),
+                })),
         Mistake("a transpose whose shape was swapped but not its strides",
-                _recipe_like(lambda m, n, s: {"transpose": (0, (n, m), (n * s, s))})),
+                _make_recipe(lambda m, n, s: {"transpose": (0, (n, m), (n * s, s))})),
         Mistake("a transpose that steps over rows of the transposed array; the buffer's rows are"
-                " `columns` long", _recipe_like(
+                " `columns` long", _make_recipe(
                     lambda m, n, s: {"transpose": (0, (n, m), (s, m * s))})),
         Mistake("a reverse that turns only one axis round",
-                _recipe_like(lambda m, n, s: {
+                _make_recipe(lambda m, n, s: {
                     "reverse": ((m - 1) * n * s, (m, n), (-n * s, s))})),
         Mistake("a reverse that begins at the end and steps forward: its strides must be negative",
-                _recipe_like(lambda m, n, s: {"reverse": ((m * n - 1) * s, (m, n), (n * s, s))})),
+                _make_recipe(lambda m, n, s: {"reverse": ((m * n - 1) * s, (m, n), (n * s, s))})),
         Mistake("a reverse that begins behind the last element, at rows * columns",
-                _recipe_like(lambda m, n, s: {"reverse": (m * n * s, (m, n), (-n * s, -s))})),
+                _make_recipe(lambda m, n, s: {"reverse": (m * n * s, (m, n), (-n * s, -s))})),
         Mistake("a reverse of the transpose: its rows are `columns` long",
-                _recipe_like(lambda m, n, s: {
+                _make_recipe(lambda m, n, s: {
                     "reverse": ((m * n - 1) * s, (m, n), (-s, -m * s))})),
         Mistake("a Toeplitz matrix that begins at d[0], from where a negative stride leaves the"
-                " buffer", _recipe_like(lambda m, n, s: {"toeplitz": (0, (m, n), (s, -s))})),
+                " buffer", _make_recipe(lambda m, n, s: {"toeplitz": (0, (m, n), (s, -s))})),
         Mistake("a Toeplitz matrix with d[i - j] where d[j - i] belongs, or the other way round",
-                _recipe_like(lambda m, n, s: {
+                _make_recipe(lambda m, n, s: {
                     "toeplitz": ((m - 1) * s, (m, n), (-s, s))})),
         Mistake("a Hankel matrix: constant along anti-diagonals, since both strides are positive",
-                _recipe_like(lambda m, n, s: {"toeplitz": (0, (m, n), (s, s))})),
+                _make_recipe(lambda m, n, s: {"toeplitz": (0, (m, n), (s, s))})),
         Mistake("a circulant matrix whose first *row* is c; the first column must be c",
-                _recipe_like(lambda m, n, s: {"circulant": (m * s, (m, n), (-s, s))})),
+                _make_recipe(lambda m, n, s: {"circulant": (m * s, (m, n), (-s, s))})),
     ],
 )
 
 
-# safe_as_strided: the view, or an error when it would leave the memory of the owner
+# safe_as_strided: the view, or an error where it would reach outside the owner's memory
 
 
 def _safe_as_strided(x, shape, strides):
-    low, high = _reach(x, shape, strides)
+    low, high = _reached_bytes(x, shape, strides)
     view = as_strided(x, shape, strides, writeable=False)  # raises for impossible shapes
     start, stop = byte_bounds(owner_of(x))
     if 0 not in shape and (low < start or high > stop):
         raise ValueError(f"bytes {low - start} to {high - start - 1} are outside the"
                          f" {stop - start} bytes of the owner")
-    return _metadata(view, x)
+    return _describe_view(view, x)
 
 
-def _reach(x: np.ndarray, shape: tuple, strides: tuple) -> tuple[int, int]:
+def _reached_bytes(x: np.ndarray, shape: tuple, strides: tuple) -> tuple[int, int]:
     steps = [(n - 1) * s for n, s in zip(shape, strides)]
     low = address(x) + sum(step for step in steps if step < 0)
     return low, address(x) + sum(step for step in steps if step > 0) + x.itemsize
 
 
-def _metadata(value: object, x: np.ndarray) -> tuple:
-    """What a view *is*, without reading an element: a wrong one may point anywhere."""
+def _describe_view(value: object, x: np.ndarray) -> tuple:
+    """A view's metadata. No element is read, because a wrong view may point anywhere."""
     if not isinstance(value, np.ndarray):
         raise Refusal(f"expected a view (a NumPy array), got {describe_value(value)}."
                       f"{hint_at_return(value)}")
@@ -184,9 +186,9 @@ def _strided_cases() -> list[Case]:
         (x, (10, 4), (4, 4)),  # one window too many
         (x, (12,), (4,)),
         (x, (13,), (4,)),
-        (x, (12,), (5,)),  # the last element's last bytes stick out
-        (x, (12,), (-4,)),  # runs off the front
-        (back, (12,), (-4,)),  # negative strides of x itself: back to front and forward again
+        (x, (12,), (5,)),  # the last element reaches beyond the end
+        (x, (12,), (-4,)),  # reaches before the front
+        (back, (12,), (-4,)),  # x itself has negative strides: this goes forward again
         (back, (12,), (4,)),
         (back, (3, 4), (-16, -4)),
         (middle, (2, 2), (48, 8)),
@@ -196,22 +198,22 @@ def _strided_cases() -> list[Case]:
         (middle, (2,), (-72,)),  # one element too far
         (x[5:5], (0, 3), (4, 400)),  # no element, no byte
         (x, (3, 0), (4000, 4)),
-        (x, (1000, 2), (0, 4)),  # zero strides repeat, they do not reach
+        (x, (1000, 2), (0, 4)),  # a stride of zero repeats and reaches no farther
         (x, (), ()),
         (x[11:], (2,), (4,)),
-        (x[5:], (2, 2), (-12, -12)),  # off the front by both axes together, by neither alone
+        (x[5:], (2, 2), (-12, -12)),  # before the front by both axes together, by neither alone
         (x[5:], (2, 2), (-8, -12)),
         (x, (3, 4), (16,)),  # lengths differ
     ]
 
 
-def _farthest(steps) -> int:
+def _largest(steps) -> int:
     return max(steps, key=abs, default=0)
 
 
-def _strided_mistake(low=True, high=True, itemsize=True, empty=True, own=False, writeable=False,
-                     signed=True, total=sum):
-    def wrong(x, shape, strides):
+def _make_safe_as_strided(low=True, high=True, itemsize=True, empty=True, own=False,
+                          writeable=False, signed=True, total=sum):
+    def safe_as_strided(x, shape, strides):
         steps = [(n - 1) * (s if signed else abs(s)) for n, s in zip(shape, strides)]
         begin = address(x) + total([step for step in steps if step < 0])
         end = address(x) + total([step for step in steps if step > 0]) + x.itemsize * itemsize
@@ -221,29 +223,29 @@ def _strided_mistake(low=True, high=True, itemsize=True, empty=True, own=False, 
             raise ValueError
         return as_strided(x, shape, strides, writeable=writeable)
 
-    return wrong
+    return safe_as_strided
 
 
 safe_as_strided = Task(
     name="safe_as_strided",
     spec=_safe_as_strided,
     cases=_strided_cases,
-    read=lambda value, case: _metadata(value, case[0]),
+    read=lambda value, case: _describe_view(value, case[0]),
     mistakes=[
-        Mistake("a check of the far end only: negative strides run off the front",
-                _strided_mistake(low=False)),
-        Mistake("a check of the front only", _strided_mistake(high=False)),
+        Mistake("a check of the far end only: negative strides reach before the front",
+                _make_safe_as_strided(low=False)),
+        Mistake("a check of the front only", _make_safe_as_strided(high=False)),
         Mistake("the largest distance of one axis where the distances of all axes add up",
-                _strided_mistake(total=_farthest)),
+                _make_safe_as_strided(total=_largest)),
         Mistake("bounds of x itself; a view may use all the memory of the array that owns it",
-                _strided_mistake(own=True)),
-        Mistake("an end that stops at the last element's first byte: its other bytes count too",
-                _strided_mistake(itemsize=False)),
+                _make_safe_as_strided(own=True)),
+        Mistake("an end at the first byte of the last element: its other bytes count too",
+                _make_safe_as_strided(itemsize=False)),
         Mistake("a shape with a zero treated like any other: a view without elements touches no"
-                " byte", _strided_mistake(empty=False)),
-        Mistake("negative strides taken for positive ones", _strided_mistake(signed=False)),
+                " byte", _make_safe_as_strided(empty=False)),
+        Mistake("negative strides taken for positive ones", _make_safe_as_strided(signed=False)),
         Mistake("a writeable view; overlapping windows must not be written to",
-                _strided_mistake(writeable=True)),
+                _make_safe_as_strided(writeable=True)),
         Mistake("as_strided without any check",
                 lambda x, shape, strides: as_strided(x, shape, strides, writeable=False)),
     ],
@@ -266,6 +268,7 @@ def _random(shape: tuple, dtype=np.float32) -> np.ndarray:
 
 
 def _skewed(x, width, keep):
+    """Rows padded with zeros to `width(m, n)`, their flat elements cut to rows of `keep(m, n)`."""
     rows, columns = x.shape
     padded = np.zeros((rows, width(rows, columns)), x.dtype)
     padded[:, :columns] = x
@@ -289,8 +292,7 @@ antidiagonals = Task(
         Mistake("diagonals i - j: row i must move i places to the right, not to the left",
                 lambda x: _antidiagonals(x[::-1])[::-1]),
         Mistake("padding with `columns` zeros instead of `rows` of them",
-                lambda x: _skewed(x, lambda m, n: 2 * n, lambda m, n: 2 * n - 1)
-                if 2 * x.shape[1] - 1 >= x.shape[1] else x),
+                lambda x: _skewed(x, lambda m, n: 2 * n, lambda m, n: 2 * n - 1)),
         Mistake("rows that were padded but not moved: cut the last `rows` elements of the flat"
                 " array, so that the new rows are one shorter than the padded ones",
                 lambda x: np.pad(x, ((0, 0), (0, x.shape[0] - 1)))),
@@ -307,6 +309,14 @@ antidiagonals = Task(
 
 
 # tiles: a 4-D view
+
+
+def _is_view(answer: Callable, trials: Sequence[Trial]) -> str | None:
+    views = [(got.value, case[0]) for case, _, got in trials if got.error is None]
+    for view, x in views:
+        if view.size and not np.may_share_memory(view, x):
+            return "the result is a copy; it must be a view of the input."
+    return None
 
 
 def _tiles(x, height, width):
@@ -339,8 +349,8 @@ tiles = Task(
         (_random((6, 9)), 2, 4),
     ],
     mistakes=[
-        Mistake("one reshape straight to four axes: it deals out the elements in reading order,"
-                " not tile by tile",
+        Mistake("one reshape straight to four axes: it takes the elements in reading order, not by"
+                " tiles",
                 lambda x, height, width: x.reshape(
                     x.shape[0] // height, x.shape[1] // width, height, width)),
         Mistake("the right reshape with its axes still in the order (tile row, row, tile column,"
@@ -357,11 +367,11 @@ tiles = Task(
                 lambda x, height, width: sliding_window_view(
                     x, (height, width))[::height, ::width]),
     ],
-    rules=[is_view()],
+    rules=[_is_view],
 )
 
 
-# patches: what a convolution with a hop sees
+# patches: the windows of a convolution with a hop
 
 
 def _patches(x, height, width, hop):
@@ -407,7 +417,7 @@ patches = Task(
                 lambda x, height, width, hop: _hopped(x, width, height, hop)
                 if x.shape[0] >= width and x.shape[1] >= height else x),
     ],
-    rules=[is_view()],
+    rules=[_is_view],
 )
 
 
@@ -449,14 +459,14 @@ def _recover_cases() -> list[Case]:
         (wide[5].reshape(1, 1), wide),
         (fancy, shuffled),  # one element out of place
         (shuffled[[3, 5, 9, 10]], shuffled),  # picked by a list
-        (wide[[1, 0, -1]], wide),  # even steps only for one who counts from the end
-        (np.array([[1.5, 2.5], [3.5, 4.5]]), wide),  # values that are not there
+        (wide[[1, 0, -1]], wide),  # equal steps only with positions counted from the end
+        (np.array([[1.5, 2.5], [3.5, 4.5]]), wide),  # values that the buffer does not have
     ]
 
 
-def _recover_wrong(offset=lambda k, size: k * size, stride=lambda step, size: step * size,
+def _make_recover(offset=lambda k, size: k * size, stride=lambda step, size: step * size,
                    prove=True, inside=True, absent=True):
-    def wrong(values, buffer):
+    def recover(values, buffer):
         position = {value: k for k, value in enumerate(buffer.tolist())}
         if absent and not np.isin(values, buffer).all():
             raise ValueError
@@ -476,7 +486,7 @@ def _recover_wrong(offset=lambda k, size: k * size, stride=lambda step, size: st
         return (offset(first, buffer.itemsize),
                 tuple(stride(step, buffer.itemsize) for step in steps))
 
-    return wrong
+    return recover
 
 
 def _read_recovered(value: object, case: Case) -> np.ndarray:
@@ -492,17 +502,17 @@ recover = Task(
     read=_read_recovered,
     mistakes=[
         Mistake("offset and strides counted in elements; they are in bytes",
-                _recover_wrong(lambda k, size: k, lambda step, size: step)),
+                _make_recover(lambda k, size: k, lambda step, size: step)),
         Mistake("an offset in elements beside strides in bytes",
-                _recover_wrong(lambda k, size: k)),
+                _make_recover(lambda k, size: k)),
         Mistake("strides that are never negative: keep the sign",
-                _recover_wrong(stride=lambda step, size: abs(step) * size)),
+                _make_recover(stride=lambda step, size: abs(step) * size)),
         Mistake("an answer without its proof: rebuild the view, compare, and raise ValueError when"
-                " it differs", _recover_wrong(prove=False)),
+                " it differs", _make_recover(prove=False)),
         Mistake("a proof that lets negative positions count from the end of the buffer",
-                _recover_wrong(inside=False)),
+                _make_recover(inside=False)),
         Mistake("a value that is not in the buffer taken for a KeyError; raise ValueError",
-                _recover_wrong(absent=False)),
+                _make_recover(absent=False)),
         Mistake("the strides of the copy that was handed in, not of the view that made it",
                 lambda values, buffer: (
                     buffer.tolist().index(values.ravel()[0].item()) * buffer.itemsize,

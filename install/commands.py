@@ -67,6 +67,7 @@ def open_lab(options: list[str]) -> None:
 
     `options` come last, so they override the course's own.
     """
+    learner.refuse_unusable_folder()
     ensure(set())
     learner.copy_course(update=False)
     if hasattr(os, "geteuid") and os.geteuid() == 0 and "--allow-root" not in options:

@@ -126,7 +126,7 @@ def create_venv() -> dict:
             f"WSL: sudo apt install python{python_version()}-venv) and run this again."
         )
     say(f"Creating .venv with Python {python_version()}: some seconds.")
-    VENV.mkdir(exist_ok=True)
+    VENV.mkdir(parents=True, exist_ok=True)
     unfinished().touch()
     # In an activated environment this is the Python that created it, because the environment
     # itself may be the one that is being replaced.

@@ -183,8 +183,10 @@ class Copying:
                 self.save_unless_in_git(path, mine)
                 path.unlink()
                 self.updated += 1
-        if now and (WORK / name).exists():
-            say(f"{shown(WORK / name)} is yours and stays. The new edition is {shown(WORK / now)}.")
+        if now:
+            place = WORK / name
+            for mine in sorted(place.parent.glob(f"{place.stem}*{place.suffix}")):
+                say(f"{shown(mine)} is yours and stays. The new edition is {shown(WORK / now)}.")
         del self.copies[name]
 
     def save_unless_in_git(self, path: Path, mine: bytes) -> None:

@@ -43,12 +43,14 @@ KINDS = {
     "elementwise": "an ElementwiseKernel",
     "reduction": "a ReductionKernel",
 }
-OUTSIDE = ("GlobalOutOfBounds", "SharedOutOfBounds", "NotDeviceMemory", "UseAfterFree")
+OUTSIDE = (engine.GlobalOutOfBounds, engine.SharedOutOfBounds, engine.NotDeviceMemory,
+           engine.UseAfterFree)
 TIME_LIMIT = 2.0  # seconds for a kernel in the simulator
-_rehearsed: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # kernel: endless or not
+# What a rehearsal in the simulator found: the fault of an endless kernel, or None.
+_rehearsed: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 LOOP = re.compile(r"\b(?:for|while|do|goto)\b")
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
-# What compilers say of the commonest errors, host compilers and NVRTC, and what a learner needs.
+# The commonest errors in the words of host compilers and NVRTC, and in words for a learner.
 PLAINLY = [(re.compile(pattern), plain) for pattern, plain in (
     (r"[‘']([^’']+)[’'] was not declared in this scope.*", r'identifier "\1" is undefined'),
     (r'.*"INFINITY" is undefined.*|.*undeclared identifier .INFINITY.*',
@@ -58,7 +60,7 @@ PLAINLY = [(re.compile(pattern), plain) for pattern, plain in (
      'a ";" is missing, here or at the end of the line before'),
     (r"return-statement with a value, in function returning 'void'.*"
      r"|return value type does not match the function type|.*should not return a value.*",
-     "`return` with a value: nobody takes it. What the kernel computes goes into its output"),
+     "`return` with a value: a kernel returns nothing, it writes its results to its output"),
     (r"invalid operands (?:of types .*)?to binary .*operator\^.*|.*invalid operands.*\^.*"
      r"|expression must have integral or unscoped enum type",
      "`^`, `%`, `&` and `|` are for integers only; a power is written z * z * z"),
@@ -66,7 +68,7 @@ PLAINLY = [(re.compile(pattern), plain) for pattern, plain in (
      r"|no instance of overloaded function \"(atomic\w+)\" .*"
      r"|invalid conversion from 'int' to 'int\*'.*|argument of type \"int\" is incompatible with"
      r" parameter of type \"int \*\"",
-     "an address is wanted, not a value: atomicAdd(&y[i], value)"),
+     "it takes an address, not a value: atomicAdd(&y[i], value)"),
     (r"(.*) \[-f\w+\]", r"\1"),
 )]
 
@@ -232,12 +234,12 @@ def wrong_declaration(code: str, name: str, parameters: str,
                 " another name, and CuPy does not find it.")
     if _types(kernels[name]) != _types(parameters):
         return (f"the check passes ({parameters}); your {name} takes"
-                f" ({' '.join(kernels[name].split())}). Nobody converts arguments of a kernel.")
+                f" ({' '.join(kernels[name].split())}). A launch does not convert arguments.")
     return None
 
 
 def unbalanced(code: str) -> str | None:
-    """A sentence when brackets do not pair; compilers name a line far from the one that matters."""
+    """A sentence when brackets do not pair. Compilers would name a line far from the mistake."""
     plain = STRING.sub(" ", COMMENT.sub(" ", code))
     for opening, closing in ("{}", "()", "[]"):
         opened, closed = plain.count(opening), plain.count(closing)
@@ -249,7 +251,7 @@ def unbalanced(code: str) -> str | None:
 
 
 def _types(parameters: str) -> list[str]:
-    """Types of a parameter list, without names and without what does not change the call."""
+    """The types of a parameter list, without names and qualifiers."""
     types = []
     for parameter in parameters.split(","):
         words = re.sub(r"\b(const|__restrict__|volatile)\b|__restrict__", " ", parameter)
@@ -264,7 +266,7 @@ def explained(error: Exception, name: str) -> Refusal | Exception:
     types = [base.__name__ for base in type(error).__mro__]
     if isinstance(error, engine.KernelTimeout):
         return Refusal(f"the kernel {name} does not come to an end: it was stopped after"
-                       f" {TIME_LIMIT:.0f} seconds. Does each loop count on?", kind="time")
+                       f" {TIME_LIMIT:g} seconds. Does every loop reach its end?", kind="time")
     if isinstance(error, engine.KernelFault):
         called, text = error.called, fault_sentence(error)
         text = text[:1].lower() + text[1:]
@@ -279,10 +281,10 @@ def explained(error: Exception, name: str) -> Refusal | Exception:
         article = "an" if called[0] in "aeio" else "a"  # a use
         line = getattr(error, "line", None)
         where = f"line {line} of " if line else ""
-        # What lies outside an array may be another array or freed memory: the same mistake. A
-        # read and a write, before an array and behind it, are different ones.
+        # The same mistake may reach another array or freed memory. Reads and writes, and accesses
+        # before and behind an array, are different mistakes.
         kind = types[0]
-        if kind in OUTSIDE:
+        if isinstance(error, OUTSIDE):
             access = re.search(r"\) (reads|writes|updates)", text)
             side = "before" if "before its start" in text else "behind"
             kind = f"outside, {side}, {access.group(1) if access else 'shared'}"
@@ -296,29 +298,29 @@ def explained(error: Exception, name: str) -> Refusal | Exception:
     if isinstance(error, engine.InvalidLaunch):
         return Refusal(f"it cannot be launched: {error}.", kind="launch")
     if "IllegalAddress" in str(error):
-        return Refusal("the GPU reports an illegal address, and from now on refuses all work:"
-                       " restart the notebook's kernel. COURSE_BACKEND=simulator names the line.",
+        return Refusal("the GPU reports an illegal address, and does no more work until the"
+                       " notebook's kernel is restarted. COURSE_BACKEND=simulator names the line.",
                        kind="illegal address")
     return error
 
 
 def _compiler_says(log: str) -> str:
-    """The first error of a compiler's log, with the line in what the learner wrote."""
+    """The first error of a compiler's log, with its line in the learner's source."""
     found = find_compiler_error(log)
     if found is None:
         return log.split("\n")[0].rstrip(".")
     file, line, text = found
     for pattern, plain in PLAINLY:
         text = pattern.sub(plain, text)
-    # CuPy's compiler counts the lines of the source that it made around an operation.
+    # In an elementwise kernel the line counts in the source that CuPy made around the operation.
     generated = file.endswith(".cubin.cu") and line > 12 and "CIndexer" in log
     return text if generated else f"line {line}: {text}"
 
 
 def to_device(x: np.ndarray) -> Any:
-    """`x` on the device with the strides that it has here; `cupy.asarray` would drop them.
+    """`x` on the device, with its strides, which `cupy.asarray` would not keep.
 
-    Of a view, all of its owner's memory is there too, as on a real device.
+    The memory of a view's owner is copied as a whole.
     """
     import cupy
 
@@ -340,11 +342,11 @@ def launch(kernel: Any, grid: tuple, block: tuple, args: tuple) -> None:
 
 
 def rehearse(kernel: Any, grid: tuple | None, block: tuple | None, args: tuple) -> None:
-    """Run a kernel in the simulator on copies of its arguments, and raise what is wrong with it.
+    """Run a kernel in the simulator on copies of its arguments, and raise its fault if it has one.
 
-    On a GPU every time: a fault here costs a sentence, there it would pass unseen or end all work.
-    In the simulator, where the launch itself finds every other fault, only to stop a loop without
-    end: once for a kernel, and not at all where its source has no loop.
+    On a GPU every launch is rehearsed, because there a fault is not seen or ends all work. In the
+    simulator the launch itself finds every fault but a loop without end. There a kernel is
+    rehearsed once, and not at all where its source has no loop.
     """
     import cupy
 
@@ -366,12 +368,12 @@ def rehearse(kernel: Any, grid: tuple | None, block: tuple | None, args: tuple) 
         fault = inspect(kernel, grid, block, args, time_limit=TIME_LIMIT, counters=False).fault
     except (engine.CompileError, TypeError, ValueError) as error:
         stop_if_hindered(error)
-        return  # the launch itself says so in CuPy's words
-    if is_simulated(cupy):  # any other fault the launch finds as well, and knows its line
+        return  # the launch itself raises CuPy's error
+    if is_simulated(cupy):  # the launch finds any other fault, too, and its line
         fault = fault if isinstance(fault, engine.KernelTimeout) else None
         _rehearsed[kernel] = fault
     elif fault is not None and grid is None:
-        fault.line = None  # of source that was made around the learner's
+        fault.line = None  # it counts in the source around the operation
     if fault is not None:
         raise fault
 
@@ -399,7 +401,7 @@ def wasteful(counts: Any) -> str | None:
 
 
 def _is_blank(value: object) -> bool:
-    """Whether an array is as `blank` made it."""
+    """Whether an array holds only what `blank` filled it with."""
     if not isinstance(value, np.ndarray) or not value.size:
         return False
     if value.dtype.kind == "f":
@@ -408,9 +410,9 @@ def _is_blank(value: object) -> bool:
 
 
 def blank(shape: int | tuple[int, ...], dtype: object) -> Any:
-    """A device array full of a value that no kernel computes by chance.
+    """A device array filled with nan or the smallest integer, which no kernel computes by chance.
 
-    Memory that was freed still holds what an earlier launch left there, perhaps the right answer.
+    Other new memory may still hold the right result of an earlier launch.
     """
     import cupy
 

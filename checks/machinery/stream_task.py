@@ -1,7 +1,7 @@
-"""Tasks about streams: an answer is judged by what runs while a piece of work is held back.
+"""Tasks about streams: the answer queues work, and one piece of that work is held back.
 
-No check here looks at a clock. A kernel that spins until it is let go keeps one stream busy;
-meanwhile the other streams either come to their end or do not.
+A kernel that spins until it is released holds one stream. Meanwhile the work on the other streams
+either ends or does not, which shows what waits for what. No verdict compares times.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -26,164 +25,154 @@ import helpers
 import nogpu
 from helpers.backend import is_simulated
 from helpers.transfers import stands_still
+from nogpu import engine
 
-from .task import Refusal, Task, Verdict, describe_value, difference, hint_at_return
+from .task import ExperimentTask, Refusal, Verdict, difference
 
-LONGEST = 30_000_000_000  # clock cycles after which a held stream goes on whatever happens
-SOON = 1.0  # seconds within which free work is done, on any machine
-A_WHILE = 0.05  # seconds in which work that nothing holds back would have begun
-TURNS = 1000  # so often a line runs without progress only where Python asks again and again
-# Where the course's own lines are, and those of its simulator.
+HOLD_CYCLES = 30_000_000_000  # clock cycles after which a held stream goes on in any case
+LONGEST_WAIT = 1.0  # seconds within which work that nothing holds back ends, on any machine
+SHORT_WAIT = 0.05  # seconds within which work that nothing holds back begins
+REPEATS = 1000  # a line that runs so often without progress is a loop that waits
+# The folders of the course's own lines, and of the simulator's.
 OWN = tuple(f"{Path(package.__file__).parent}{os.sep}" for package in (checks, helpers, nogpu))
 
-SOURCE = r"""
-extern "C" __global__ void hold(const volatile int* open, long long cycles) {
+HOLD = r"""
+extern "C" __global__ void hold(const volatile int* released, long long cycles) {
     long long start = clock64();
-    while (*open == 0 && clock64() - start < cycles) { }
-}
-
-extern "C" __global__ void triple(const float* x, float* y, int n) {
-    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = 3 * x[i] + 1;
-}
-
-extern "C" __global__ void put(float* x, float value, int n) {
-    for (int i = threadIdx.x; i < n; i += blockDim.x) x[i] = value + i;
-}
-
-extern "C" __global__ void stamp(int* order, int* clock, int piece) {
-    order[piece] = atomicAdd(clock, 1) + 1;
+    while (*released == 0 && clock64() - start < cycles) { }
 }
 """
 
 
 @functools.cache
-def _kernels() -> Any:
+def _hold_kernel() -> Any:
     import cupy
 
-    return cupy.RawModule(code=SOURCE)
-
-
-def launch(name: str, *args: object, stream: Any = None) -> None:
-    """One block of a kernel of this module, on the current stream unless another is named."""
-    block = (32,) if name in ("triple", "put") else (1,)
-    _kernels().get_function(name)((1,), block, args, stream=stream)
-
-
-@functools.cache
-def streams(count: int) -> tuple[Any, ...]:
-    """Streams that all experiments share: a GPU has few queues, and a pool for each stream."""
-    import cupy
-
-    return tuple(cupy.cuda.Stream(non_blocking=True) for _ in range(count))
+    return cupy.RawKernel(HOLD, "hold")
 
 
 class Hold:
-    """Keeps a stream from going on until `release`, or until Python stands still in `watched`."""
+    """Holds a stream until `release`; `watch_for_waits` calls that when Python waits for it.
+
+    Attributes
+    ----------
+    reached : cupy.cuda.Event
+        Done when the stream has come to the hold.
+    python_waited : bool
+        Whether Python waited for what the hold keeps back.
+    """
 
     def __init__(self, stream: Any) -> None:
         import cupy
         import cupyx
 
-        self.python_stood = False
-        self.reached = stream.record()  # done when nothing but the hold keeps the stream
-        self._simulated = is_simulated(cupy)
-        if self._simulated:
+        self.python_waited = False
+        self.reached = stream.record()
+        if is_simulated(cupy):
             # Neither from a pool that a check looks at, nor part of what is being captured.
             current = cupy.cuda.get_current_stream()
             with cupy.cuda.Stream.null, cupy.cuda.using_allocator(None):
-                self._flag = cupy.empty(1, dtype=cupy.int32)
-            self._flag._view[0] = 0  # by no stream, because streams may be held already
+                self._memory = cupy.empty(1, dtype=cupy.int32)
             current.use()  # also where an answer chose it by use()
-            argument: object = self._flag
-        else:  # memory of the host, which a GPU can read: no queue is needed to let go
-            self._flag = cupyx.zeros_pinned(1, dtype=np.int32)
-            argument = np.uint64(self._flag.ctypes.data)
-        launch("hold", argument, np.int64(LONGEST), stream=stream)
+            argument: object = self._memory
+            self._released = engine.view(self._memory.data.ptr, 4, np.int32)
+        else:
+            self._released = cupyx.zeros_pinned(1, dtype=np.int32)
+            argument = np.uint64(self._released.ctypes.data)
+        self._released[0] = 0  # written by the host, because every stream may be held
+        _hold_kernel()((1,), (1,), (argument, np.int64(HOLD_CYCLES)), stream=stream)
 
     def release(self) -> None:
         """Let the stream go on."""
-        (self._flag._view if self._simulated else self._flag)[0] = 1
+        self._released[0] = 1
 
 
-class _Turns:
-    """Traces Python's lines, and calls `stands` when one runs `TURNS` times without progress.
+class _LineCounter:
+    """A trace function: calls `waits` when a line runs `REPEATS` times without progress.
 
-    That is how Python waits by asking, as in `while not event.done: pass`: a count, no time.
-    Progress is whatever changes `progress()`.
+    Such a line is a loop that waits, as `while not event.done: pass`. Progress is any change of
+    `progress()`.
     """
 
-    def __init__(self, stands: Callable[[], None], progress: Callable[[], object]) -> None:
-        self._stands, self._progress = stands, progress
-        self._at, self._turns = progress(), Counter()
+    def __init__(self, waits: Callable[[], None], progress: Callable[[], object]) -> None:
+        self._waits, self._progress = waits, progress
+        self._last, self._runs = progress(), Counter()
 
-    def __call__(self, frame: FrameType, what: str, argument: object) -> _Turns | None:
+    def __call__(self, frame: FrameType, what: str, argument: object) -> _LineCounter | None:
         if frame.f_code.co_filename.startswith(OWN):
             return None
         if what == "line":
-            if (at := self._progress()) != self._at:
-                self._at = at
-                self._turns.clear()
+            if (now := self._progress()) != self._last:
+                self._last = now
+                self._runs.clear()
             line = frame.f_code, frame.f_lineno
-            self._turns[line] += 1
-            if self._turns[line] >= TURNS:
-                self._turns.clear()
-                self._stands()
+            self._runs[line] += 1
+            if self._runs[line] >= REPEATS:
+                self._runs.clear()
+                self._waits()
         return self
 
 
 @contextmanager
-def watched(
+def watch_for_waits(
     holds: list[Hold],
-    stuck: Callable[[], None] = lambda: None,
+    before: Callable[[], None] = lambda: None,
     progress: Callable[[], object] = lambda: None,
 ) -> Iterator[None]:
-    """While an answer runs: once Python stands still, note it and let all held streams go on.
+    """While an answer runs: once Python waits for held work, note that and release all holds.
 
-    `stuck` is called before that. Holds may be added to the list meanwhile. Python stands still in
-    a call that does not return, or in a loop that asks again and again: where many turns change
-    nothing about what `progress` returns. What comes before a hold may take its time: only then
-    the counting begins.
+    Python waits in a call that does not return, or in a loop that runs many times without any
+    change of `progress()`. Work in front of a hold may take its time: only when a stream has come
+    to its hold do the loop's runs count.
+
+    Parameters
+    ----------
+    holds : list of Hold
+        Holds may be added while the answer runs.
+    before : callable
+        Called before the holds are released.
+    progress : callable
     """
-    finished, host, only_one = threading.Event(), threading.get_ident(), threading.Lock()
-    free: list[Hold] = []  # holds with nothing before them any more
+    returned, host, one_at_a_time = threading.Event(), threading.get_ident(), threading.Lock()
+    reached: list[Hold] = []
 
-    def stands() -> None:
-        with only_one:
-            if any(not hold.python_stood for hold in holds):
-                stuck()
+    def release_all() -> None:
+        with one_at_a_time:
+            if any(not hold.python_waited for hold in holds):
+                before()
             for hold in holds:
-                hold.python_stood = True
+                hold.python_waited = True
                 hold.release()
 
-    def turns() -> None:
-        waiting = [hold for hold in holds if hold not in free]
-        for hold in waiting:
+    def loop_waits() -> None:
+        new = [hold for hold in holds if hold not in reached]
+        for hold in new:
             hold.reached.synchronize()
-        free.extend(waiting)
-        if not waiting:
-            stands()
+        reached.extend(new)
+        if not new:
+            release_all()
 
     def watch() -> None:
-        while stands_still(host, finished):
-            stands()
+        while stands_still(host, returned):
+            release_all()
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
-    tracing = sys.gettrace() is None  # a debugger keeps its place
+    tracing = sys.gettrace() is None  # not where a debugger traces
     if tracing:
-        sys.settrace(_Turns(turns, progress))
+        sys.settrace(_LineCounter(loop_waits, progress))
     try:
         yield
     finally:
         if tracing:
             sys.settrace(None)
-        finished.set()
+        returned.set()
         thread.join()
 
 
 @contextmanager
 def experiment(holds: list[Hold]) -> Iterator[None]:
-    """Whatever happens in it, afterwards no stream is held and the device is idle."""
+    """Begin with an idle device, and end with all holds released and an idle device."""
     import cupy
 
     cupy.cuda.Device().synchronize()
@@ -195,9 +184,9 @@ def experiment(holds: list[Hold]) -> Iterator[None]:
         cupy.cuda.Device().synchronize()
 
 
-def comes_true(condition: Callable[[], bool], seconds: float | None = None) -> bool:
-    """Whether `condition` becomes true within `seconds` (SOON); returns as soon as it does."""
-    end = time.monotonic() + (SOON if seconds is None else seconds)
+def becomes_true(condition: Callable[[], bool], seconds: float | None = None) -> bool:
+    """Whether `condition` becomes true within `seconds` (LONGEST_WAIT); returns once it does."""
+    end = time.monotonic() + (LONGEST_WAIT if seconds is None else seconds)
     while not condition():
         if time.monotonic() > end:
             return False
@@ -205,47 +194,21 @@ def comes_true(condition: Callable[[], bool], seconds: float | None = None) -> b
     return True
 
 
-def an_event(value: object) -> Any:
-    """The event that an answer returned, or a refusal."""
-    import cupy
-
-    if not isinstance(value, cupy.cuda.Event):
-        raise Refusal("it must return an event (cupy.cuda.Event); it returned"
-                      f" {describe_value(value)}.{hint_at_return(value)}")
-    return value
-
-
-@dataclass(frozen=True)
-class StreamTask(Task):
-    """A task whose answer queues work.
-
-    Attributes
-    ----------
-    run : callable
-        `run(answer, *case)` makes an experiment with the answer and returns what came out, or
-        raises `Refusal`. `spec(*case)` says what must come out.
-    signature : callable
-        A function with the parameters that the answer must have.
-    """
-
-    run: Callable[..., object] = None  # given always; a default because Task's fields have one
-    signature: Callable = None
-
-    def _asked(self) -> Callable:
-        return self.signature
+class StreamTask(ExperimentTask):
+    """A task whose answer queues work. Once an experiment has failed, no other is made."""
 
     def _function(self, answer: object) -> Callable | Verdict:
-        answer = super()._function(answer)
-        if isinstance(answer, Verdict):
-            return answer
+        run = super()._function(answer)
+        if isinstance(run, Verdict):
+            return run
         failed: list[Exception] = []
 
         @functools.wraps(self.spec)
         def function(*case: object) -> object:
-            if failed:  # experiments take time, and one that fails is enough
+            if failed:
                 raise failed[0]
             try:
-                value = self.run(answer, *case)
+                value = run(*case)
             except Exception as error:
                 failed.append(error)
                 raise

@@ -1,4 +1,4 @@
-"""How a task judges an answer: against a specification, with the mistakes that it knows.
+"""Tasks: an answer is compared with a specification, and with the known mistakes.
 
 A check lets no traceback of its own out. Whatever it is given, it prints one verdict:
 `[ok]`, `[todo]` (not attempted yet), `[no]` with what is wrong and which mistake it looks like, or
@@ -247,10 +247,9 @@ class Task:
         trials: list[Trial] = []
         for case in cases:
             before = _snapshot(case)
-            outcome = Outcome.of(function, case)
+            outcome = self._read(Outcome.of(function, case), case)
             if isinstance(outcome.error, NotImplementedError) and not trials:
                 return Verdict("todo", "not attempted yet")
-            outcome = self._read(outcome, case)
             endless = getattr(outcome.error, "kind", "") == "time"
             if not endless and _snapshot(case) != before:
                 return Verdict("no", f"for {describe_case(case, self.spec)}: your function changed"
@@ -308,8 +307,9 @@ class Task:
                 refuse_outside_memory(outcome.value)
                 return outcome
             return Outcome(value=self.read(outcome.value, case))
-        except Refusal as refusal:
-            return Outcome(error=refusal)
+        except Exception as error:
+            stop_if_hindered(error)
+            return Outcome(error=error)
 
     def _expected(self, case: Case) -> Outcome:
         return Outcome.of(self.spec, case)
@@ -377,6 +377,37 @@ class Task:
         return outcome_in
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExperimentTask(Task):
+    """A task whose answer is called by an experiment, with arguments that the experiment makes.
+
+    Attributes
+    ----------
+    run : callable
+        `run(answer, *case)` makes an experiment with the answer and returns what came out, or
+        raises `Refusal`. `spec(*case)` says what must come out.
+    signature : callable
+        A function with the parameters that the answer must have.
+    """
+
+    run: Callable[..., object]
+    signature: Callable
+
+    def _asked(self) -> Callable:
+        return self.signature
+
+    def _function(self, answer: object) -> Callable | Verdict:
+        answer = super()._function(answer)
+        if isinstance(answer, Verdict):
+            return answer
+
+        @functools.wraps(self.spec)
+        def function(*case: object) -> object:
+            return self.run(answer, *case)
+
+        return function
+
+
 def with_time_limit(seconds: float, function: Callable) -> Callable:
     """`function`, which raises a `Refusal` once a call has run for `seconds`.
 
@@ -393,7 +424,7 @@ def with_time_limit(seconds: float, function: Callable) -> Callable:
         def trace(frame: object, event: str, argument: object) -> object:
             if monotonic() > end:
                 raise Refusal(f"it has not ended after {seconds:g} seconds, where a fraction of one"
-                              " suffices. Does each loop count on, in steps of the right size?",
+                              " second is enough. Does every loop reach its end?",
                               kind="time")
             return trace
 
@@ -407,23 +438,22 @@ def with_time_limit(seconds: float, function: Callable) -> Callable:
 
 
 def is_stub(answer: object, given: str | None = None) -> bool:
-    """Whether CUDA source still says where the learner's code belongs.
+    """Whether CUDA source still has the comment that stands for the learner's code.
 
-    With `given`, the code that the exercise began with, a source that holds more is no stub, even
-    where the comment was left in.
+    Source with more code than `given`, which the exercise began with, is no stub.
     """
     texts = [text for text in sources(answer) if STUB_MARK in text]
     return bool(texts) and (given is None or any(same_code(text, given) for text in texts))
 
 
 def same_code(text: str, given: str) -> bool:
-    """Whether `text` says no more than `given`, or nothing: an empty body at its end."""
+    """Whether `text` has no more code than `given`, or none: an empty body at its end."""
     text, given = ("".join(COMMENT.sub(" ", code).split()) for code in (text, given))
     return text == given or not text or text.endswith("{}")
 
 
 def sources(answer: object) -> list[str]:
-    """The CUDA source that an answer consists of: of a string itself, of CuPy's kernel objects."""
+    """The CUDA source in an answer: a string itself, or the strings in one of CuPy's kernels."""
     found = [answer] + [getattr(answer, name, None) for name in SOURCES]
     return [text for text in found if isinstance(text, str)]
 
@@ -506,7 +536,7 @@ def describe_error(error: Exception, answer: object) -> str:
 
 
 def refuse_outside_memory(value: object) -> None:
-    """Refuse an array that reaches outside the memory of its owner, before anyone reads it."""
+    """Refuse an array that reaches outside the memory of its owner, before it is read."""
     if not isinstance(value, np.ndarray) or value.size == 0:
         return
     (low, high), (start, stop) = byte_bounds(value), byte_bounds(owner_of(value))
@@ -516,10 +546,10 @@ def refuse_outside_memory(value: object) -> None:
 
 
 def difference(expected: object, got: object, rtol: float) -> str | None:
-    """What distinguishes `got` from `expected` as a sentence, or None when they agree.
+    """How `got` differs from `expected`, as a sentence; None where it does not.
 
-    Arrays must agree in shape and dtype; floating-point values to `rtol` of the largest magnitude
-    expected, others exactly.
+    Shapes and dtypes of arrays must be equal. Floating-point values must be within `rtol` of the
+    largest magnitude expected, other values equal.
     """
     if isinstance(expected, tuple):
         if not isinstance(got, tuple) or len(got) != len(expected):
@@ -566,20 +596,6 @@ def digits(value: object) -> str:
 
 
 # Rules: how an answer was reached.
-
-
-def is_view(of: int = 0) -> Rule:
-    """The result must share memory with argument number `of`."""
-
-    def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
-        for trial in trials:
-            view = trial.got.value
-            if trial.got.error is None and np.size(view) and not np.may_share_memory(
-                    view, trial.case[of]):
-                return "the result is a copy; it must be a view of the input."
-        return None
-
-    return rule
 
 
 def no_python_loop(*sizes: Case) -> Rule:

@@ -100,3 +100,12 @@ def test_an_unsuitable_name_is_refused(course, stem, words):
     with pytest.raises(AuthoringError, match=words):
         new_lesson(stem, course)
     assert len(list(course.rglob("*.ipynb"))) == 1
+
+
+def test_a_file_that_exists_is_not_overwritten(course):
+    solution = course / "solutions" / f"{STEM}.ipynb"
+    solution.write_text("somebody's")
+    before = sorted(course.rglob("*"))
+    with pytest.raises(AuthoringError, match=f"solutions/{STEM}.ipynb exists"):
+        new_lesson(STEM, course)
+    assert solution.read_text() == "somebody's" and sorted(course.rglob("*")) == before

@@ -74,7 +74,7 @@ def test_a_kernel_that_does_not_compile_gets_the_compilers_first_line():
     (DOUBLE.replace("2 * x[i]", "x[i] ^ 2"), "a power is written z * z * z"),
     (DOUBLE.replace("2 * x[i]", "x[i] + INFINITY"), "write 3.4e38f"),
     (DOUBLE.replace("2 * x[i];", "2 * x[i]"), 'a ";" is missing'),
-    (DOUBLE.replace("y[i] = 2 * x[i]", "atomicAdd(y[i], 2 * x[i])"), "an address is wanted"),
+    (DOUBLE.replace("y[i] = 2 * x[i]", "atomicAdd(y[i], 2 * x[i])"), "it takes an address"),
 ])
 def test_compilers_words_become_plain_ones(code, words):
     verdict = TWICE.judge(code)

@@ -169,3 +169,15 @@ def test_a_mistake_replaces_texts_in_the_right_source():
 
 def test_texts_are_replaced_one_after_the_other():
     assert replaced("a b", "a", "c", "c b", "d") == "d"
+
+
+def test_an_error_of_read_is_a_verdict_too():
+    def read(value, case):
+        if value is None:
+            raise NotImplementedError
+        return value["text"]
+
+    task = Task("text", lambda: "a", lambda: [()], read=read)
+    assert task.judge(lambda: {"text": "a"}).state == "ok"
+    assert task.judge(lambda: None).state == "todo"
+    assert "it raised KeyError: 'text'" in task.judge(lambda: {}).text

@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from checks.einsum import watch
+from checks.einsum import recorded_operations
 from helpers import draw
 from helpers.draw.contraction import Contraction
 
@@ -189,4 +189,4 @@ def test_figure_sizes_are_whole_tenths_of_an_inch():
 ])
 def test_counting_array_counts(function, operations):
     case = arrays((3, 4), (4, 5))
-    assert sum(count for _, count in watch(function, case)) == operations
+    assert sum(count for _, count in recorded_operations(function, case)) == operations

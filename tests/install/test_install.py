@@ -114,7 +114,7 @@ class Course:
 
     @property
     def venv(self):
-        return self.root / ".venv"
+        return self.module.VENV
 
     @property
     def asked(self):
@@ -308,6 +308,40 @@ def test_a_second_make_waits_for_the_first(course, capfd):
     release.join()
     assert time.monotonic() - begun > 0.25
     assert "waiting until it has finished" in capfd.readouterr().out
+
+
+def test_a_course_that_is_not_writable_is_installed_in_the_learners_folder(
+        course, monkeypatch, tmp_path):
+    """By way of a folder of links, since pip writes beside pyproject.toml."""
+    own, really = tmp_path / "not yet there" / "mine", os.access
+    monkeypatch.setenv("COURSE_WORK", str(own))
+    monkeypatch.setattr(os, "access", lambda path, mode: (
+        not Path(path).is_relative_to(course.root) and really(path, mode)))
+    for name in ("helpers/__init__.py", "simulator/src/nogpu/__init__.py"):
+        (course.root / name).parent.mkdir(parents=True)
+        (course.root / name).touch()
+    before = sorted(course.root.rglob("*"))
+    course.load()
+    assert course.make("lab") == 0
+    source = own / ".course" / "source"
+    assert course.asked == [f"--editable {source}/simulator --editable {source}"]
+    for name in ("pyproject.toml", "simulator/pyproject.toml"):
+        assert not (source / name).is_symlink()
+        assert (source / name).read_bytes() == (course.root / name).read_bytes()
+    for name in ("helpers", "simulator/src/nogpu"):
+        assert (source / name).resolve() == course.root / name
+    assert course.ran[0] == str(own / ".venv" / "bin" / "python")
+    assert [path for path in sorted(course.root.rglob("*")) if "__pycache__" not in str(path)] == \
+        [path for path in before if "__pycache__" not in str(path)]
+    assert course.make("lab") == 0 and course.asked == []
+
+
+def test_nothing_of_another_course_is_found_before_the_venv(course, monkeypatch):
+    for name in ("PYTHONPATH", "PYTHONHOME", "JUPYTER_PATH"):
+        monkeypatch.setenv(name, "/another/course")
+    course.make("lab")
+    assert not {"PYTHONPATH", "PYTHONHOME", "JUPYTER_PATH"} & set(course.variables)
+    assert course.variables["JUPYTER_PREFER_ENV_PATH"] == "1"
 
 
 # What goes wrong

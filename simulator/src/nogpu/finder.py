@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from importlib.machinery import ModuleSpec, PathFinder
-from types import ModuleType
+from importlib.machinery import PathFinder
 
 from . import children
+
+TYPE_CHECKING = False  # as in __init__.py: every child process imports this module
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
 
 LIBRARIES = ("cupy", "cupyx", "cupy_backends", "pycuda")
 FACES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "faces")

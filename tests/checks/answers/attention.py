@@ -1,4 +1,4 @@
-"""Right and wrong answers to the tasks of lesson 16, which its check has to tell apart."""
+"""Right answers besides the solution, and wrong ones that are no known mistake."""
 
 import math
 
@@ -14,7 +14,7 @@ from checks import attention  # noqa: E402
 
 
 def merge_by_logarithms(top1, total1, out1, top2, total2, out2):
-    """One of the two has the factor 1; what is smaller gets exp(-difference)."""
+    """One part has the factor 1, the other one exp(-difference)."""
     top = np.where(top1 > top2, top1, top2)
     empty = np.isneginf(top)
     fades = []
@@ -80,7 +80,7 @@ def whole_rows(q, k, v, counts, rows, keys):
 
 
 def with_tiles(rows_of, keys_of):
-    """Right answers in tiles of another size, as functions of m, n, rows and keys say."""
+    """Right values in tiles of other sizes: `rows_of(m, rows)` and `keys_of(n, keys)`."""
     def tiled_attention(q, k, v, counts, rows, keys):
         m, n = len(q), len(k)
         return keys_outside(q, k, v, counts, rows_of(m, rows), keys_of(n, keys))
@@ -89,7 +89,7 @@ def with_tiles(rows_of, keys_of):
 
 
 def all_queries_of_a_tile(q, k, v, counts, rows, keys):
-    """Scores of all queries at once; only what follows is done in blocks."""
+    """The scores of all queries at once; only the rest is done in blocks."""
     top = np.full(len(q), -1e30, q.dtype)
     total, out = np.zeros(len(q), q.dtype), np.zeros((len(q), v.shape[1]), q.dtype)
     for j in range(0, len(k), keys):
@@ -120,7 +120,7 @@ def endless(q, k, v, counts, rows, keys):
     return q
 
 
-# Powers of two; scores kept in shared memory, and sums of the whole warp carried along.
+# Powers of two; scores in shared memory, and sums of the whole warp.
 ATTEND = r"""
 extern "C" __global__ void attend(const float* q, const float* k, const float* v, float* o,
                                   int m, int n, float scale) {
@@ -163,13 +163,13 @@ FROM_MEMORY = ATTEND.replace("ps[y][j] * vs[j][lane + 32 * h]",
                              "ps[y][j] * v[(key + j) * 64 + lane + 32 * h]")
 
 
-# A warp without a query skips the weighted sum: all its lanes do, and the barriers stay.
+# A warp without a query skips the weighted sum with all its lanes, and reaches every barrier.
 ALL_OR_NONE = attention.ATTEND.replace("for (int j = 0; j < 32; j++)",
                                       "if (query < m) for (int j = 0; j < 32; j++)")
 
 
 def causal_by_lengths(block, rows, keys, n):
-    """Python's range counts its steps without taking them."""
+    """By the length of a range, which needs no loop."""
     last = min(block * rows + rows, n)
     return len(range(keys, min(block * rows + 1, n) + 1, keys)), len(range(0, last, keys))
 
@@ -258,7 +258,7 @@ WRONG = {
     "attend": [
         (FROM_MEMORY, "use what is in qs, ks and vs"),
         (ATTEND.replace("if (query >= m) return;", ""), "of the kernel attend"),
-        (ATTEND.replace("float scale)", "double scale)"), "Nobody converts arguments"),
+        (ATTEND.replace("float scale)", "double scale)"), "A launch does not convert arguments"),
         (ATTEND.replace("ps[8][32]", "ps[8][16]"), "an access outside a shared array"),
     ],
     "causal_tiles": [

@@ -1,4 +1,4 @@
-"""Other right answers to lesson 02's tasks, and wrong ones that are no known mistake."""
+"""Right answers besides the solution, and wrong ones that are no known mistake."""
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -60,7 +60,7 @@ def softmax_loop(scores, mask):
 
 
 def softmax_repaired(scores, mask):
-    """Divides zero by zero first and mends it afterwards."""
+    """Divides zero by zero first and replaces the results afterwards."""
     kept = np.where(mask, scores, -np.inf)
     e = np.exp(kept - kept.max(axis=-1, keepdims=True))
     return np.nan_to_num(e / e.sum(axis=-1, keepdims=True)).astype(scores.dtype)
@@ -171,7 +171,7 @@ def scatter_bincount(vectors, ids, rows):
 
 
 def scatter_columns(vectors, ids, rows):
-    """One bincount a column: a loop over the width, which is not over the vectors."""
+    """One bincount for each column: the loop is over the width, not over the vectors."""
     flat = vectors.reshape(-1, vectors.shape[-1])
     columns = [np.bincount(ids.ravel(), column, minlength=rows) for column in flat.T]
     return np.stack(columns, axis=1).astype(vectors.dtype)

@@ -1,4 +1,4 @@
-"""Answers to the tasks of lesson 03: other right ones, and wrong ones that no Mistake covers."""
+"""Right answers besides the solution, and wrong ones that are no known mistake."""
 
 import itertools
 
@@ -142,7 +142,7 @@ WRONG = {
         (lambda x, u, v, y: (np.asarray(x).view(np.ndarray) @ np.asarray(u))
          @ (np.asarray(y) @ np.asarray(v)).T, "could be counted"),
         (lambda x, u, v, y: np.einsum(x, [0, 1], u, [1, 2], v, [3, 2], y, [4, 3], [0, 4]),
-         "its letters as a string"),
+         "the letters as a string"),
     ],
     "fixed": [
         (lambda q, k, v: _fixed_in_place(q, k, v), "changed its argument in place"),

@@ -1,4 +1,4 @@
-"""Right and wrong answers to the tasks of lesson 11, which its check has to tell apart."""
+"""Right answers besides the solution, and wrong ones that are no known mistake."""
 
 import helpers
 
@@ -8,7 +8,7 @@ import cupy as cp  # noqa: E402
 
 from checks import fast_kernels  # noqa: E402
 
-# b's slice is stored turned, so that its rows are read; the padding moves to the store.
+# The slice of b is stored transposed and read by rows; the padding serves the stores.
 SCORES = r"""
 extern "C" __global__ void scores(const float* a, const float* b, float* c, int m, int n, int k) {
     __shared__ float left[32][32], right[32 * 33];
@@ -37,7 +37,7 @@ extern "C" __global__ void scores(const float* a, const float* b, float* c, int 
     c[i * n + j] = sum;
 }
 """
-# One walk for maximum and sum together: the sum is rescaled when the maximum grows.
+# One pass for maximum and sum together: the sum is rescaled when the maximum grows.
 ONLINE = r"""
 extern "C" __global__ void softmax(const float* x, float* y, int rows, int columns) {
     int row = blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x & 31;
@@ -171,14 +171,14 @@ WRONG = {
     "scores": [
         (SCORES_WITHOUT_TILES, "with tiles in shared memory"),
         (SCORES.replace("32 * 33", "32 * 32").replace("* 33", "* 32"), "bank conflicts"),
-        (SCORES.replace("int k)", "long long k)"), "Nobody converts arguments"),
+        (SCORES.replace("int k)", "long long k)"), "A launch does not convert arguments"),
         (SCORES.replace("row * n + column", "row * m + column"), "of the kernel scores"),
         (SCORES.replace("__global__ void scores", "/* YOUR CODE HERE */ __global__ void scores")
          .replace("row * n + column", "row * m + column"), "of the kernel scores"),
     ],
     "softmax": [
         (ONE_THREAD, "32 neighbours at a time"),
-        (IN_SHARED, "no barrier and no shared memory"),
+        (IN_SHARED, "by shuffles alone"),
         (ONLINE.replace("row < rows", "row <= rows"), "an access outside an array"),
         (ONLINE.replace("0xffffffff, s", "0xffffffff s"), "does not compile"),
         (fast_kernels.SOFTMAX.replace("-3.4e38f", "-INFINITY"), "write 3.4e38f"),

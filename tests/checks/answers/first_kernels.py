@@ -1,4 +1,4 @@
-"""Right and wrong answers to the tasks of lesson 06, which its check has to tell apart."""
+"""Right answers besides the solution, and wrong ones that are no known mistake."""
 
 import helpers
 
@@ -99,7 +99,7 @@ WRONG = {
         (elementwise("T x, T bias", "T y", """
             T z = x + bias;
             y = 0.5f * z * (1 + tanh(0.7978845608f * (z + 0.044715f * z * z * z)))""",
-                     "bias_gelu"), "only to float32's precision"),
+                     "bias_gelu"), "only float32's precision"),
         (elementwise("T x, T bias", "T y", "T z = x + bias; y = z + T(0.04) * (z ^ 3)",
                      "bias_gelu"), "a power is written z * z * z"),
         (elementwise("T x, T bias", "T y", "return x + bias", "bias_gelu"),
@@ -116,7 +116,7 @@ WRONG = {
         (DECAY.replace('extern "C"', ""), 'needs `extern "C"`'),
         (DECAY.replace("void decay", "void fade"), "there is fade"),
         (DECAY.replace("const float a", "double a"), "your decay takes"),
-        (DECAY.replace("int n)", "long long n)"), "Nobody converts arguments"),
+        (DECAY.replace("int n)", "long long n)"), "A launch does not convert arguments"),
         (DECAY.replace("mixed(v[i], g[i], a)", "mixed(v[i], g[i], b)"), "does not compile"),
         (DECAY.replace("i >= 0", "i >= -1"), "line 10 of the kernel decay makes an access outside"),
         (DECAY.replace("i -= blockDim.x * gridDim.x", "i -= 0"), "does not come to an end"),

@@ -1,4 +1,4 @@
-"""Right and wrong answers to the tasks of lesson 08, which its check has to tell apart."""
+"""Right answers besides the solution, and wrong ones that are no known mistake."""
 
 import helpers
 
@@ -36,7 +36,7 @@ extern "C" __global__ void transpose(const float* x, float* y, int rows, int col
 }
 """
 
-# A histogram for each of two halves of the block.
+# A histogram for each half of the block.
 HALVES = r"""
 extern "C" __global__ void histogram(const int* x, int* counts, int n) {
     __shared__ unsigned mine[2][256];
@@ -104,7 +104,7 @@ void compact(const float* x, const bool* mask, const int* ends, float* y, int n)
 """
 
 
-def treated(kind, line, thread, *texts):
+def repaired(kind, line, thread, *texts):
     """An answer to a patient: a diagnosis, and texts replaced in the source."""
     return lambda source: (kind, line, thread, replaced(str(source), *texts))
 
@@ -125,19 +125,19 @@ extern "C" __global__ void overlap_add(const float* frames, float* y, int width,
 RIGHT = {
     "transpose": [SWIZZLED, cp.RawKernel(SWIZZLED, "transpose")],
     "overlap_add": [lambda source: ("race", 5, (63, 0, 0), OVERLAP_BY_OUTPUT)],
-    "barrier_in_a_branch": [treated(
+    "barrier_in_a_branch": [repaired(
         "barrier", 8, 0, "            tile[t] += tile[t + step];\n            __syncthreads();",
         "            tile[t] += tile[t + step];",
         "        }\n", "        }\n        __syncthreads();\n")],
-    "half_a_tile": [treated(
+    "half_a_tile": [repaired(
         "uninitialised", 5, 20,
         "    }\n    __syncthreads();", "    } else tile[t] = -1e30f;\n    __syncthreads();")],
-    "one_barrier_too_few": [treated(
+    "one_barrier_too_few": [repaired(
         "race", 9, 63, "        tile[t] =", "        __syncthreads();\n        tile[t] =")],
-    "edge_of_the_tile": [treated(
+    "edge_of_the_tile": [repaired(
         "out of bounds", 8, 63,
         "tile[t + 1]", "(i + 1 == n ? 0 : t < 63 ? tile[t + 1] : x[i + 1])")],
-    "absent_lanes": [treated(
+    "absent_lanes": [repaired(
         "barrier", 4, 31, "if (lane < n) {\n", "{\n", "x[lane]", "0",
         "        for", "        if (lane < n) v = x[lane];\n        for")],
     "histogram": [HALVES],
@@ -156,39 +156,39 @@ WRONG = {
         (SWIZZLED.replace("    }\n    __syncthreads", "    __syncthreads"), "a `}` is missing"),
         (SWIZZLED[:SWIZZLED.index("    __syncthreads")] + "    // YOUR CODE HERE\n}",
          "a result that the kernel never writes"),
-        (SWIZZLED.replace("if (i < columns && j < rows) ", ""), "no guard on the way out"),
+        (SWIZZLED.replace("if (i < columns && j < rows) ", ""), "no guard where y is written"),
     ],
     "overlap_add": [
         (lambda source: ("lost update", 5, 0, source), "the kind must be one of"),
-        (treated("uninitialised", 5, 0), "the kind of fault is not 'uninitialised'"),
-        (treated("race", 4, 0), "the fault is not in line 4"),
-        (treated("race", 5, 64), "threadIdx.x = 64 is not at fault"),
-        (treated("race", 5, 0), "the repaired source is the broken one"),
+        (repaired("uninitialised", 5, 0), "the kind of fault is not 'uninitialised'"),
+        (repaired("race", 4, 0), "the fault is not in line 4"),
+        (repaired("race", 5, 64), "threadIdx.x = 64 is not at fault"),
+        (repaired("race", 5, 0), "the repaired source is the broken one"),
         (lambda source: ("race", 5, 0, 7), "must be a str, not an int"),
-        (treated("race", 5, 0, "y[k", "z[k"), "does not compile"),
-        (treated("race", 5, 0, "int hop", "long hop"), "your overlap_add takes"),
-        (treated("race", 5, 0, "+= value", "= 0 * value"), "is at fault"),
+        (repaired("race", 5, 0, "y[k", "z[k"), "does not compile"),
+        (repaired("race", 5, 0, "int hop", "long hop"), "your overlap_add takes"),
+        (repaired("race", 5, 0, "+= value", "= 0 * value"), "is at fault"),
         (lambda source: ("race", 5, 0), "got a tuple of 3"),
         (lambda source: ("race", "5", 0, source), "the line must be a number, not '5'"),
-        (treated("Race", 5, 0, "y[k * hop + j] += value", "atomicAdd(y[k * hop + j], value)"),
-         "line 5: an address is wanted, not a value"),
-        (treated("race", 5, 0, "+= value;", "+= value"), 'a ";" is missing'),
+        (repaired("Race", 5, 0, "y[k * hop + j] += value", "atomicAdd(y[k * hop + j], value)"),
+         "line 5: it takes an address, not a value"),
+        (repaired("race", 5, 0, "+= value;", "+= value"), 'a ";" is missing'),
     ],
-    "barrier_in_a_branch": [(treated("race", 10, 32), "not 'race'")],
+    "barrier_in_a_branch": [(repaired("race", 10, 32), "not 'race'")],
     "half_a_tile": [
-        (treated("uninitialised", 10, 8, "    if (t == 0)", "    if (t == 1)"), "is at fault"),
-        (treated("uninitialized", 10, 8, "    if (i < n) {\n        tile[t] = x[i];\n    }",
+        (repaired("uninitialised", 10, 8, "    if (t == 0)", "    if (t == 1)"), "is at fault"),
+        (repaired("uninitialized", 10, 8, "    if (i < n) {\n        tile[t] = x[i];\n    }",
                  "    tile[t] = i < n ? x[i] : -INFINITY;"), "write 3.4e38f")],
     "one_barrier_too_few": [
-        (treated("barrier", 8, 0), "not 'barrier'"),
-        (treated("race", 7, 0, "        __syncthreads();", "        __syncthreads();" * 2),
+        (repaired("barrier", 8, 0), "not 'barrier'"),
+        (repaired("race", 7, 0, "        __syncthreads();", "        __syncthreads();" * 2),
          "behind the loop it is too late")],
-    "edge_of_the_tile": [(treated("out of bounds", 8, 0), "threadIdx.x = 0 is not at fault")],
+    "edge_of_the_tile": [(repaired("out of bounds", 8, 0), "threadIdx.x = 0 is not at fault")],
     "absent_lanes": [
-        (treated("barrier", 7, 0), "threadIdx.x = 0 is not at fault"),
-        (treated("barrier", 7, 20, "    if (lane < n) {\n        float v = x[lane];",
+        (repaired("barrier", 7, 0), "threadIdx.x = 0 is not at fault"),
+        (repaired("barrier", 7, 20, "    if (lane < n) {\n        float v = x[lane];",
                  "    {\n        float v; if (lane < n) v = x[lane];"),
-         "a `v` that nobody has set")],
+         "a `v` that was never set")],
     "histogram": [
         (r"""
 extern "C" __global__ void histogram(const int* x, int* counts, int n) {

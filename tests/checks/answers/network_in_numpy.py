@@ -1,4 +1,4 @@
-"""Other right answers, and wrong ones that are no known mistake, for lesson 04."""
+"""Right answers besides the solution, and wrong ones that are no known mistake."""
 
 import math
 

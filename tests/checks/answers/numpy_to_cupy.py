@@ -1,4 +1,4 @@
-"""Other right answers, and wrong ones that are no known mistake, for lesson 05."""
+"""Right answers besides the solution, and wrong ones that are no known mistake."""
 
 import helpers
 
@@ -54,7 +54,7 @@ def contrast_by_images(images):
     return xp.concatenate([contrast_by_rows(images[k:k + 1]) for k in range(len(images))])
 
 
-def contrast_that_asks(images):
+def contrast_that_reads_back(images):
     if float(abs(images).sum()) < 0:
         return None
     return contrast_by_rows(images)
@@ -207,7 +207,7 @@ WRONG = {
     "contrast": [
         (contrast_that_uploads, "copies to the device is 1, where 0 suffice"),
         (contrast_by_images, "loops in Python"),
-        (contrast_that_asks, "copies to the host is 1"),
+        (contrast_that_reads_back, "copies to the host is 1"),
         (contrast_of_the_batch, "one mean and one spread for the whole batch"),
         (contrast_on_the_device_only, "must return a NumPy array"),
     ],
@@ -215,7 +215,7 @@ WRONG = {
         (predict_one_wrong, "6 of 7 are right"),
         (predict_with_half_the_columns, "5 of 7 are right"),
         (predict_with_a_copied_slice, "a slice that is copied"),
-        (predict_without_the_slice, "all columns counted behind the slice"),
+        (predict_without_the_slice, "all columns counted after the slice"),
     ],
     "fit": [
         (fit_weighted_once, "value 0 of the tuple"),

@@ -1,4 +1,4 @@
-"""Right and wrong answers to the tasks of lesson 13, which its check has to tell apart."""
+"""Right answers besides the solution, and wrong ones that are no known mistake."""
 
 import helpers
 
@@ -28,7 +28,7 @@ class Lent:
 
 
 def exchange_by_hand(g, x):
-    """CuPy's view from the address, and an owner that holds more than it must."""
+    """CuPy's view from the address; the GPUArray's base keeps more alive than it must."""
     memory = cp.cuda.UnownedMemory(int(g.gpudata), g.nbytes, g)
     in_cupy = cp.ndarray(g.shape, g.dtype, cp.cuda.MemoryPointer(memory, 0), g.strides)
     return in_cupy, GPUArray(x.shape, x.dtype, gpudata=x.data.ptr, base=(x, g), strides=x.strides)
@@ -55,7 +55,7 @@ def exchange_one_by_the_host(g, x):
 
 
 def process_in_one_stream(chunks, write, read, producer, consumer):
-    """CuPy works in PyCUDA's stream, so nobody waits for anybody."""
+    """CuPy works in PyCUDA's stream, so no stream waits for another."""
     results = []
     with cp.cuda.Stream.from_external(Lent(producer)):
         for chunk in chunks:
@@ -65,7 +65,7 @@ def process_in_one_stream(chunks, write, read, producer, consumer):
 
 
 def process_with_two_events(chunks, write, read, producer, consumer):
-    """The same two events again and again."""
+    """Two events, which are recorded again for each chunk."""
     lent, results = cp.cuda.Stream.from_external(Lent(producer)), []
     written, was_read = cp.cuda.Event(disable_timing=True), cp.cuda.Event(disable_timing=True)
     for chunk in chunks:
@@ -87,7 +87,7 @@ def process_on_the_default_stream(chunks, write, read, producer, consumer):
     return results
 
 
-def process_that_looks_again_and_again(chunks, write, read, producer, consumer):
+def process_in_a_loop_that_waits(chunks, write, read, producer, consumer):
     results = []
     for chunk in chunks:
         write(chunk, producer)
@@ -116,7 +116,7 @@ def process_with_a_pycuda_event(chunks, write, read, producer, consumer):
 
 
 def process_with_an_event_before_the_write(chunks, write, read, producer, consumer):
-    """As the race that passes most runs does: only what was queued before is waited for."""
+    """The event is recorded before the write, so the wait is for earlier work. It passes often."""
     lent, results = cp.cuda.Stream.from_external(Lent(producer)), []
     for chunk in chunks:
         event = lent.record()
@@ -153,7 +153,7 @@ def process_with_a_first_wait_back_only(chunks, write, read, producer, consumer)
 
 
 def process_with_a_cupy_event_in_pycuda(chunks, write, read, producer, consumer):
-    """PyCUDA's wait_for_event takes no event but its own."""
+    """PyCUDA's wait_for_event takes only PyCUDA's events."""
     lent, event, results = cp.cuda.Stream.from_external(Lent(producer)), cp.cuda.Event(), []
     for chunk in chunks:
         write(chunk, producer)
@@ -215,7 +215,7 @@ def adopt_as_bytes(allocation, shape, dtype):
 
 
 def add_scaled_by_views(kernel, y, x, factor):
-    """GPUArrays as arguments, a long thin block."""
+    """GPUArrays as arguments, and a long narrow block."""
     args = []
     for array in (y, x):
         args.append(GPUArray(array.shape, array.dtype, gpudata=array.data.ptr, base=array,
@@ -253,7 +253,7 @@ def add_scaled_by_cupy(kernel, y, x, factor):
 
 
 def softmax_by_warps(columns):
-    """A warp for each row, of which each lane takes every 32nd column."""
+    """A warp for each row; each lane takes every 32nd column."""
     kernel = SourceModule("""
 __global__ void rows(const float* x, float* y, int rows) {
     int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
@@ -315,12 +315,12 @@ def softmax_for_any_length(columns):
 
 
 def softmax_from_zero(columns):
-    return pycuda_cupy_interop._softmax_like(
+    return pycuda_cupy_interop._make_generated_softmax(
         replaced(pycuda_cupy_interop.SOFTMAX, "top = -3.4e38f", "top = 0"))(columns)
 
 
 def softmax_without_a_guard(columns):
-    return pycuda_cupy_interop._softmax_like(
+    return pycuda_cupy_interop._make_generated_softmax(
         replaced(pycuda_cupy_interop.SOFTMAX, "    if (row >= rows) return;\n", ""))(columns)
 
 
@@ -349,7 +349,7 @@ WRONG = {
         (process_with_a_cupy_event_in_pycuda, "ArgumentError"),
         (process_with_the_wrong_stream, "write() takes a PyCUDA stream"),
         (process_on_the_default_stream, "works on the default stream"),
-        (process_that_looks_again_and_again, "the host waits"),
+        (process_in_a_loop_that_waits, "the host waits"),
         (process_at_the_end, "the host waits"),
         (process_with_a_pycuda_event, "it raised"),
         (process_one_too_many, "calls read() more than"),

@@ -1,4 +1,4 @@
-"""Right and wrong answers to the tasks of lesson 12, which its check has to tell apart."""
+"""Right answers besides the solution, and wrong ones that are no known mistake."""
 
 import math
 import statistics
@@ -11,7 +11,7 @@ from helpers.generate import c_type, literal, literals, render
 helpers.start(needs="pycuda")
 
 
-# As a lambda in f-strings, Horner in one expression, fused by hand.
+# Horner's scheme in one expression of fused operations.
 def polynomial(coefficients):
     first, *others = literals(coefficients, name="coefficients") or [None]
     if first is None:
@@ -158,7 +158,7 @@ def autotune_first(variants, build, right, clock):
     return min(report, key=report.get), report
 
 
-# By outputs: each sums up its own terms, inputs in registers.
+# Output by output, with the inputs in registers.
 def dense(weight, bias):
     for name, values in ("weight", weight.ravel()), ("bias", bias):
         literals(values, name=name)
@@ -179,7 +179,7 @@ def dense_with_zeros(weight, bias):
 
 
 def dense_from_memory(weight, bias):
-    """The weights in an array of the source, read in a loop."""
+    """The weights in an array in the source, which a loop reads."""
     numbers = ", ".join(literals(weight.ravel(), name="weight"))
     starts = ", ".join(literals(bias, name="bias"))
     inputs, outputs = weight.shape
@@ -217,7 +217,7 @@ WRONG = {
         (lambda coefficients: polynomial(coefficients).replace("x[i]", "xi"),
          "does not compile: line 4"),
         (lambda coefficients: polynomial(coefficients).replace("int n", "long long n"),
-         "Nobody converts arguments"),
+         "A launch does not convert arguments"),
         (lambda coefficients: polynomial(coefficients).replace("polynomial", "poly"),
          "there is poly"),
     ],

@@ -1,4 +1,4 @@
-"""Other right answers, and wrong ones that are no known mistake, for lesson 00."""
+"""Right answers besides the solution, and wrong ones that are no known mistake."""
 
 RIGHT = {
     "share_of_peak": [

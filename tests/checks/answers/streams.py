@@ -1,4 +1,4 @@
-"""Other right answers, and wrong ones that are no known mistake, for lesson 14."""
+"""Right answers besides the solution, and wrong ones that are no known mistake."""
 
 import time
 
@@ -62,7 +62,7 @@ def pipeline_stage_by_stage(source, target, work, streams, pairs):
 
 def pipeline_of(wait=False, event="all", one=False, default=False, blocking=False, own=False,
                 shifted=0):
-    """Arrays of its own in place of the pairs, or with one thing changed."""
+    """A right pipeline, with arrays of its own or with one thing changed."""
 
     def pipeline(source, target, work, streams, pairs):
         used = streams[:1] if one else streams
@@ -94,8 +94,8 @@ def pipeline_that_waits(source, target, work, streams, pairs):
     return done
 
 
-def pipeline_that_asks(source, target, work, streams, pairs):
-    """Waits at its end by asking again and again."""
+def pipeline_in_a_loop_that_waits(source, target, work, streams, pairs):
+    """Waits at its end, in a loop."""
     done = pipeline_by_arguments(source, target, work, streams, pairs)
     while not done.done:
         pass
@@ -103,7 +103,7 @@ def pipeline_that_asks(source, target, work, streams, pairs):
 
 
 def pipeline_stream_after_stream(source, target, work, streams, pairs):
-    """Stream by stream, and each stream begins when the one before is through."""
+    """Stream by stream; each stream begins when the one before has ended."""
     for turn, (stream, (x, y)) in enumerate(zip(streams, pairs)):
         with stream:
             for k in range(turn, len(source), len(streams)):
@@ -209,7 +209,7 @@ def fork_join_forgets(first, left, right, last, main, side):
 
 
 def makespan_by_columns(seconds, streams):
-    """The same recurrence with names, chunk by chunk."""
+    """The same recurrence, with a name for each unit."""
     inward = middle = outward = 0.0
     finished = []
     for k, (up, work, down) in enumerate(np.asarray(seconds, dtype=float)):
@@ -226,7 +226,7 @@ def makespan_in_whole_seconds(seconds, streams):
 
 
 def upload_by_turns(fill, buffers, arrays, stream):
-    """One event for each buffer, recorded anew: an event that was never recorded is done."""
+    """One event for each buffer; an event that was never recorded counts as done."""
     copied = [cp.cuda.Event() for _ in buffers]
     for k, array in enumerate(arrays):
         turn = k % len(buffers)
@@ -238,8 +238,8 @@ def upload_by_turns(fill, buffers, arrays, stream):
     return stream.record()
 
 
-def upload_that_asks(fill, buffers, arrays, stream):
-    """Waits for the right copies, by asking again and again."""
+def upload_that_polls(fill, buffers, arrays, stream):
+    """Waits for the right copies, in a loop."""
     copied = [None] * len(buffers)
     for k, array in enumerate(arrays):
         turn = k % len(buffers)
@@ -251,8 +251,8 @@ def upload_that_asks(fill, buffers, arrays, stream):
     return stream.record()
 
 
-def upload_that_naps(fill, buffers, arrays, stream):
-    """Asks, and sleeps between."""
+def upload_that_polls_and_sleeps(fill, buffers, arrays, stream):
+    """Waits for the right copies, in a loop that sleeps."""
     copied = [cp.cuda.Event() for _ in buffers]
 
     def wait(event):
@@ -268,8 +268,8 @@ def upload_that_naps(fill, buffers, arrays, stream):
     return copied[(len(arrays) - 1) % len(buffers)]
 
 
-def upload_that_asks_too_much(fill, buffers, arrays, stream):
-    """Asks for all that is queued."""
+def upload_that_polls_the_stream(fill, buffers, arrays, stream):
+    """Waits in a loop for all that is queued."""
     for k, array in enumerate(arrays):
         while k >= len(buffers) and not stream.done:
             pass
@@ -289,7 +289,7 @@ def upload_that_ends(wait):
     return upload
 
 
-def ask(stream):
+def poll(stream):
     while not stream.done:
         pass
 
@@ -315,7 +315,7 @@ def upload_without_event(fill, buffers, arrays, stream):
 
 
 def upload_beside_the_stream(fill, buffers, arrays, stream):
-    """Waits well, but copies on the default stream."""
+    """Waits for the right copies, but copies on the default stream."""
     copied = [cp.cuda.Event() for _ in buffers]
     for k, array in enumerate(arrays):
         turn = k % len(buffers)
@@ -456,22 +456,22 @@ RIGHT = {
     ],
     "fork_join": [fork_join_with_names],
     "makespan": [makespan_by_columns],
-    "upload": [upload_by_turns, upload_that_asks, upload_that_naps],
+    "upload": [upload_by_turns, upload_that_polls, upload_that_polls_and_sleeps],
     "lend": [lend_by_hand],
     "branches": [branches_with_events],
 }
 WRONG = {
     "pipeline": [
-        (pipeline_of(wait=True), "the next chunk is not even queued"),
-        (pipeline_of(blocking=True), "the next chunk is not even queued"),
+        (pipeline_of(wait=True), "and only then queues the next one"),
+        (pipeline_of(blocking=True), "and only then queues the next one"),
         (pipeline_that_waits, "Python waits at its end"),
-        (pipeline_that_asks, "Python waits at its end"),
+        (pipeline_in_a_loop_that_waits, "Python waits at its end"),
         (pipeline_of(one=True), "all chunks are on one stream"),
         (pipeline_of(default=True), "the default stream"),
         (pipeline_of(event="last"), "done while a chunk is still being computed"),
         (pipeline_of(event="current"), "done while a chunk is still being computed"),
-        (pipeline_in_a_row, "do not come to their end"),
-        (pipeline_stream_after_stream, "do not come to their end"),
+        (pipeline_in_a_row, "other streams do not end"),
+        (pipeline_stream_after_stream, "other streams do not end"),
         (pipeline_of(shifted=1), "the pair of arrays of another stream"),
         (pipeline_with_a_copy_outside, "is the result of chunk"),
         (pipeline_two_chunks, "called work 2 times for 5 chunks"),
@@ -493,16 +493,16 @@ WRONG = {
         (upload_of(wait="stream"), "wait for that copy only"),
         (upload_of(wait="always"), "although the buffer's last copy is done"),
         (upload_of(first=True), "filled again"),
-        (upload_that_asks_too_much, "wait for that copy only"),
+        (upload_that_polls_the_stream, "wait for that copy only"),
         (upload_that_ends(lambda stream: stream.synchronize()), "Python waits at its end"),
-        (upload_that_ends(ask), "Python waits at its end"),
+        (upload_that_ends(poll), "Python waits at its end"),
         (upload_without_event, "done before the last copy"),
         (upload_beside_the_stream, "does not go through `stream`"),
         (upload_from_copies, "one of the buffers itself"),
     ],
     "lend": [
         (lend_of(ready=False), "read runs before make"),
-        (lend_of(back=False), "given to the next user"),
+        (lend_of(back=False), "given to the next array"),
         (lend_of(sync=True), "Python waits in it"),
         (lend_of(keep=True, back=False), "still alive"),
         (lend_of(copy=True), "a copy"),

@@ -1,4 +1,4 @@
-"""Other right answers, and wrong ones that are no known mistake, for lesson 01."""
+"""Right answers besides the solution, and wrong ones that are no known mistake."""
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
@@ -6,7 +6,7 @@ from numpy.lib.stride_tricks import as_strided
 
 
 def recipe_by_numpy(kind, rows, columns, itemsize):
-    """Let NumPy work the recipe out on an array of bytes, and read it off."""
+    """From the view that NumPy makes of an array of bytes."""
     buffer = np.zeros(2 * rows * columns + rows + columns, np.dtype(f"V{itemsize}"))
     if kind in ("transpose", "reverse"):
         table = buffer[:rows * columns].reshape(rows, columns)
@@ -19,7 +19,7 @@ def recipe_by_numpy(kind, rows, columns, itemsize):
 
 
 def safe_by_trying_corners(x, shape, strides):
-    """Visit the corners of the index box instead of adding up signs."""
+    """From the addresses of all corners."""
     view = as_strided(x, shape, strides, writeable=False)
     owner = x
     while isinstance(owner.base, np.ndarray):

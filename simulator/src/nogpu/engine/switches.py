@@ -84,7 +84,7 @@ def checks(everything: bool | None = None, /, **named: bool) -> _Switch:
     `contextvars.copy_context` to pass the switches on. In Jupyter a switch for good holds for the
     cells that follow, unless its own cell uses ``await``.
 
-    Without any check kernels run uninstrumented, ten times faster or more. Null pointers, stack
+    Without any check kernels run uninstrumented, several times faster. Null pointers, stack
     overflow and other signals are caught always: the process could not go on otherwise.
 
     Examples
