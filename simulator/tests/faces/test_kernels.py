@@ -335,9 +335,11 @@ def test_names_in_namespaces_and_templates_and_mistyped_ones():
 
 
 def test_raw_kernels_and_modules_can_be_pickled():
-    module = cp.RawModule(code='extern "C" __global__ void one(int* x) { *x = 1; }')
+    import cupy  # pickle finds classes by name; a test elsewhere may have imported cupy anew
+
+    module = cupy.RawModule(code='extern "C" __global__ void one(int* x) { *x = 1; }')
     again = pickle.loads(pickle.dumps(module)).get_function("one")
-    x = cp.zeros(1, "i4")
+    x = cupy.zeros(1, "i4")
     pickle.loads(pickle.dumps(again))((1,), (1,), (x,))
     assert x.tolist() == [1]
 
