@@ -52,8 +52,8 @@ def _remember(function: object, source: Source) -> None:
 def record_sources(needs: str | None = None) -> None:
     """Let every `RawModule` and `SourceModule` made from now on remember its source.
 
-    Kernels of nogpu's `RawModule` know their source without it. Calling again is harmless; a library
-    that is not there is left alone, and nothing that the classes do changes.
+    Kernels of nogpu's `RawModule` know their source without it. Calling again is harmless; a
+    library that is not there is left alone, and nothing that the classes do changes.
 
     Parameters
     ----------
