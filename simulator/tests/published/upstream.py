@@ -12,6 +12,7 @@ import math
 import os
 import re
 import sys
+from collections.abc import Iterator
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
@@ -19,7 +20,7 @@ import pytest
 
 # A test that fails for want of a private name, or of a private module's name, is not counted.
 PRIVATE = re.compile(
-    r"has no attribute '_(?!_)|module '[\w.]*\._\w[\w.]*' has no attribute"
+    r"has no attribute '_(?!_)|module 'cupy[\w.]*\._\w[\w.]*' has no attribute"
     r"|cannot import name '_(?!_)|No module named '[\w.]*\b_\w"
     r"|lacks [\w.]*\b_(?!_)\w|absent module: (\S*\._(?!_)|cupy\._core\.internal)"
 )
@@ -165,6 +166,13 @@ class _Outcomes:
             self.add(report.nodeid, "failed", (lines or [str(report.longrepr)[-200:]])[-1])
 
 
+def _context() -> Iterator[None]:
+    """Make a context for a test and leave it: pycuda.tools.init_cuda_context_fixture."""
+    context = importlib.import_module("pycuda.tools").make_default_context()
+    yield
+    context.pop()
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Put the checkout's `cupy.testing` before nogpu's."""
     if os.environ.get("NOGPU_UPSTREAM"):
@@ -174,6 +182,9 @@ def pytest_configure(config: pytest.Config) -> None:
             place = importlib.import_module(module)
             if attribute not in vars(place):
                 setattr(place, attribute, STAND_INS.get(name, _AtImport(name)))
+    else:
+        tools = importlib.import_module("pycuda.tools")
+        tools.init_cuda_context_fixture = getattr(tools, "init_cuda_context_fixture", _context)
     if path := os.environ.get("NOGPU_OUTCOMES"):
         config.pluginmanager.register(_Outcomes(path), "nogpu-outcomes")
 
