@@ -587,3 +587,39 @@ def test_every_recorded_name_is_there_or_says_that_it_lacks():
                 getattr(place, name)
             except AttributeError as error:
                 assert str(error) == missing.explain(f"{owner}.{name}")
+
+
+def test_what_is_joined_is_cast_by_the_rule_that_is_given():
+    x = cp.array([1.5, 300.0])
+    for join in (cp.concatenate, cp.stack, cp.hstack, cp.vstack):
+        with pytest.raises(TypeError, match="according to the rule 'same_kind'"):
+            join([x, x], dtype=np.int8)
+        assert join([x, x], dtype=np.int32, casting="unsafe").dtype == np.int32
+        with pytest.raises(TypeError, match="according to the rule 'safe'"):
+            join([x, x], dtype=np.float32, casting="safe")
+    with pytest.raises(TypeError, match="according to the rule 'same_kind'"):
+        cp.concatenate([x, x], out=cp.zeros(4, np.int64))
+    with pytest.raises(TypeError, match="only takes `out` or `dtype`"):
+        cp.concatenate([x, x], out=cp.zeros(4), dtype=np.float64)
+    with pytest.raises(ValueError, match="wrong dimensionality"):
+        cp.concatenate([x, x], out=cp.zeros((2, 2)))
+
+
+def test_reduceat_fills_what_is_given_for_its_result():
+    x, at = np.arange(6.0), [0, 2, 4]
+    out = cp.zeros(3)
+    assert cp.add.reduceat(cp.asarray(x), cp.array(at), out=out) is out
+    assert np.array_equal(out.get(), np.add.reduceat(x, at))
+    with pytest.raises(TypeError, match="Cannot cast output operand"):
+        cp.add.reduceat(cp.asarray(x), cp.array(at), out=cp.zeros(3, np.int32))
+    with pytest.raises(ValueError, match="Out shape is mismatched"):
+        cp.add.reduceat(cp.asarray(x), cp.array(at), out=cp.zeros(2))
+
+
+def test_infinities_are_written_to_what_is_given():
+    x = cp.array([-np.inf, 0.0, np.inf])
+    for function, places in ((cp.isneginf, [1, 0, 0]), (cp.isposinf, [0, 0, 1])):
+        out = cp.zeros(3, np.int32)
+        assert function(x, out=out) is out and out.tolist() == places
+    with pytest.raises(TypeError, match="would be ambiguous"):
+        cp.isneginf(x.astype(complex))

@@ -282,6 +282,7 @@ def kernel_of_autoinit_after_a_print():
 
     twice = SourceModule(TWICE).get_function("twice")
     Attempt(lambda: twice(x, block=(4, 1, 1)))
+    pycuda.autoinit.context.synchronize()  # the print copies in the other context
     Attempt(lambda: x)
     Attempt(lambda: twice(x, block=(4, 1, 1)))
     pycuda.autoinit.context.push()

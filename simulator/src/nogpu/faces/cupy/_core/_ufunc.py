@@ -190,11 +190,7 @@ class ufunc:  # noqa: N801 -- the library's name
                 shape = core.broadcast_shape([*inputs, *given])
                 if out.shape != shape:
                     raise ValueError("Out shape is mismatched")
-            if not np.can_cast(dtype, out.dtype, casting):
-                raise TypeError(
-                    f"Cannot cast output operand from {dtype!r} to {out.dtype!r} according to "
-                    f"the rule '{casting}'"
-                )
+            core.check_cast(dtype, out.dtype, casting, "output operand")
             results.append(out)
         targets = tuple([r._view for r in results])
         if not results[0].size:
@@ -237,7 +233,14 @@ class ufunc:  # noqa: N801 -- the library's name
             raise self._not_supported("reduceat")
         array = core._argument(array)
         host = indices.get() if isinstance(indices, ndarray) else np.asarray(indices)
-        return core.compute_now(lambda a: np.add.reduceat(a, host, axis, dtype), [array])
+        result = core.compute_now(lambda a: np.add.reduceat(a, host, axis, dtype), [array])
+        if out is None:
+            return result
+        if core._argument(out).shape != result.shape:
+            raise ValueError("Out shape is mismatched")
+        core.check_cast(result.dtype, out.dtype, "same_kind", "output operand")
+        core._fill_from(out, result)
+        return out
 
     def outer(self, A, B, **kwargs):
         """The function of all pairs."""

@@ -433,11 +433,8 @@ class ndarray:  # noqa: N801 -- the library's name
         if subok is not None:
             raise TypeError("subok is not supported yet")
         dtype = check_dtype(dtype)
-        if casting is not None and not np.can_cast(self.dtype, dtype, casting):
-            raise TypeError(
-                f"Cannot cast array data from {self.dtype!r} to {dtype!r} according to the rule "
-                f"'{casting}'"
-            )
+        if casting is not None:
+            check_cast(self.dtype, dtype, casting)
         flags = self._view.flags
         kept = {"K": True, "A": flags.c_contiguous or flags.f_contiguous,
                 "C": flags.c_contiguous, "F": flags.f_contiguous}  # fmt: skip
@@ -747,6 +744,13 @@ def _checked(item: object, name: str) -> ndarray:
 
 
 # conversion, copies, transfers
+
+
+def check_cast(of: np.dtype, to: np.dtype, casting: str, what: str = "array data") -> None:
+    """Refuse a conversion that a rule of NumPy's does not allow: TypeError."""
+    if not np.can_cast(of, to, casting):
+        raise TypeError(f"Cannot cast {what} from {of!r} to {to!r} according to the rule "
+                        f"'{casting}'")  # fmt: skip
 
 
 def convert(source: np.ndarray, dtype: np.dtype) -> np.ndarray:

@@ -35,12 +35,20 @@ def concatenate(tup, axis=0, out=None, *, dtype=None, casting="same_kind") -> nd
     if out is not None:
         if not isinstance(out, ndarray):
             raise TypeError(f"Unsupported type {type(out)}")
-        if out.shape != tuple(shape):
-            raise ValueError("Output array is the wrong shape")
-        result = out
-    else:
-        kind = np.result_type(*[a.dtype for a in arrays]) if dtype is None else np.dtype(dtype)
-        result = core._new(tuple(shape), core.check_dtype(kind))
+        if dtype is not None:
+            raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both "
+                            "were provided.")  # fmt: skip
+        dtype = out.dtype
+    elif dtype is None:
+        dtype = np.result_type(*[a.dtype for a in arrays])
+    dtype = core.check_dtype(dtype)
+    for a in arrays:
+        core.check_cast(a.dtype, dtype, casting)
+    if out is not None and out.ndim != len(shape):
+        raise ValueError("Output array has wrong dimensionality")
+    if out is not None and out.shape != tuple(shape):
+        raise ValueError("Output array is the wrong shape")
+    result = core._new(tuple(shape), dtype) if out is None else out
     at = 0
     for a in arrays:
         piece = result._view[(slice(None),) * axis + (slice(at, at + a.shape[axis]),)]
@@ -58,12 +66,13 @@ def stack(tup, axis=0, out=None, *, dtype=None, casting="same_kind") -> ndarray:
     arrays = [core._checked(a, "a") for a in tup]
     if len({a.shape for a in arrays}) > 1:
         raise ValueError("All arrays must have same shape except the axis to concatenate")
-    return concatenate([expand_dims(a, axis) for a in arrays], axis, out, dtype=dtype)
+    return concatenate([expand_dims(a, axis) for a in arrays], axis, out, dtype=dtype,
+                       casting=casting)
 
 
 def vstack(tup, *, dtype=None, casting="same_kind") -> ndarray:
     """Rows on top of each other."""
-    return concatenate([atleast_2d(a) for a in tup], 0, dtype=dtype)
+    return concatenate([atleast_2d(a) for a in tup], 0, dtype=dtype, casting=casting)
 
 
 row_stack = vstack
@@ -72,7 +81,8 @@ row_stack = vstack
 def hstack(tup, *, dtype=None, casting="same_kind") -> ndarray:
     """Side by side."""
     arrays = [atleast_1d(a) for a in tup]
-    return concatenate(arrays, 0 if arrays[0].ndim == 1 else 1, dtype=dtype)
+    return concatenate(
+        arrays, 0 if arrays[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
 def dstack(tup) -> ndarray:
