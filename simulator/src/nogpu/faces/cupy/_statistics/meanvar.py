@@ -120,6 +120,8 @@ def _spread_without_nan(name):
         axes = _host.axes_of(axis, a.ndim)
         kind = a.dtype if dtype is None else np.dtype(dtype)
         shape = _host.reduced(a.shape, axes, keepdims)
+        if root and out is not None:  # the root is a ufunc, a reduction casts as it must
+            _host.core.check_cast(_host.real_type(kind), out.dtype, "same_kind", "output operand")
 
         def work(v):
             v = v.astype(_host.wide(kind), copy=False)
