@@ -667,3 +667,30 @@ def test_choose_looks_at_the_indices_unless_it_may_wrap_or_clip():
         assert np.array_equal(cp.choose(at, choices, mode=mode).get(), expected)
     with pytest.raises(ValueError, match="clipmode not understood"):
         cp.choose(at, choices, mode="other")
+
+
+def test_a_ufunc_writes_only_where_its_mask_is_true():
+    x, mask = np.arange(6.0).reshape(2, 3), np.array([[True, False, True], [False, True, False]])
+    out, expected = cp.full((2, 3), -1.0), np.full((2, 3), -1.0)
+    cp.add(cp.asarray(x), 10, out, _where=cp.asarray(mask))
+    np.add(x, 10, out=expected, where=mask)
+    assert np.array_equal(out.get(), expected)
+    out = cp.full((2, 3), 7)
+    cp.power(cp.arange(6).reshape(2, 3), 2, out, _where=cp.array([True, False, False]))
+    assert out.tolist() == [[0, 7, 7], [9, 7, 7]]
+    with pytest.raises(TypeError):
+        cp.add(cp.asarray(x), 1, _where=mask)
+
+
+def test_waiting_can_be_forbidden():
+    import cupyx
+
+    x = cp.arange(3)
+    with cupyx.allow_synchronize(False):
+        for wait in (x.get, x.tolist, cp.cuda.Device().synchronize):
+            with pytest.raises(cupyx.DeviceSynchronized):
+                wait()
+        y = x + 1  # does not wait
+        with cupyx.allow_synchronize(True):
+            assert y.tolist() == [1, 2, 3]
+    assert x.tolist() == [0, 1, 2]

@@ -126,7 +126,7 @@ class ufunc:  # noqa: N801 -- the library's name
         out = kwargs.pop("out", None)
         dtype = kwargs.pop("dtype", None)
         casting = kwargs.pop("casting", "same_kind")
-        kwargs.pop("_where", None)
+        where = kwargs.pop("_where", None)
         if kwargs:
             raise TypeError(f"Wrong arguments {kwargs}")
         nin = self.nin
@@ -156,9 +156,13 @@ class ufunc:  # noqa: N801 -- the library's name
             if item is not None and not isinstance(item, ndarray):
                 raise TypeError(f"Unsupported type {type(item)}")
         dtypes = self._resolve(inputs, None if dtype is None else np.dtype(dtype))
-        return self._run(inputs, outs, dtypes, casting)
+        if where is not None and not isinstance(where, (bool, np.bool_)):
+            where = core._argument(where)
+        return self._run(inputs, outs, dtypes, casting, where)
 
-    def _run(self, inputs: list, outs: tuple, dtypes: tuple, casting: str) -> object:
+    def _run(
+        self, inputs: list, outs: tuple, dtypes: tuple, casting: str, where: object = None
+    ) -> object:
         views, shape, nbytes = [], None, 0
         scalars = True
         for item, dtype in zip(inputs, dtypes):
@@ -178,6 +182,9 @@ class ufunc:  # noqa: N801 -- the library's name
         if scalars:
             shape = ()
         given = [o for o in outs if o is not None]
+        mask = True if where is None else where
+        if isinstance(where, ndarray):
+            given, shape, mask = [*given, where], _ABSENT, where._view
         if shape is _ABSENT:
             shape = core.broadcast_shape([*inputs, *given])
         results = []
@@ -202,10 +209,13 @@ class ufunc:  # noqa: N801 -- the library's name
         def work() -> None:
             with np.errstate(all="ignore"):
                 operands = [v.now() if type(v) is _Converted else v for v in views]
-                if replaced is None:
+                if replaced is not None:
+                    np.copyto(targets[0], replaced(*operands), "unsafe", np.asarray(mask, bool))
+                elif where is None:
                     loop(*operands, out=targets, casting="unsafe", signature=types)
                 else:
-                    targets[0][...] = replaced(*operands)
+                    loop(*operands, out=targets, casting="unsafe", signature=types,
+                         where=np.asarray(mask, bool))  # fmt: skip
 
         core._enqueue(work, max(nbytes, targets[0].nbytes), (self.name, targets[0].dtype))
         return results[0] if len(results) == 1 else tuple(results)
