@@ -27,6 +27,13 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.skip(reason="slow by nature: --slow runs it"))
 
 
+def pytest_runtest_logreport(report):
+    # At once, not only at the end: a run that is stopped has named what failed.
+    if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        where = getattr(report.longrepr, "reprcrash", None) or str(report.longrepr)[-300:]
+        print(f"\nFAILED {report.nodeid} {where}", flush=True)
+
+
 def find_group(nodeid: str) -> str:
     """What a test shares its process with: its file, or the lesson that its id begins with."""
     file, _, test = nodeid.partition("::")
@@ -44,5 +51,15 @@ def pytest_xdist_make_scheduler(config, log):
     class ByGroup(LoadFileScheduling):
         def _split_scope(self, nodeid):
             return find_group(nodeid)
+
+        def remove_node(self, node):
+            # The test that a process died in has failed. The base class would run it once more.
+            for unit in self.assigned_work.get(node, {}).values():
+                for test, done in unit.items():
+                    if not done:
+                        unit[test] = True
+                        super().remove_node(node)
+                        return test
+            return super().remove_node(node)
 
     return ByGroup(config, log)

@@ -207,7 +207,8 @@ def _fastest(function: Callable, *args: object, device: str = "cpu",
     clock = _clock(device)
     clock(function, args, 1)  # warm-up
     # On a crowded machine a single call may take longer than `seconds`: one counts in any case.
-    best, deadline = clock(function, args, 1), perf_counter() + (0 if quick() else seconds)
+    best = clock(function, args, 1)
+    deadline = perf_counter() + (seconds / 4 if quick() else seconds)
     while perf_counter() < deadline:
         best = min(best, clock(function, args, 1))
     return best

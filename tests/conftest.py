@@ -9,6 +9,9 @@ import matplotlib
 import matplotlib.pyplot
 import pytest
 
+import helpers  # noqa: F401 -- makes nogpu importable where it is not installed
+from nogpu import finder
+
 sys.path.insert(0, str(Path(__file__).parent))
 from contrast import faults  # noqa: E402
 
@@ -18,6 +21,28 @@ matplotlib.use("Agg")  # no window, whatever the machine has
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def libraries_as_before():
+    """Put back nogpu's import hook and the modules that a test has replaced.
+
+    Another file of tests may hold objects of theirs, whose classes must be those of the modules.
+    """
+    before, installed = _imported_libraries(), finder.is_installed()
+    yield
+    after = _imported_libraries()
+    if before and any(after.get(name) is not module for name, module in before.items()):
+        for name in after:
+            del sys.modules[name]
+        sys.modules.update(before)
+    if installed and not finder.is_installed():
+        finder.install()
+
+
+def _imported_libraries() -> dict:
+    return {name: module for name, module in sys.modules.items()
+            if name.partition(".")[0] in finder.LIBRARIES}
 
 
 @pytest.hookimpl(wrapper=True)

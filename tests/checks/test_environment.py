@@ -97,11 +97,15 @@ def no_pyelftools(monkeypatch, compiler):
     return "the package pyelftools is missing. Install it: python -m pip install pyelftools"
 
 
+# On a GPU machine CUDA's own compiler builds the answer.
+without_gpu = pytest.mark.skipif(helpers.backend._started.name == "cuda",
+                                 reason="a GPU machine needs no C++ compiler of its own")
 FAILURES = [no_compiler, full_disk, no_memory, half_a_compiler, no_folder, no_pyelftools,
             *map(failing_folder, (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES,
                                   errno.ENOMEM))]
 
 
+@without_gpu
 @pytest.mark.parametrize("failure", FAILURES, ids=lambda f: f.__qualname__.split(".")[0])
 def test_a_failure_of_the_machine_is_no_verdict_on_the_answer(
         failure, monkeypatch, compiler, calls, capsys):
@@ -121,6 +125,7 @@ def test_a_failure_of_the_machine_is_no_verdict_on_the_answer(
     assert first_kernels.decay.judge(new(WRONG)).state == "no"
 
 
+@without_gpu
 def test_nbgrader_gets_an_error_that_says_that_nothing_was_judged(monkeypatch, compiler):
     environment.stop_grading_without_kernels()  # does nothing where nobody grades
     assert first_kernels.decay.judge(RIGHT).state == "ok"

@@ -126,10 +126,14 @@ def test_options_by_which_python_passes_over_nogpu_are_refused(folder, option):
 
 
 @pytest.mark.parametrize(
-    "words", [["-W", "E", "probe.py"], ["-WI", "probe.py"], ["probe.py", "-I"], ["-c", "0", "-I"]]
-)
+    "words",
+    [["-W", "E", "probe.py"], ["-WI", "probe.py"], ["probe.py", "-I"], ["-c", "0", "-I"],
+     ["-cE = 0"], ["-mES"], ["--check-hash-based-pycs", "-E", "-V"]],
+)  # fmt: skip
 def test_only_python_s_own_options_are_meant(folder, words):
-    run("-m", "nogpu", *words, cwd=folder, text="")
+    (folder / "ES.py").write_text("")
+    refused = run("-m", "nogpu", *words, cwd=folder, text="", expect=None).stderr
+    assert "passes over PYTHONPATH" not in refused
 
 
 def test_help():

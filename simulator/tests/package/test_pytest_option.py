@@ -36,6 +36,13 @@ def test_is_nogpu():
     return tmp_path
 
 
+@pytest.fixture(autouse=True)
+def not_on_ci(monkeypatch):
+    """pytest shows long differences in full where CI is set."""
+    for name in ("CI", "BUILD_NUMBER"):
+        monkeypatch.delenv(name, raising=False)
+
+
 def pytest_in(folder, *options, expect=1):
     """pytest's output there: no plugin but nogpu's and those named."""
     return run("-m", "pytest", "-p", "nogpu.pytest_plugin", "-p", "no:cacheprovider", *options,

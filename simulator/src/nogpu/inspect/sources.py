@@ -15,6 +15,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .. import finder
+
 
 @dataclass(frozen=True)
 class Source:
@@ -50,8 +52,8 @@ def _remember(function: object, source: Source) -> None:
 def record_sources(needs: str | None = None) -> None:
     """Let every `RawModule` and `SourceModule` made from now on remember its source.
 
-    Only the real libraries need it, for nogpu's own modules keep their source. Calling again is
-    harmless; a library that is not there is left alone, and nothing that the classes do changes.
+    Kernels of nogpu's `RawModule` know their source without it. Calling again is harmless; a
+    library that is not there is left alone, and nothing that the classes do changes.
 
     Parameters
     ----------
@@ -59,7 +61,7 @@ def record_sources(needs: str | None = None) -> None:
         With "pycuda", PyCUDA is imported for this; else it is wrapped where it is imported already.
     """
     cupy = sys.modules.get("cupy")
-    if cupy is not None and hasattr(cupy, "RawModule"):
+    if cupy is not None and not finder.is_simulated(cupy) and hasattr(cupy, "RawModule"):
         _wrap_raw_module(cupy)
     wanted = needs == "pycuda" or "pycuda" in sys.modules
     if wanted and importlib.util.find_spec("pycuda") is not None:
@@ -95,7 +97,8 @@ def _wrap_raw_module(cupy: object) -> None:
                 _remember(function, _from_cupy(code, name, options, backend))
             return function
 
-    RawModule.__module__, RawModule.__qualname__ = original.__module__, original.__qualname__
+    # Under this name pickle finds it.
+    RawModule.__module__, RawModule.__qualname__ = cupy.__name__, original.__qualname__
     cupy.RawModule = RawModule
 
 
