@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
-from cupy._core import syncdetect
+from cupy.cuda import _synchronize
 from cupy.cuda import memory as _memory
 from cupy.cuda import stream as _stream
 from cupy_backends.cuda.api import _contexts, runtime
@@ -342,7 +342,7 @@ class ndarray:  # noqa: N801 -- the library's name
         if not same:
             with stream:
                 source = _copy(self, "C" if out.flags.c_contiguous else "F")
-        syncdetect._declare_synchronize()
+        _synchronize._declare_synchronize()
         if self.size:
             pinned = runtime._is_pinned(out.ctypes.data)
             stream._engine.copy(

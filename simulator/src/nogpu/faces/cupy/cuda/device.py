@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
-from cupy._core import syncdetect
+from cupy.cuda import _synchronize
 from cupy_backends.cuda.api import runtime
 
 from nogpu.faces import table
@@ -96,7 +96,7 @@ class Device:
 
     def synchronize(self) -> None:
         """Wait for all work on all of its streams."""
-        syncdetect._declare_synchronize()
+        _synchronize._declare_synchronize()
         with self:
             runtime.deviceSynchronize()
 
