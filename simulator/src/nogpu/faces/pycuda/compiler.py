@@ -172,21 +172,7 @@ class CudaModule:
 
 
 class SourceModule(CudaModule):
-    """CUDA source, compiled and loaded at once.
-
-    Parameters
-    ----------
-    source : str
-        Put in ``extern "C" { ... }`` unless ``no_extern_c``.
-    nvcc, keep, code, cache_dir
-        Accepted.
-    options : list of str, optional
-        nvcc's.
-    no_extern_c : bool
-        For templates. Names are then mangled, unless the source says ``extern "C"`` itself.
-    arch : str, optional
-    include_dirs : list of str, optional
-    """
+    """CUDA source, compiled and loaded at once; ``nvcc``, ``keep``, ``code`` are without effect."""
 
     def __init__(
         self,

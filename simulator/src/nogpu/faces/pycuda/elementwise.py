@@ -84,16 +84,7 @@ def get_elwise_kernel(arguments, operation, name="kernel", keep=False, options=N
 class ElementwiseKernel:
     """A kernel that does ``operation`` for every index ``i`` below ``n``.
 
-    Parameters
-    ----------
-    arguments : str or list
-        Declarations in C, or `VectorArg` and `ScalarArg`. Nobody compares them with the arrays.
-    operation : str
-    name : str
-    keep : bool
-    options : list of str, optional
-    preamble, loop_prep, after_loop : str, optional
-        Source before the kernel, before its loop and after it.
+    Nobody compares the declarations with the arrays.
     """
 
     def __init__(self, arguments, operation, name="kernel", keep=False, options=None, **kwargs):

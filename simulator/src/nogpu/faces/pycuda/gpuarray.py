@@ -60,12 +60,7 @@ def splay(n: int, dev: object = None) -> tuple[tuple[int, int], tuple[int, int, 
 
 
 class ArrayFlags:
-    """How an array lies in memory.
-
-    Attributes
-    ----------
-    c_contiguous, f_contiguous, forc : bool
-    """
+    """How an array lies in memory."""
 
     def __init__(self, array: GPUArray) -> None:
         def packed(axes: Sequence[int]) -> bool:
@@ -150,21 +145,7 @@ def _run(
 
 
 class GPUArray:
-    """An array in device memory.
-
-    Parameters
-    ----------
-    shape : int or sequence of int
-    dtype : dtype
-    allocator : function
-        Of bytes, gives device memory.
-    base : object, optional
-        Kept alive, for memory that belongs to something else.
-    gpudata : optional
-        Memory to use: an allocation or an address.
-    strides : sequence of int, optional
-    order : {"C", "F"}
-    """
+    """An array in device memory."""
 
     __array_priority__ = 100
 

@@ -81,21 +81,7 @@ def get_reduction_kernel_and_types(
 
 
 class ReductionKernel:
-    """A kernel that reduces ``map_expr`` of every index ``i`` by ``reduce_expr`` of a and b.
-
-    Parameters
-    ----------
-    dtype_out : dtype
-    neutral, reduce_expr : str
-    map_expr : str, optional
-        ``in[i]`` unless given.
-    arguments : str
-        Declarations in C. The real library does not compile without them, either.
-    name : str
-    keep : bool
-    options : list of str, optional
-    preamble : str
-    """
+    """A kernel that reduces ``map_expr`` of every index ``i`` by ``reduce_expr`` of a and b."""
 
     def __init__(
         self, dtype_out, neutral, reduce_expr, map_expr=None, arguments=None,

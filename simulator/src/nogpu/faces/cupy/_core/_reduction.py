@@ -23,27 +23,7 @@ def _chunks(length: int, results: int) -> int:
 
 
 class ReductionKernel(_kernel._Codes):
-    """A reduction of one's own over any axes.
-
-    Parameters
-    ----------
-    in_params, out_params : str
-        As for `ElementwiseKernel`.
-    map_expr : str
-        C++ for what an element becomes first; ``_j`` is the element's number.
-    reduce_expr : str
-        C++ that makes one value of ``a`` and ``b``.
-    post_map_expr : str
-        C++ that stores the result ``a``, e.g. ``"y = sqrt(a)"``.
-    identity : str or None
-        Where the reduction starts.
-    name : str
-    reduce_type : str, optional
-        The type of ``a`` and ``b``; the output's unless given.
-    reduce_dims : bool
-    preamble : str
-    options : tuple of str
-    """
+    """A reduction of one's own over any axes."""
 
     def __init__(
         self,
@@ -68,18 +48,7 @@ class ReductionKernel(_kernel._Codes):
         self._memo: dict[tuple, tuple[engine.Kernel, engine.Kernel, int]] = {}
 
     def __call__(self, *args: object, **kwargs: object) -> object:
-        """Reduce: inputs, then the output where it is given.
-
-        Parameters
-        ----------
-        *args
-            Arrays and numbers; arrays broadcast.
-        out : ndarray, optional
-        axis : int or tuple of int, optional
-            All axes unless given.
-        keepdims : bool
-        stream : Stream, optional
-        """
+        """Reduce: inputs, then the output where it is given."""
         out, axis = kwargs.pop("out", None), kwargs.pop("axis", None)
         keepdims, stream = kwargs.pop("keepdims", False), kwargs.pop("stream", None)
         if kwargs:

@@ -16,16 +16,7 @@ _fusing = _fusion_thread_local.thread_local
 
 
 class ufunc:  # noqa: N801 -- the library's name
-    """An element-wise function that broadcasts and promotes.
-
-    Attributes
-    ----------
-    name : str
-        As messages give it, e.g. ``"cupy_add"``.
-    nin, nout, nargs : int
-    types : list of str
-        The loops, e.g. ``"dd->d"``.
-    """
+    """An element-wise function that broadcasts and promotes; ``types`` are its loops: "dd->d"."""
 
     def __init__(
         self,

@@ -162,19 +162,7 @@ class _Interface:
 
 
 class ndarray:  # noqa: N801 -- the library's name
-    """An array on the device.
-
-    Parameters
-    ----------
-    shape : int or tuple of int
-    dtype : dtype
-        float64 unless said.
-    memptr : MemoryPointer, optional
-        Memory to look at; new memory, never written, unless given.
-    strides : tuple of int, optional
-        In bytes; only with ``memptr``.
-    order : {"C", "F"}
-    """
+    """An array on the device."""
 
     __slots__ = ("__weakref__", "_base", "_view", "data")
     __array_priority__ = 100
@@ -302,18 +290,7 @@ class ndarray:  # noqa: N801 -- the library's name
     # to the host and back
 
     def get(self, stream=None, order="C", out=None, blocking=True) -> np.ndarray:
-        """Copy to the host.
-
-        Parameters
-        ----------
-        stream : Stream, optional
-            The current one unless given.
-        order : {"C", "F", "A"}
-            Of a new host array; a contiguous source keeps its own.
-        out : numpy.ndarray, optional
-        blocking : bool
-            False returns before the copy is done (into pinned memory).
-        """
+        """Copy to the host."""
         stream = _stream.get_current_stream() if stream is None else stream
         _contexts.set_device()
         _forbid_transfer(stream, "D2H")

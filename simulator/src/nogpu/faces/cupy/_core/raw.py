@@ -62,19 +62,7 @@ def _load(
 
 
 class RawKernel:
-    """A kernel written in CUDA C++, compiled when it is first used.
-
-    Parameters
-    ----------
-    code : str
-    name : str
-        The kernel's, which must be ``extern "C"``.
-    options : tuple of str
-    backend : {"nvrtc", "nvcc"}
-    translate_cucomplex : bool
-        Let the names of ``cuComplex.h`` mean ``complex<T>``.
-    enable_cooperative_groups : bool
-    """
+    """A kernel written in CUDA C++, compiled when it is first used."""
 
     def __init__(
         self,
@@ -212,19 +200,7 @@ def _warn_jitify(jitify: bool | None) -> None:
 
 
 class RawModule:
-    """A module of kernels and variables, from CUDA source or from a file.
-
-    Parameters
-    ----------
-    code : str
-    path : str
-        A file with an image, instead of ``code``.
-    options : tuple of str
-    backend : {"nvrtc", "nvcc"}
-    translate_cucomplex, enable_cooperative_groups : bool
-    name_expressions : sequence of str
-        Instances of templates to compile, by which `get_function` knows them.
-    """
+    """A module of kernels and variables, from CUDA source or from a file."""
 
     _records_source = True  # `nogpu.inspect.sources` finds it without wrapping the class
 

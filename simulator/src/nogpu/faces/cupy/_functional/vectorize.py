@@ -340,18 +340,8 @@ def _definition(source: str, function: Callable) -> ast.FunctionDef | ast.Lambda
 class vectorize:  # noqa: N801 -- the library's name
     """A function of numbers, applied to the elements of arrays; compiled from its source.
 
-    Parameters
-    ----------
-    pyfunc : callable
-        A Python function of numbers: arithmetic, comparisons, `if`, `while`, loops over
-        `range`, and NumPy's universal functions.
-    otypes : str or list of dtypes, optional
-        Not supported.
-    doc : str, optional
-    excluded, signature : optional
-        Not supported.
-    cache : bool
-        Ignored.
+    It may have arithmetic, comparisons, `if`, `while`, loops over `range`, and NumPy's universal
+    functions. ``otypes``, ``excluded`` and ``signature`` are not supported.
     """
 
     def __init__(

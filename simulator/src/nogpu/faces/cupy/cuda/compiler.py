@@ -30,13 +30,7 @@ _UNDECLARED = (
 
 
 class CompileException(Exception):
-    """A source did not compile.
-
-    Attributes
-    ----------
-    source, name, options, backend
-        What was compiled, and how.
-    """
+    """A source did not compile."""
 
     def __init__(
         self, msg: str, source: str, name: str, options: Sequence[str], backend: str = "nvcc"

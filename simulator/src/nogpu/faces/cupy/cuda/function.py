@@ -111,14 +111,7 @@ def _sizes(what: str, sizes: tuple) -> tuple[int, int, int]:
 
 
 class Function:
-    """A kernel of a loaded module.
-
-    Attributes
-    ----------
-    module : Module
-    ptr : int
-        Its handle.
-    """
+    """A kernel of a loaded module."""
 
     def __init__(self, module: Module, name: str) -> None:
         self.module, self.ptr = module, next(_handles)
@@ -174,13 +167,7 @@ def _linear(size: int, block_size: int) -> tuple[tuple, tuple]:
 
 
 class Module:
-    """A module of kernels and variables, loaded from an image.
-
-    Attributes
-    ----------
-    mapping : dict or None
-        The name in the image of each name expression.
-    """
+    """A module of kernels and variables, loaded from an image."""
 
     def __init__(self) -> None:
         self.ptr, self.mapping, self._module = 0, None, None

@@ -45,19 +45,7 @@ def _engine_stream(stream: _BaseStream | None):
 class Event:
     """A mark in a stream: work may wait for it, and two of them measure time.
 
-    Parameters
-    ----------
-    block : bool
-        Taken and without effect: waiting sleeps anyway.
-    disable_timing : bool
-        No time can be read from it.
-    interprocess : bool
-        Needs ``disable_timing``; the simulator has one process only.
-
-    Attributes
-    ----------
-    ptr : int
-        Its handle.
+    ``block`` is without effect, since waiting sleeps anyway.
     """
 
     def __init__(
@@ -97,15 +85,7 @@ def get_elapsed_time(start_event: Event, end_event: Event) -> float:
 
 
 class _BaseStream:
-    """What all streams have in common.
-
-    Attributes
-    ----------
-    ptr : int
-        Its handle.
-    device_id : int
-        The device it was made on; -1 for the default streams.
-    """
+    """What all streams have in common."""
 
     def __init__(self, ptr: int, device_id: int) -> None:
         self.ptr, self.device_id = ptr, device_id
@@ -197,19 +177,7 @@ class _BaseStream:
 
 
 class Stream(_BaseStream):
-    """A queue of work on the device.
-
-    Parameters
-    ----------
-    null : bool
-        The legacy default stream.
-    non_blocking : bool
-        Do not wait for the legacy default stream, nor let it wait.
-    ptds : bool
-        The per-thread default stream.
-    priority : int, optional
-        A smaller number comes first; clamped to what the device has.
-    """
+    """A queue of work on the device."""
 
     null: Stream
     ptds: Stream

@@ -7,15 +7,7 @@ from cupy import _host
 
 
 class poly1d:  # noqa: N801
-    """A polynomial.
-
-    Parameters
-    ----------
-    c_or_r : cupy.ndarray, numpy.ndarray or sequence
-        Coefficients from the highest power down, or roots with ``r=True``.
-    variable : str, optional
-        For printing.
-    """
+    """A polynomial."""
 
     __hash__ = None
 

@@ -9,17 +9,7 @@ from cupy import cuda
 
 
 class time_range:  # noqa: N801 -- the library's name
-    """A named range: a context manager, or a decorator that takes the function's name.
-
-    Parameters
-    ----------
-    message : str, optional
-        Its name; needed as a context manager.
-    color_id, argb_color : int, optional
-        One of the two at most.
-    sync : bool
-        Wait for the device at its begin and end.
-    """
+    """A named range: a context manager, or a decorator that takes the function's name."""
 
     def __init__(
         self,
