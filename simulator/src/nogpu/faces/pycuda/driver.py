@@ -237,8 +237,7 @@ def _prepared_launch(
 def _old_block(name: str, block: object) -> None:
     warnings.warn(
         f"Not passing the block size to {name} is deprecated as of version 2011.1.",
-        DeprecationWarning, stacklevel=3,
-    )  # fmt: skip
+        DeprecationWarning, stacklevel=3)
 
 
 def _function_prepared_call(
@@ -286,15 +285,9 @@ def _function_getattr(function: Function, name: str) -> int:
     return function.get_attribute(getattr(function_attribute, name.upper()))
 
 
-_prefixed = {
-    "_function_call": "__call__",
-    "_function_prepare": "prepare",
-    "_function_prepared_call": "prepared_call",
-    "_function_prepared_async_call": "prepared_async_call",
-    "_function_prepared_timed_call": "prepared_timed_call",
-    "_function_getattr": "__getattr__",
-}
-for _own, _public in _prefixed.items():
+for _public in ("__call__ prepare prepared_call prepared_async_call prepared_timed_call "
+                "__getattr__").split():  # fmt: skip
+    _own = f"_function_{_public.strip('_')}"
     _method = globals()[_own]
     _method.__qualname__ = f"_add_functionality.<locals>.{_own[1:]}"  # as errors name it
     setattr(Function, _public, _method)

@@ -150,8 +150,7 @@ def get_axpbyz_kernel(dtype_x, dtype_y, dtype_z, x_is_scalar=False, y_is_scalar=
     at_x, at_y = "0" if x_is_scalar else "i", "0" if y_is_scalar else "i"
     return _kernel(
         f"{z} a, {x} *x, {z} b, {y} *y, {z} *z",
-        f"z[i] = a * ({z}) x[{at_x}] + b * ({z}) y[{at_y}]", "axpbyz",
-    )  # fmt: skip
+        f"z[i] = a * ({z}) x[{at_x}] + b * ({z}) y[{at_y}]", "axpbyz")
 
 
 @context_dependent_memoize

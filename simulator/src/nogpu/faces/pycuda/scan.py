@@ -35,8 +35,7 @@ class _ScanKernel:
         kind, name = dtype_to_ctype(dtype), f"{name_prefix}_kernel"
         source = _SOURCE.format(
             preamble=preamble, scan_expr=scan_expr, kind=kind, name=name,
-            before=self._before(neutral), step=self._step,
-        )  # fmt: skip
+            before=self._before(neutral), step=self._step)
         self._function = SourceModule(source, options=options).get_function(name).prepare("PPL")
 
     def _before(self, neutral: object) -> str:

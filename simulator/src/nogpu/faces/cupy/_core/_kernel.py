@@ -287,17 +287,10 @@ class ElementwiseKernel(_Codes):
     """A kernel of one's own that works element by element, with broadcasting."""
 
     def __init__(
-        self,
-        in_params: str,
-        out_params: str,
-        operation: str,
-        name: str = "kernel",
-        reduce_dims: bool = True,
-        preamble: str = "",
-        no_return: bool = False,
-        return_tuple: bool = False,
-        **kwargs: object,
-    ) -> None:
+        self, in_params: str, out_params: str, operation: str, name: str = "kernel",
+        reduce_dims: bool = True, preamble: str = "", no_return: bool = False,
+        return_tuple: bool = False, **kwargs: object,
+    ) -> None:  # fmt: skip
         self._declare(in_params, out_params, name, "_ind")
         self.operation, self.preamble, self.kwargs = operation, preamble, kwargs
         self.reduce_dims, self.no_return, self.return_tuple = reduce_dims, no_return, return_tuple

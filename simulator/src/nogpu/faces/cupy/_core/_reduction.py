@@ -26,19 +26,10 @@ class ReductionKernel(_kernel._Codes):
     """A reduction of one's own over any axes."""
 
     def __init__(
-        self,
-        in_params: str,
-        out_params: str,
-        map_expr: str,
-        reduce_expr: str,
-        post_map_expr: str,
-        identity: object,
-        name: str = "reduce_kernel",
-        reduce_type: str | None = None,
-        reduce_dims: bool = True,
-        preamble: str = "",
-        options: tuple = (),
-    ) -> None:
+        self, in_params: str, out_params: str, map_expr: str, reduce_expr: str, post_map_expr: str,
+        identity: object, name: str = "reduce_kernel", reduce_type: str | None = None,
+        reduce_dims: bool = True, preamble: str = "", options: tuple = (),
+    ) -> None:  # fmt: skip
         self._declare(in_params, out_params, name, "_in_ind", "_out_ind")
         self.map_expr, self.reduce_expr, self.post_map_expr = map_expr, reduce_expr, post_map_expr
         self.identity = "" if identity is None else str(identity)
@@ -170,8 +161,7 @@ class ReductionKernel(_kernel._Codes):
         out_elements = "".join(_kernel._element(*row, "_out_ind", "_i") for row in outs)
         includes = _kernel._headers(
             head, in_list, out_list, self.preamble, self.map_expr, self.reduce_expr,
-            self.post_map_expr, self.identity, self.reduce_type,
-        )  # fmt: skip
+            self.post_map_expr, self.identity, self.reduce_type)
         ours = _kernel._OURS
         start = f"bool _empty = true;\n_type_reduce _s = _type_reduce({self.identity});\n"
         if self.identity:

@@ -19,13 +19,9 @@ class ufunc:  # noqa: N801 -- the library's name
     """An element-wise function that broadcasts and promotes; ``types`` are its loops: "dd->d"."""
 
     def __init__(
-        self,
-        name: str,
-        loop: np.ufunc,
-        types: list[str] | None = None,
-        doc: str = "",
+        self, name: str, loop: np.ufunc, types: list[str] | None = None, doc: str = "",
         refuse: dict[str, str] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.name, self._loop, self.__doc__ = name, loop, doc
         self.nin, self.nout, self.nargs = loop.nin, loop.nout, loop.nin + loop.nout
         self.types = types if types is not None else [t for t in loop.types if _on_device(t)]

@@ -324,8 +324,7 @@ class ndarray:  # noqa: N801 -- the library's name
             pinned = runtime._is_pinned(out.ctypes.data)
             stream._engine.copy(
                 out.ctypes.data, source.data.ptr, source.nbytes, "DtoH",
-                keep=(out, source), pinned=pinned,
-            )  # fmt: skip
+                keep=(out, source), pinned=pinned)
         if blocking:
             stream.synchronize()
         return out
@@ -639,13 +638,9 @@ def _views(inputs: Iterable[object]) -> list[object]:
 
 
 def compute(
-    function: Callable[..., object],
-    inputs: Sequence[object],
-    shape: Iterable[int],
-    dtype: np.typing.DTypeLike,
-    out: ndarray | None = None,
-    order: str = "C",
-) -> ndarray:
+    function: Callable[..., object], inputs: Sequence[object], shape: Iterable[int],
+    dtype: np.typing.DTypeLike, out: ndarray | None = None, order: str = "C",
+) -> ndarray:  # fmt: skip
     """Queue a NumPy function of arrays' views; shape and dtype of its result are known.
 
     Parameters
@@ -825,8 +820,7 @@ def _send(target: ndarray, source: np.ndarray, stream) -> None:
     if target.size:
         stream._engine.copy(
             target.data.ptr, source.ctypes.data, source.nbytes, "HtoD",
-            keep=(source,), pinned=runtime._is_pinned(source.ctypes.data),
-        )  # fmt: skip
+            keep=(source,), pinned=runtime._is_pinned(source.ctypes.data))
 
 
 def from_host(host: np.ndarray, order: str = "K", blocking: bool = False) -> ndarray:

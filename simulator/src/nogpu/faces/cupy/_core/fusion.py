@@ -49,8 +49,7 @@ class Fusion:
             raise compiler.CompileException(
                 f'{self.name}: a fused reduction takes the function\'s name for its kernel\'s, and '
                 "this one is no identifier\n",
-                f'extern "C" __global__ void {self.name}()', self.name, (), "nvrtc",
-            )  # fmt: skip
+                f'extern "C" __global__ void {self.name}()', self.name, (), "nvrtc")
         return _fusion_interface.unwrap(result)
 
 

@@ -39,13 +39,9 @@ def _source(code: str, backend: str, translate_cucomplex: bool) -> str:
 
 
 def _load(
-    code: str | None,
-    path: str | None,
-    options: tuple,
-    backend: str,
-    names: tuple = (),
+    code: str | None, path: str | None, options: tuple, backend: str, names: tuple = (),
     translate_cucomplex: bool = False,
-) -> function.Module:
+) -> function.Module:  # fmt: skip
     """The loaded module. The same source with the same options is one module in a process."""
     key = (code, path, options, backend, names, translate_cucomplex)
     with _lock:
@@ -65,16 +61,10 @@ class RawKernel:
     """A kernel written in CUDA C++, compiled when it is first used."""
 
     def __init__(
-        self,
-        code: str,
-        name: str,
-        options: tuple = (),
-        backend: str = "nvrtc",
-        translate_cucomplex: bool = False,
-        *,
-        enable_cooperative_groups: bool = False,
+        self, code: str, name: str, options: tuple = (), backend: str = "nvrtc",
+        translate_cucomplex: bool = False, *, enable_cooperative_groups: bool = False,
         jitify: bool | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         _check_options(options)
         _warn_jitify(jitify)
         self._code, self._path, self._name = code, None, name
@@ -88,8 +78,7 @@ class RawKernel:
     def _of(cls, module: RawModule, name: str) -> RawKernel:
         kernel = cls(
             module._code, name, module._options, module._backend, module._translate,
-            enable_cooperative_groups=module._cooperative,
-        )  # fmt: skip
+            enable_cooperative_groups=module._cooperative)
         kernel._path, kernel._names = module._path, module._names
         return kernel
 
@@ -205,17 +194,11 @@ class RawModule:
     _records_source = True  # `nogpu.inspect.sources` finds it without wrapping the class
 
     def __init__(
-        self,
-        *positional: object,
-        code: str | None = None,
-        path: str | None = None,
-        options: tuple = (),
-        backend: str = "nvrtc",
-        translate_cucomplex: bool = False,
-        enable_cooperative_groups: bool = False,
-        name_expressions: Sequence[str] | None = None,
+        self, *positional: object, code: str | None = None, path: str | None = None,
+        options: tuple = (), backend: str = "nvrtc", translate_cucomplex: bool = False,
+        enable_cooperative_groups: bool = False, name_expressions: Sequence[str] | None = None,
         jitify: bool | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if positional:
             raise TypeError(
                 f"__init__() takes exactly 0 positional arguments ({len(positional)} given)"

@@ -345,14 +345,9 @@ class vectorize:  # noqa: N801 -- the library's name
     """
 
     def __init__(
-        self,
-        pyfunc: Callable,
-        otypes: object = None,
-        doc: str | None = None,
-        excluded: object = None,
-        cache: bool = False,
-        signature: str | None = None,
-    ) -> None:
+        self, pyfunc: Callable, otypes: object = None, doc: str | None = None,
+        excluded: object = None, cache: bool = False, signature: str | None = None,
+    ) -> None:  # fmt: skip
         self.pyfunc, self.cache, self.otypes = pyfunc, cache, otypes
         self.__doc__ = doc or pyfunc.__doc__
         self.excluded, self.signature = excluded, signature
@@ -385,8 +380,7 @@ class vectorize:  # noqa: N801 -- the library's name
             ", ".join(f"{t.name} {n}" for t, n in zip(types, names)),
             ", ".join(f"{t.name} {n}" for t, n in zip(translator.results, outs)),
             f"vectorized({', '.join(names + outs)})",
-            "cupy_vectorize", preamble=code, return_tuple=translator.as_tuple,
-        )  # fmt: skip
+            "cupy_vectorize", preamble=code, return_tuple=translator.as_tuple)
 
 
 def _type_of(item: object) -> np.dtype:

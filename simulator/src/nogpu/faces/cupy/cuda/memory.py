@@ -467,8 +467,7 @@ class SingleDeviceMemoryPool:
                 hook.malloc_postprocess(
                     device_id=0, size=nbytes, mem_size=size,
                     mem_ptr=pointer.ptr if pointer else 0,
-                    pmem_id=id(pointer.mem) if pointer else 0,
-                )  # fmt: skip
+                    pmem_id=id(pointer.mem) if pointer else 0)
         return pointer
 
     def _pointer(

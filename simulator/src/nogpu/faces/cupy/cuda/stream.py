@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 from cupy_backends.cuda.api import runtime
 
+from nogpu.faces import table
+
 from . import graph as _graph
 
 
@@ -125,18 +127,10 @@ class _BaseStream:
         """Whether all work on it is done."""
         return runtime.streamQuery(self.ptr) == 0
 
-    def synchronize(self) -> None:
-        """Wait for all work on it."""
-        runtime.streamSynchronize(self.ptr)
-
     def add_callback(self, callback: Callable, arg: object) -> None:
         """Call ``callback(stream, status, arg)`` when the work so far is done."""
         runtime.streamAddCallback(self.ptr, lambda stream, status, _: callback(self, status, arg),
                                   None)  # fmt: skip
-
-    def launch_host_func(self, callback: Callable, arg: object) -> None:
-        """Call ``callback(arg)`` when the work so far is done."""
-        runtime.launchHostFunc(self.ptr, callback, arg)
 
     def record(self, event: Event | None = None) -> Event:
         """Put an event into it, a new one unless given, and return the event."""
@@ -161,10 +155,6 @@ class _BaseStream:
         """Stop recording; return the graph."""
         return _graph.Graph._from_handle(runtime.streamEndCapture(self.ptr))
 
-    def is_capturing(self) -> bool:
-        """Whether it records."""
-        return runtime.streamIsCapturing(self.ptr)
-
     @property
     def is_non_blocking(self) -> bool:
         """Whether it is independent of the legacy default stream."""
@@ -176,6 +166,16 @@ class _BaseStream:
         return runtime.streamGetPriority(self.ptr)
 
 
+_CALLS = {"synchronize": runtime.streamSynchronize, "launch_host_func": runtime.launchHostFunc,
+          "is_capturing": runtime.streamIsCapturing}  # fmt: skip
+table.methods(_BaseStream, lambda name: lambda self, *how: _CALLS[name](self.ptr, *how), """
+synchronize(self) -> None: Wait for all work on it.
+launch_host_func(self, callback: Callable, arg: object) -> None:
+    Call ``callback(arg)`` when the work so far is done.
+is_capturing(self) -> bool: Whether it records.
+""")
+
+
 class Stream(_BaseStream):
     """A queue of work on the device."""
 
@@ -183,12 +183,9 @@ class Stream(_BaseStream):
     ptds: Stream
 
     def __init__(
-        self,
-        null: bool = False,
-        non_blocking: bool = False,
-        ptds: bool = False,
+        self, null: bool = False, non_blocking: bool = False, ptds: bool = False,
         priority: int | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._owned = False
         if null:
             super().__init__(0, -1)

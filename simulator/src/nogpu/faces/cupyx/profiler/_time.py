@@ -48,16 +48,10 @@ class _PerfCaseResult:
 
 
 def benchmark(
-    func: Callable,
-    args: tuple = (),
-    kwargs: dict | None = None,
-    n_repeat: int = 10000,
-    *,
-    name: str | None = None,
-    n_warmup: int = 10,
-    max_duration: float = math.inf,
+    func: Callable, args: tuple = (), kwargs: dict | None = None, n_repeat: int = 10000, *,
+    name: str | None = None, n_warmup: int = 10, max_duration: float = math.inf,
     devices: tuple[int, ...] | None = None,
-) -> _PerfCaseResult:
+) -> _PerfCaseResult:  # fmt: skip
     """Time ``func(*args, **kwargs)`` on the host and on the device.
 
     On the simulator "GPU" is the time in which its threads had done the work.

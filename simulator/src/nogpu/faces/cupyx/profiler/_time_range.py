@@ -12,12 +12,9 @@ class time_range:  # noqa: N801 -- the library's name
     """A named range: a context manager, or a decorator that takes the function's name."""
 
     def __init__(
-        self,
-        message: str | None = None,
-        color_id: int | None = None,
-        argb_color: int | None = None,
-        sync: bool = False,
-    ) -> None:
+        self, message: str | None = None, color_id: int | None = None,
+        argb_color: int | None = None, sync: bool = False,
+    ) -> None:  # fmt: skip
         if color_id is not None and argb_color is not None:
             raise ValueError("Only either color_id or argb_color can be specified")
         self.message, self.argb_color, self.sync = message, argb_color, sync
