@@ -384,9 +384,14 @@ def take(array: ndarray, indices: object, axis: int | None = None, out: ndarray 
     else:
         index = _index_array(indices if isinstance(indices, (list, np.ndarray)) else [*indices])
     result = getitem(source, (slice(None),) * axis + (index,))
+    return into(out, result)
+
+
+def into(out: ndarray | None, result: ndarray) -> ndarray:
+    """The result, or ``out`` filled with it, which needs its dtype and its shape."""
     if out is None:
         return result
-    if out.dtype != array.dtype:
+    if core._argument(out).dtype != result.dtype:
         raise TypeError("Output dtype mismatch")
     if out.shape != result.shape:
         raise ValueError("Output shape mismatch")

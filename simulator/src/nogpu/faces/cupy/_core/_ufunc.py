@@ -16,25 +16,12 @@ _fusing = _fusion_thread_local.thread_local
 
 
 class ufunc:  # noqa: N801 -- the library's name
-    """An element-wise function that broadcasts and promotes.
-
-    Attributes
-    ----------
-    name : str
-        As messages give it, e.g. ``"cupy_add"``.
-    nin, nout, nargs : int
-    types : list of str
-        The loops, e.g. ``"dd->d"``.
-    """
+    """An element-wise function that broadcasts and promotes; ``types`` are its loops: "dd->d"."""
 
     def __init__(
-        self,
-        name: str,
-        loop: np.ufunc,
-        types: list[str] | None = None,
-        doc: str = "",
+        self, name: str, loop: np.ufunc, types: list[str] | None = None, doc: str = "",
         refuse: dict[str, str] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.name, self._loop, self.__doc__ = name, loop, doc
         self.nin, self.nout, self.nargs = loop.nin, loop.nout, loop.nin + loop.nout
         self.types = types if types is not None else [t for t in loop.types if _on_device(t)]
@@ -126,7 +113,7 @@ class ufunc:  # noqa: N801 -- the library's name
         out = kwargs.pop("out", None)
         dtype = kwargs.pop("dtype", None)
         casting = kwargs.pop("casting", "same_kind")
-        kwargs.pop("_where", None)
+        where = kwargs.pop("_where", None)
         if kwargs:
             raise TypeError(f"Wrong arguments {kwargs}")
         nin = self.nin
@@ -156,9 +143,13 @@ class ufunc:  # noqa: N801 -- the library's name
             if item is not None and not isinstance(item, ndarray):
                 raise TypeError(f"Unsupported type {type(item)}")
         dtypes = self._resolve(inputs, None if dtype is None else np.dtype(dtype))
-        return self._run(inputs, outs, dtypes, casting)
+        if where is not None and not isinstance(where, (bool, np.bool_)):
+            where = core._argument(where)
+        return self._run(inputs, outs, dtypes, casting, where)
 
-    def _run(self, inputs: list, outs: tuple, dtypes: tuple, casting: str) -> object:
+    def _run(
+        self, inputs: list, outs: tuple, dtypes: tuple, casting: str, where: object = None
+    ) -> object:
         views, shape, nbytes = [], None, 0
         scalars = True
         for item, dtype in zip(inputs, dtypes):
@@ -178,6 +169,9 @@ class ufunc:  # noqa: N801 -- the library's name
         if scalars:
             shape = ()
         given = [o for o in outs if o is not None]
+        mask = True if where is None else where
+        if isinstance(where, ndarray):
+            given, shape, mask = [*given, where], _ABSENT, where._view
         if shape is _ABSENT:
             shape = core.broadcast_shape([*inputs, *given])
         results = []
@@ -202,10 +196,13 @@ class ufunc:  # noqa: N801 -- the library's name
         def work() -> None:
             with np.errstate(all="ignore"):
                 operands = [v.now() if type(v) is _Converted else v for v in views]
-                if replaced is None:
+                if replaced is not None:
+                    np.copyto(targets[0], replaced(*operands), "unsafe", np.asarray(mask, bool))
+                elif where is None:
                     loop(*operands, out=targets, casting="unsafe", signature=types)
                 else:
-                    targets[0][...] = replaced(*operands)
+                    loop(*operands, out=targets, casting="unsafe", signature=types,
+                         where=np.asarray(mask, bool))  # fmt: skip
 
         core._enqueue(work, max(nbytes, targets[0].nbytes), (self.name, targets[0].dtype))
         return results[0] if len(results) == 1 else tuple(results)

@@ -40,10 +40,15 @@ def take_along_axis(a, indices, axis) -> ndarray:
 
 def choose(a, choices, out=None, mode="raise") -> ndarray:
     """Elements of one of several arrays."""
-    if mode == "raise":
-        mode = "wrap"
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError("clipmode not understood")
     arrays = [core._argument(c) for c in choices]
-    return core.compute_now(lambda i, *c: np.choose(i, c, mode=mode), [a, *arrays])
+    if mode == "raise":  # the host has to look
+        core._wait()
+        if ((a._view < 0) | (a._view >= len(arrays))).any():
+            raise ValueError("invalid entry in choice array")
+    result = core.compute_now(lambda i, *c: np.choose(i, c, mode=mode), [a, *arrays])
+    return _routines_indexing.into(out, result)
 
 
 def compress(condition, a, axis=None, out=None) -> ndarray:
@@ -52,7 +57,8 @@ def compress(condition, a, axis=None, out=None) -> ndarray:
         condition, a = a, condition
     if isinstance(a, ndarray) and not isinstance(condition, ndarray):
         condition = core.from_host(np.asarray(condition))
-    return core.compute_now(lambda c, x: np.compress(c, x, axis), [condition, a])
+    result = core.compute_now(lambda c, x: np.compress(c, x, axis), [condition, a])
+    return _routines_indexing.into(out, result)
 
 
 _tables.functions(globals(), _tables.now(), """

@@ -10,15 +10,11 @@ from cupy._math.ufuncs import UFUNCS
 def around(a, decimals=0, out=None):
     """Round half to even."""
     a = core._argument(a)
-    if out is None:
-        return core.compute(lambda x: np.round(x, decimals), [a], a.shape, a.dtype)
-    target, view = out._view, a._view
-
-    def work() -> None:
-        target[...] = np.round(view, decimals)
-
-    core._enqueue(work, a.nbytes)
-    return out
+    dtype = np.dtype(np.float16) if a.dtype == bool else a.dtype
+    if out is not None:
+        core.check_cast(dtype, core._argument(out).dtype, "same_kind", "output operand")
+    return core.compute(lambda x: np.round(x.astype(dtype, copy=False), decimals), [a], a.shape,
+                        dtype, out)  # fmt: skip
 
 
 round = round_ = around  # noqa: A001

@@ -12,13 +12,7 @@ std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False): Return the stan
 
 
 def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
-    """Return the weighted mean, and the weights' sum where ``returned``.
-
-    Raises
-    ------
-    ZeroDivisionError
-        Where weights sum to zero; looking at that waits.
-    """
+    """Return the weighted mean, and the weights' sum where ``returned``; weights are looked at."""
     _host.argument(a)
     axes = _host.axes_of(axis, a.ndim)
     shape = _host.reduced(a.shape, axes, keepdims)
@@ -120,6 +114,8 @@ def _spread_without_nan(name):
         axes = _host.axes_of(axis, a.ndim)
         kind = a.dtype if dtype is None else np.dtype(dtype)
         shape = _host.reduced(a.shape, axes, keepdims)
+        if root and out is not None:  # the root is a ufunc, a reduction casts as it must
+            _host.core.check_cast(_host.real_type(kind), out.dtype, "same_kind", "output operand")
 
         def work(v):
             v = v.astype(_host.wide(kind), copy=False)

@@ -7,6 +7,7 @@ import numpy as np
 from cupy import _host
 from cupy._core import _routines_linalg
 from cupy._core._routines_linalg import MISMATCH
+from cupy._math.ufuncs import UFUNCS
 from cupy.linalg import _util
 from cupy.linalg._solve import inv
 
@@ -50,10 +51,7 @@ def outer(a, b, out=None):
     """Return the products of every element of a with every one of b."""
     _host.typed(a, "a")
     _host.typed(b, "b")
-    dtype = np.promote_types(a.dtype, b.dtype)
-    return _host.compute(
-        lambda x, y: np.multiply(x.ravel()[:, None], y.ravel(), dtype=dtype),
-        [a, b], (a.size, b.size), dtype, out)
+    return UFUNCS["multiply"](a.ravel()[:, None], b.ravel(), out=out)
 
 
 def tensordot(a, b, axes=2):
