@@ -22,7 +22,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from basics import ROOT, WORK, Problem, disk_is_full, is_writable, not_writable, one_at_a_time, say
+from basics import (
+    ROOT,
+    WORK,
+    Problem,
+    disk_is_full,
+    is_writable,
+    not_writable,
+    one_at_a_time,
+    say,
+    tells_of_full_disk,
+)
 
 # A course that is not writable, and that nobody has installed, is installed in the learner's
 # folder.
@@ -371,7 +381,7 @@ def run(command: list[str], name: str, follow=lambda line: None) -> None:
 def cause(name: str, lines: list[str]) -> str:
     """One line with the cause and what to do, from what the program `name` printed."""
     output = "\n".join(lines)
-    if "No space left on device" in output or "Disk quota exceeded" in output:
+    if tells_of_full_disk(output):
         return disk_is_full()
     if "Read-only file system" in output or "Permission denied" in output:
         return not_writable()

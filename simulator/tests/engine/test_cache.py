@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import platform
 import stat
@@ -12,6 +13,7 @@ import tempfile
 import textwrap
 import warnings
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -266,6 +268,22 @@ def test_no_folder_at_all_is_said_clearly(
     monkeypatch.setattr(tempfile, "tempdir", "/proc/none")
     with pytest.raises(engine.EngineError, match="let NOGPU_CACHE_DIR name one"):
         cache.directory()
+
+
+def test_a_full_disk_is_told_once_and_the_kernel_runs(
+    fresh_cache: Path, own_temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, count in ((errno.ENOSPC, 1), (errno.ENOSPC, 0), (errno.EIO, 0)):
+        error = OSError(number, os.strerror(number))
+        monkeypatch.setattr(cache, "_write_whole", Mock(side_effect=error))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            assert works().from_cache is False
+        assert len(caught) == count
+        for each in caught:
+            text = str(each.message)
+            assert str(fresh_cache) in text and "is full" in text and "NOGPU_CACHE_DIR" in text
+    assert not list(fresh_cache.glob("*.bin"))
 
 
 # ---- what an entry depends on, and entries that do not load ----------------------------------

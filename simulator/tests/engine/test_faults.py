@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -55,6 +56,15 @@ GLOBAL, SHARED, LOCAL = (
     engine.SharedOutOfBounds,
     engine.LocalOutOfBounds,
 )
+# arm64 divides the smallest integer by -1 without a trap.
+OVERFLOWS = [
+    P("divide_overflow", engine.IntegerDivisionOverflow, "if (i == 3) counts[0] = "
+      "(int)((unsigned)(n - 999) << 31) / (n - @);", "1001", "999", thread=(3, 0, 0),
+      says="divides the smallest integer of a type by -1, and the quotient overflows"),
+    P("modulo_overflow_long", engine.IntegerDivisionOverflow, "volatile long long by = n - @; "
+      "if (i == 3) counts[0] = (int)((long long)((unsigned long long)(n - 999) << 63) % by);",
+      "1001", "999", thread=(3, 0, 0), says="by -1"),
+] if platform.machine() == "x86_64" else []
 TABLE = [
     # ---- global memory out of bounds
     P("read_past_end", GLOBAL, "if (i < @) b[i] = a[i];", "n + 5", "n",
@@ -247,6 +257,7 @@ TABLE = [
       "1"),
     P("divide_long", engine.IntegerDivisionByZero, "if (i < n) b[i] = 1000ll / (i - @);", "300",
       "1000", thread=(44, 0, 0), block=(1, 0, 0)),
+    *OVERFLOWS,
     P("assertion", engine.AssertionFault, "assert(i < @);", "500", "5000",
       thread=(244, 0, 0), block=(1, 0, 0), says="i < 500"),
     P("trap", engine.KernelSignal, "if (i == @) __trap();", "3", "-1", thread=(3, 0, 0)),
@@ -332,3 +343,19 @@ def test_device_variable_overrun_through_a_pointer(compiler: str) -> None:
     with pytest.raises(engine.GlobalOutOfBounds) as caught:
         module.kernel("f").launch((1,), (32,), [np.int32(17).tobytes()])
     assert (caught.value.array, caught.value.index) == ("table", 16)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="arm64 divides without a trap")
+@pytest.mark.parametrize("type", ["int", "long long"])
+def test_without_checks_a_division_that_may_have_overflowed_says_so(
+        compiler: str, type: str) -> None:
+    module = engine.compile(f"""
+    __global__ void divide({type}* x, {type} number, {type} by) {{ *x = number / by; }}""")
+    kind = np.int32 if type == "int" else np.int64
+    x = array(np.zeros(1, kind), "x")
+    smallest = np.iinfo(kind).min
+    for number, by, overflows in ((smallest, -1, True), (smallest, 0, True), (7, 0, False)):
+        with engine.checks(False), pytest.raises(engine.IntegerDivisionByZero) as caught:
+            module.kernel("divide").launch(
+                (1,), (1,), pack(x, kind(number), kind(by)), time_limit=30)
+        assert ("or by -1, which overflows" in str(caught.value)) == overflows

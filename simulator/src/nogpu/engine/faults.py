@@ -158,11 +158,22 @@ class StackOverflow(KernelFault):
 
 
 class IntegerDivisionByZero(KernelFault):
-    """An integer division or remainder by zero."""
+    """An integer division or remainder by zero; without checks perhaps one that overflows."""
 
     called = "integer division by zero"
     kind = "division by zero"
-    records = (FaultKind.Division,)
+    records = (FaultKind.Division, FaultKind.DivisionOfSmallest)
+
+
+class IntegerDivisionOverflow(KernelFault):
+    """A signed integer's smallest value divided by -1: the quotient does not fit its type.
+
+    Processors other than x86-64 report nothing.
+    """
+
+    called = "integer division that overflows"
+    kind = "division overflow"
+    records = (FaultKind.DivisionOverflow,)
 
 
 class AssertionFault(KernelFault):
@@ -353,6 +364,15 @@ def build(record: FaultRecord, place: Place) -> KernelFault:
         address = None
     elif kind == FaultKind.Division:
         detail = f"{who} divides an integer by zero"
+        address = None
+    elif kind == FaultKind.DivisionOverflow:
+        detail = f"{who} divides the smallest integer of a type by -1, and the quotient overflows"
+        address = None
+    elif kind == FaultKind.DivisionOfSmallest:
+        detail = (
+            f"{who} divides the smallest integer of a type by zero, or by -1, which overflows: "
+            "with checks on it is known which"
+        )
         address = None
     elif kind == FaultKind.Assertion:
         detail = f"{who}: assertion `{record.text.decode(errors='replace')}` failed"

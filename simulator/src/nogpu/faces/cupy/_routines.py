@@ -34,5 +34,4 @@ FUNCTIONS = UFUNCS | table.functions_of(
     formatting, npz, text, _sets, comparison, truth, type_testing, add_remove, copies, dims, join,
     kind, rearrange, shape, split, tiling, transpose, misc, rounding, sumprod, window, byte_bounds,
     memory_ranges, who, pad, count, search, sort, correlation, histogram, meanvar, order,
-    _routines_poly, _shape_base,
-)  # fmt: skip
+    _routines_poly, _shape_base)

@@ -326,24 +326,6 @@ class Memcpy2D:
         self.src_pitch = self.dst_pitch = self.width_in_bytes = self.height = 0
         self._source = self._destination = None
 
-    def set_src_host(self, buffer: object) -> None:
-        """Take the source from the host."""
-        self._source = ("H", HostBuffer(_loose(buffer)))
-
-    def set_dst_host(self, buffer: object) -> None:
-        """Copy to the host."""
-        self._destination = ("H", HostBuffer(_loose(buffer), writable=True))
-
-    def set_src_device(self, address: object) -> None:
-        """Take the source from the device."""
-        self._source = ("D", pointer(address, "set_src_device"))
-
-    def set_dst_device(self, address: object) -> None:
-        """Copy to the device."""
-        self._destination = ("D", pointer(address, "set_dst_device"))
-
-    set_src_unified, set_dst_unified = set_src_device, set_dst_device
-
     def _ends(self) -> tuple[str, int, int, tuple]:
         if self._source is None or self._destination is None:
             raise failed("cuMemcpy2D", "CUDA_ERROR_INVALID_VALUE")
@@ -357,8 +339,7 @@ class Memcpy2D:
                 "cuMemcpy2D",
                 to + (self.dst_y + row) * self.dst_pitch + self.dst_x_in_bytes,
                 origin + (self.src_y + row) * self.src_pitch + self.src_x_in_bytes,
-                self.width_in_bytes, kind, stream, keep,
-            )  # fmt: skip
+                self.width_in_bytes, kind, stream, keep)
 
     def __call__(self, stream: object = None, aligned: bool = True) -> None:
         if isinstance(stream, bool):
@@ -367,6 +348,27 @@ class Memcpy2D:
         self._rows(stream, to, origin, kind, keep)
         if stream is None:
             engine.streams.null.synchronize()
+
+
+def _end_setter(name: str) -> Callable:
+    """What sets a copy's source or destination, on the host or on the device."""
+    source, on_host = "_src_" in name, name.endswith("_host")
+
+    def set_end(self: Memcpy2D, place: object) -> None:
+        end = HostBuffer(_loose(place), not source) if on_host else pointer(place, name)
+        setattr(self, "_source" if source else "_destination", ("H" if on_host else "D", end))
+
+    return set_end
+
+
+table.methods(Memcpy2D, _end_setter, """
+set_src_host(self, buffer: object) -> None: Take the source from the host.
+set_dst_host(self, buffer: object) -> None: Copy to the host.
+set_src_device(self, address: object) -> None: Take the source from the device.
+set_dst_device(self, address: object) -> None: Copy to the device.
+""")
+Memcpy2D.set_src_unified = Memcpy2D.set_src_device
+Memcpy2D.set_dst_unified = Memcpy2D.set_dst_device
 
 
 def _start(end: HostBuffer | int) -> int:
@@ -398,8 +400,7 @@ class Memcpy3D(Memcpy2D):
                 stream,
                 to + (self.dst_z + plane) * self.dst_pitch * self.dst_height,
                 origin + (self.src_z + plane) * self.src_pitch * self.src_height,
-                kind, keep,
-            )  # fmt: skip
+                kind, keep)
         if stream is None:
             engine.streams.null.synchronize()
 

@@ -13,13 +13,7 @@ __all__ = ["Event", "Stream"]
 
 
 class Stream(Dependent):
-    """A queue of work.
-
-    Parameters
-    ----------
-    flags : int
-        1 for one that does not wait for the default stream.
-    """
+    """A queue of work."""
 
     def __init__(self, *args: int, flags: int = 0) -> None:
         self._engine = None
@@ -80,13 +74,7 @@ def queue_of(stream: Stream | None) -> engine.streams.Stream:
 
 
 class Event(Dependent):
-    """A mark in a stream.
-
-    Parameters
-    ----------
-    flags : int
-        Members of ``event_flags``.
-    """
+    """A mark in a stream."""
 
     def __init__(self, flags: int = 0) -> None:
         self._enter_context()

@@ -69,8 +69,7 @@ def _build(source: object, options: list[str], plain: bool, keep: bool = False) 
     if not re.fullmatch(r"(sm|compute|lto)_\d{2,3}[af]?", arch):
         raise _error(
             "compilation", options,
-            f"nvcc fatal   : Value '{arch}' is not defined for option 'gpu-architecture'\n",
-        )  # fmt: skip
+            f"nvcc fatal   : Value '{arch}' is not defined for option 'gpu-architecture'\n")
     shift = int(plain)  # the line extern "C" { that nvcc would see first
     if plain:
         _refuse_templates(source, options)
@@ -172,34 +171,13 @@ class CudaModule:
 
 
 class SourceModule(CudaModule):
-    """CUDA source, compiled and loaded at once.
-
-    Parameters
-    ----------
-    source : str
-        Put in ``extern "C" { ... }`` unless ``no_extern_c``.
-    nvcc, keep, code, cache_dir
-        Accepted.
-    options : list of str, optional
-        nvcc's.
-    no_extern_c : bool
-        For templates. Names are then mangled, unless the source says ``extern "C"`` itself.
-    arch : str, optional
-    include_dirs : list of str, optional
-    """
+    """CUDA source, compiled and loaded at once; ``nvcc``, ``keep``, ``code`` are without effect."""
 
     def __init__(
-        self,
-        source: str,
-        nvcc: str = "nvcc",
-        options: list[str] | None = None,
-        keep: bool = False,
-        no_extern_c: bool = False,
-        arch: str | None = None,
-        code: str | None = None,
-        cache_dir: str | None = None,
-        include_dirs: Sequence[str] | None = None,
-    ) -> None:
+        self, source: str, nvcc: str = "nvcc", options: list[str] | None = None, keep: bool = False,
+        no_extern_c: bool = False, arch: str | None = None, code: str | None = None,
+        cache_dir: str | None = None, include_dirs: Sequence[str] | None = None,
+    ) -> None:  # fmt: skip
         found = _all_options(options, arch, code, include_dirs or ())
         self._source, self._options, self._no_extern_c = source, tuple(options or ()), no_extern_c
         module = _build(source, found, plain=not no_extern_c, keep=keep)

@@ -49,8 +49,7 @@ def get_reduction_module(
 
     source = _SOURCE.format(
         block_size=block_size, map_expr=map_expr, reduce_expr=reduce_expr, preamble=preamble,
-        out_type=out_type, name=name, neutral=neutral, arguments=arguments,
-    )  # fmt: skip
+        out_type=out_type, name=name, neutral=neutral, arguments=arguments)
     complex_numbers = "complex<" in source
     if complex_numbers:
         source = "#include <pycuda-complex.hpp>\n" + source.replace(
@@ -72,8 +71,7 @@ def get_reduction_kernel_and_types(
         arguments = ", ".join(argument.declarator() for argument in arguments)
     module = get_reduction_module(
         out_type, block_size, neutral, reduce_expr, map_expr, arguments, name, keep, options,
-        preamble,
-    )  # fmt: skip
+        preamble)
     parsed = parse_arguments(arguments)
     function = module.get_function(name)
     function.prepare("P" + "".join(one.struct_char for one in parsed) + "II")
@@ -81,21 +79,7 @@ def get_reduction_kernel_and_types(
 
 
 class ReductionKernel:
-    """A kernel that reduces ``map_expr`` of every index ``i`` by ``reduce_expr`` of a and b.
-
-    Parameters
-    ----------
-    dtype_out : dtype
-    neutral, reduce_expr : str
-    map_expr : str, optional
-        ``in[i]`` unless given.
-    arguments : str
-        Declarations in C. The real library does not compile without them, either.
-    name : str
-    keep : bool
-    options : list of str, optional
-    preamble : str
-    """
+    """A kernel that reduces ``map_expr`` of every index ``i`` by ``reduce_expr`` of a and b."""
 
     def __init__(
         self, dtype_out, neutral, reduce_expr, map_expr=None, arguments=None,
@@ -167,8 +151,7 @@ def get_dot_kernel(dtype_out, dtype_a=None, dtype_b=None):
     dtype_b = dtype_b or dtype_a
     return ReductionKernel(
         dtype_out or dtype_a, "0", "a+b", "a[i]*b[i]",
-        f"const {dtype_to_ctype(dtype_a)} *a, const {dtype_to_ctype(dtype_b)} *b",
-    )  # fmt: skip
+        f"const {dtype_to_ctype(dtype_a)} *a, const {dtype_to_ctype(dtype_b)} *b")
 
 
 __getattr__ = _missing.missing("pycuda.reduction")

@@ -66,6 +66,7 @@ struct Job {
     struct Node* node;  // of a stream; null where the caller waits for the job itself
     FaultRecord fault;
     std::string output;
+    uint64_t dropped_lines;  // that were before it
     struct JobCounts* counts;  // see counters.h
     pthread_mutex_t lock;
 };

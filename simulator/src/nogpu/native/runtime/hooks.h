@@ -224,7 +224,7 @@ CUSIM_API void __ubsan_handle_divrem_overflow(OverflowData* data, uintptr_t, uin
     const uint32_t bits = 1u << (data->type->info >> 1);
     const uint64_t mask = bits >= 64 ? ~0ull : (1ull << bits) - 1;
     if (!hot.worker || !hot.in_kernel || !(hot.checks & kCheckDivision)) return;
-    if (bits <= 64 && (right & mask) != 0) return;  // INT_MIN / -1 is not a division by zero
+    if (bits <= 64 && (right & mask) != 0) return;  // INT_MIN / -1 traps by itself
     FaultRecord& f = begin_fault(kDivision);
     f.line = (int32_t)data->location.line;
     f.pc = (uint64_t)CALLER;
@@ -253,6 +253,29 @@ CUSIM_API void nogpu_trap() {
 
 static const size_t kPrintfBuffer = 1 << 20;  // CUDA's default: older output is lost first
 
+static uint64_t count_lines(const std::string& text, size_t end) {
+    uint64_t lines = 0;
+    for (size_t i = 0; i < end; i++) lines += text[i] == '\n';
+    return lines;
+}
+
+static void drop_older_lines(Job* job) {
+    const size_t enough = job->output.size() - kPrintfBuffer;
+    const size_t newline = job->output.find('\n', enough);
+    const size_t end = newline == std::string::npos ? enough : newline + 1;
+    job->dropped_lines += count_lines(job->output, end);
+    job->output.erase(0, end);
+}
+
+// Says at a text's beginning how many lines were dropped before it, once.
+static void tell_of_dropped_lines(std::string& text, uint64_t& dropped) {
+    if (!dropped) return;
+    text.insert(0, "[nogpu] " + std::to_string(dropped) + " lines that kernels printed before the "
+                   "next one were dropped: a launch keeps its last megabyte, like a GPU's buffer"
+                   ".\n");
+    dropped = 0;
+}
+
 CUSIM_API int nogpu_printf(const char* format, ...) {
     char line[4096];
     va_list list;
@@ -264,8 +287,7 @@ CUSIM_API int nogpu_printf(const char* format, ...) {
     Job* job = hot.worker->job;
     pthread_mutex_lock(&job->lock);
     job->output.append(line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
-    if (job->output.size() > 2 * kPrintfBuffer)
-        job->output.erase(0, job->output.size() - kPrintfBuffer);
+    if (job->output.size() > 2 * kPrintfBuffer) drop_older_lines(job);
     pthread_mutex_unlock(&job->lock);
     return n;
 }

@@ -70,6 +70,18 @@ static uint64_t kernel_counter(Worker* w, void* context) {
     return pc;
 }
 
+// Whether a division that trapped was of the smallest integer: then it may have been by -1.
+static bool divides_smallest(void* context) {
+#if defined(__x86_64__)
+    const greg_t* r = ((ucontext_t*)context)->uc_mcontext.gregs;
+    const int64_t low = r[REG_RAX], high = r[REG_RDX];  // of the dividend
+    return (low == INT64_MIN && high == -1) || ((int32_t)low == INT32_MIN && (int32_t)high == -1);
+#else
+    (void)context;
+    return false;  // arm64 divides without a trap
+#endif
+}
+
 // What a signal that no kernel has raised does without us.
 static void chain(int layer, int number, siginfo_t* info, void* context) {
     const struct sigaction old = previous_actions[layer][number];
@@ -115,7 +127,11 @@ static void on_signal(int layer, int number, siginfo_t* info, void* context) {
     const uint64_t address = (uint64_t)info->si_addr;
     FaultKind kind = kSignal;
     if (number == SIGFPE) {
-        kind = kDivision;
+        // Where divisions are checked, one by zero is found before it traps.
+        const bool by_minus_one = hot.checks & kCheckDivision;
+        kind = !divides_smallest(context) ? kDivision
+               : by_minus_one             ? kDivisionOverflow
+                                          : kDivisionOfSmallest;
     } else if (number == SIGSEGV || number == SIGBUS) {
         const uint64_t in_stacks = address - (uint64_t)w->stacks;
         if (in_stacks < (uint64_t)(kMaxThreads + 1) * kStack)
@@ -687,6 +703,7 @@ CUSIM_API void cs_cancel(Job* job) {
 
 CUSIM_API void cs_result(Job* job, FaultRecord* fault, const char** output, uint64_t* bytes) {
     *fault = job->fault;
+    tell_of_dropped_lines(job->output, job->dropped_lines);
     *output = job->output.data();
     *bytes = job->output.size();
 }

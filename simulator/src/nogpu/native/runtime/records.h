@@ -46,6 +46,8 @@ enum FaultKind : int32_t {
     kSignal = 14,
     kTrap = 15,
     kCancelled = 16,
+    kDivisionOverflow = 17,
+    kDivisionOfSmallest = 18,  // by 0 or by -1: nobody has looked
 };
 
 enum RegionKind : int32_t { kNowhere = 0, kGlobal = 1, kShared = 2, kModule = 3 };

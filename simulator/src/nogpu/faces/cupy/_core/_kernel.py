@@ -25,17 +25,7 @@ _lock = engine.forking.held("kernels of a library", threading.RLock())
 
 
 class ParameterInfo:
-    """One parameter of a kernel, read from its declaration.
-
-    Attributes
-    ----------
-    name : str
-    dtype : dtype or None
-        None for a letter that stands for a type.
-    ctype : str or None
-        The C++ type, or the letter.
-    raw, is_const : bool
-    """
+    """One parameter of a kernel, read from its declaration."""
 
     def __init__(self, param: str, is_const: bool) -> None:
         self.dtype = self.ctype = None
@@ -294,38 +284,13 @@ class _Codes:
 
 
 class ElementwiseKernel(_Codes):
-    """A kernel of one's own that works element by element, with broadcasting.
-
-    Parameters
-    ----------
-    in_params, out_params : str
-        Declarations such as ``"float32 x, raw T y"``. A single letter stands for a type that the
-        arrays decide; ``raw`` arrays are indexed by hand.
-    operation : str
-        C++ for one element: each parameter is its element there, ``i`` the element's number.
-    name : str
-        The kernel's name.
-    reduce_dims : bool
-        Join axes where that changes nothing.
-    preamble : str
-        C++ before the kernel.
-    no_return, return_tuple : bool
-    **kwargs
-        ``options``; ``loop_prep`` and ``after_loop``: C++ around the loop.
-    """
+    """A kernel of one's own that works element by element, with broadcasting."""
 
     def __init__(
-        self,
-        in_params: str,
-        out_params: str,
-        operation: str,
-        name: str = "kernel",
-        reduce_dims: bool = True,
-        preamble: str = "",
-        no_return: bool = False,
-        return_tuple: bool = False,
-        **kwargs: object,
-    ) -> None:
+        self, in_params: str, out_params: str, operation: str, name: str = "kernel",
+        reduce_dims: bool = True, preamble: str = "", no_return: bool = False,
+        return_tuple: bool = False, **kwargs: object,
+    ) -> None:  # fmt: skip
         self._declare(in_params, out_params, name, "_ind")
         self.operation, self.preamble, self.kwargs = operation, preamble, kwargs
         self.reduce_dims, self.no_return, self.return_tuple = reduce_dims, no_return, return_tuple
@@ -334,18 +299,7 @@ class ElementwiseKernel(_Codes):
         self._memo: dict[tuple, engine.Kernel] = {}
 
     def __call__(self, *args: object, **kwargs: object) -> object:
-        """Apply it: inputs, then outputs where they are given.
-
-        Parameters
-        ----------
-        *args
-            Arrays and numbers.
-        size : int, optional
-            Number of elements, where all arrays are raw.
-        block_size : int
-            Threads in a block: 128.
-        stream : Stream, optional
-        """
+        """Apply it: inputs, then outputs where they are given."""
         size, stream, block_size = -1, None, 128
         if kwargs:
             size = kwargs.pop("size", -1)

@@ -16,25 +16,12 @@ _fusing = _fusion_thread_local.thread_local
 
 
 class ufunc:  # noqa: N801 -- the library's name
-    """An element-wise function that broadcasts and promotes.
-
-    Attributes
-    ----------
-    name : str
-        As messages give it, e.g. ``"cupy_add"``.
-    nin, nout, nargs : int
-    types : list of str
-        The loops, e.g. ``"dd->d"``.
-    """
+    """An element-wise function that broadcasts and promotes; ``types`` are its loops: "dd->d"."""
 
     def __init__(
-        self,
-        name: str,
-        loop: np.ufunc,
-        types: list[str] | None = None,
-        doc: str = "",
+        self, name: str, loop: np.ufunc, types: list[str] | None = None, doc: str = "",
         refuse: dict[str, str] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.name, self._loop, self.__doc__ = name, loop, doc
         self.nin, self.nout, self.nargs = loop.nin, loop.nout, loop.nin + loop.nout
         self.types = types if types is not None else [t for t in loop.types if _on_device(t)]

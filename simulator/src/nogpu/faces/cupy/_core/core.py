@@ -162,19 +162,7 @@ class _Interface:
 
 
 class ndarray:  # noqa: N801 -- the library's name
-    """An array on the device.
-
-    Parameters
-    ----------
-    shape : int or tuple of int
-    dtype : dtype
-        float64 unless said.
-    memptr : MemoryPointer, optional
-        Memory to look at; new memory, never written, unless given.
-    strides : tuple of int, optional
-        In bytes; only with ``memptr``.
-    order : {"C", "F"}
-    """
+    """An array on the device."""
 
     __slots__ = ("__weakref__", "_base", "_view", "data")
     __array_priority__ = 100
@@ -302,18 +290,7 @@ class ndarray:  # noqa: N801 -- the library's name
     # to the host and back
 
     def get(self, stream=None, order="C", out=None, blocking=True) -> np.ndarray:
-        """Copy to the host.
-
-        Parameters
-        ----------
-        stream : Stream, optional
-            The current one unless given.
-        order : {"C", "F", "A"}
-            Of a new host array; a contiguous source keeps its own.
-        out : numpy.ndarray, optional
-        blocking : bool
-            False returns before the copy is done (into pinned memory).
-        """
+        """Copy to the host."""
         stream = _stream.get_current_stream() if stream is None else stream
         _contexts.set_device()
         _forbid_transfer(stream, "D2H")
@@ -347,8 +324,7 @@ class ndarray:  # noqa: N801 -- the library's name
             pinned = runtime._is_pinned(out.ctypes.data)
             stream._engine.copy(
                 out.ctypes.data, source.data.ptr, source.nbytes, "DtoH",
-                keep=(out, source), pinned=pinned,
-            )  # fmt: skip
+                keep=(out, source), pinned=pinned)
         if blocking:
             stream.synchronize()
         return out
@@ -662,13 +638,9 @@ def _views(inputs: Iterable[object]) -> list[object]:
 
 
 def compute(
-    function: Callable[..., object],
-    inputs: Sequence[object],
-    shape: Iterable[int],
-    dtype: np.typing.DTypeLike,
-    out: ndarray | None = None,
-    order: str = "C",
-) -> ndarray:
+    function: Callable[..., object], inputs: Sequence[object], shape: Iterable[int],
+    dtype: np.typing.DTypeLike, out: ndarray | None = None, order: str = "C",
+) -> ndarray:  # fmt: skip
     """Queue a NumPy function of arrays' views; shape and dtype of its result are known.
 
     Parameters
@@ -848,8 +820,7 @@ def _send(target: ndarray, source: np.ndarray, stream) -> None:
     if target.size:
         stream._engine.copy(
             target.data.ptr, source.ctypes.data, source.nbytes, "HtoD",
-            keep=(source,), pinned=runtime._is_pinned(source.ctypes.data),
-        )  # fmt: skip
+            keep=(source,), pinned=runtime._is_pinned(source.ctypes.data))
 
 
 def from_host(host: np.ndarray, order: str = "K", blocking: bool = False) -> ndarray:

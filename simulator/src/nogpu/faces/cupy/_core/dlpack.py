@@ -164,15 +164,7 @@ def fromDlpack(dltensor):  # noqa: N802
 
 
 def from_dlpack(array, /, *, device=None, copy=None):
-    """Return an array that shares the memory of another library's array.
-
-    Raises
-    ------
-    TypeError
-        Where it is on the host.
-    ValueError
-        Where it has no DLPack.
-    """
+    """Return an array that shares the memory of another library's array; TypeError for host's."""
     if not hasattr(array, "__dlpack_device__"):
         raise ValueError(
             "A DLPack tensor object cannot be consumed multiple times "

@@ -9,20 +9,7 @@ from cupy._core.core import ndarray
 
 
 def array(obj, dtype=None, copy=True, order="K", subok=False, ndmin=0, *, blocking=False):
-    """A device array of anything array-like.
-
-    Parameters
-    ----------
-    obj : array_like
-    dtype : dtype, optional
-    copy : bool or None
-        None and False copy only where needed.
-    order : {"K", "A", "C", "F"}
-    ndmin : int
-        Axes at least.
-    blocking : bool
-        Wait for the transfer.
-    """
+    """A device array of anything array-like."""
     if subok:
         raise NotImplementedError("subok=True is not supported")
     order = "K" if order is None else order

@@ -340,29 +340,14 @@ def _definition(source: str, function: Callable) -> ast.FunctionDef | ast.Lambda
 class vectorize:  # noqa: N801 -- the library's name
     """A function of numbers, applied to the elements of arrays; compiled from its source.
 
-    Parameters
-    ----------
-    pyfunc : callable
-        A Python function of numbers: arithmetic, comparisons, `if`, `while`, loops over
-        `range`, and NumPy's universal functions.
-    otypes : str or list of dtypes, optional
-        Not supported.
-    doc : str, optional
-    excluded, signature : optional
-        Not supported.
-    cache : bool
-        Ignored.
+    It may have arithmetic, comparisons, `if`, `while`, loops over `range`, and NumPy's universal
+    functions. ``otypes``, ``excluded`` and ``signature`` are not supported.
     """
 
     def __init__(
-        self,
-        pyfunc: Callable,
-        otypes: object = None,
-        doc: str | None = None,
-        excluded: object = None,
-        cache: bool = False,
-        signature: str | None = None,
-    ) -> None:
+        self, pyfunc: Callable, otypes: object = None, doc: str | None = None,
+        excluded: object = None, cache: bool = False, signature: str | None = None,
+    ) -> None:  # fmt: skip
         self.pyfunc, self.cache, self.otypes = pyfunc, cache, otypes
         self.__doc__ = doc or pyfunc.__doc__
         self.excluded, self.signature = excluded, signature
@@ -395,8 +380,7 @@ class vectorize:  # noqa: N801 -- the library's name
             ", ".join(f"{t.name} {n}" for t, n in zip(types, names)),
             ", ".join(f"{t.name} {n}" for t, n in zip(translator.results, outs)),
             f"vectorized({', '.join(names + outs)})",
-            "cupy_vectorize", preamble=code, return_tuple=translator.as_tuple,
-        )  # fmt: skip
+            "cupy_vectorize", preamble=code, return_tuple=translator.as_tuple)
 
 
 def _type_of(item: object) -> np.dtype:

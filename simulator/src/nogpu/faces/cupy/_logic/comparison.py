@@ -16,8 +16,7 @@ def isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False) -> ndarray:
     a, b = _operand(a), _operand(b)
     return core.compute(
         lambda x, y: np.isclose(x, y, rtol, atol, equal_nan), [a, b], core.broadcast_shape([a, b]),
-        np.dtype(bool),
-    )  # fmt: skip
+        np.dtype(bool))
 
 
 def allclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False) -> ndarray:

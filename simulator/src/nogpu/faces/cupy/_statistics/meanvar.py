@@ -12,13 +12,7 @@ std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False): Return the stan
 
 
 def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
-    """Return the weighted mean, and the weights' sum where ``returned``.
-
-    Raises
-    ------
-    ZeroDivisionError
-        Where weights sum to zero; looking at that waits.
-    """
+    """Return the weighted mean, and the weights' sum where ``returned``; weights are looked at."""
     _host.argument(a)
     axes = _host.axes_of(axis, a.ndim)
     shape = _host.reduced(a.shape, axes, keepdims)

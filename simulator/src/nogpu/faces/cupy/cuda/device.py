@@ -44,17 +44,7 @@ def get_compute_capability() -> str:
 
 @functools.total_ordering
 class Device:
-    """A device; in a ``with`` block the current one.
-
-    Parameters
-    ----------
-    device : int or Device, optional
-        The current one unless given.
-
-    Attributes
-    ----------
-    id : int
-    """
+    """A device; in a ``with`` block the current one."""
 
     def __init__(self, device: int | Device | None = None) -> None:
         self.id = runtime.getDevice() if device is None else int(device)

@@ -81,14 +81,9 @@ def _kept_by_its_pool(item: object) -> bool:
 
 
 def _launch(
-    kernel: engine.Kernel,
-    grid: tuple[int, int, int],
-    block: tuple[int, int, int],
-    arguments: list[bytes],
-    shared: int,
-    stream: object,
-    keep: Sequence[object],
-) -> None:
+    kernel: engine.Kernel, grid: tuple[int, int, int], block: tuple[int, int, int],
+    arguments: list[bytes], shared: int, stream: object, keep: Sequence[object],
+) -> None:  # fmt: skip
     queue = _streams._engine_stream(stream)
     _contexts.launch_module(kernel.module, queue.handle)
     try:
@@ -111,14 +106,7 @@ def _sizes(what: str, sizes: tuple) -> tuple[int, int, int]:
 
 
 class Function:
-    """A kernel of a loaded module.
-
-    Attributes
-    ----------
-    module : Module
-    ptr : int
-        Its handle.
-    """
+    """A kernel of a loaded module."""
 
     def __init__(self, module: Module, name: str) -> None:
         self.module, self.ptr = module, next(_handles)
@@ -127,16 +115,10 @@ class Function:
         self._names = scan.parameters if scan is not None else ()
 
     def __call__(
-        self,
-        grid: tuple,
-        block: tuple,
-        args: Sequence[object],
-        size_t_shared_mem: int | None = None,
-        *,
-        shared_mem: int = 0,
-        stream: object = None,
+        self, grid: tuple, block: tuple, args: Sequence[object],
+        size_t_shared_mem: int | None = None, *, shared_mem: int = 0, stream: object = None,
         enable_cooperative_groups: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if size_t_shared_mem is not None:
             shared_mem = size_t_shared_mem
         grid, block = _sizes("grid", grid), _sizes("block", block)
@@ -155,14 +137,9 @@ class Function:
         _launch(kernel, grid, block, packed[:wanted], int(shared_mem), stream, args)
 
     def linear_launch(
-        self,
-        size: int,
-        args: Sequence[object],
-        shared_mem: int = 0,
-        block_max_size: int = 128,
-        stream: object = None,
-        enable_cooperative_groups: bool = False,
-    ) -> None:
+        self, size: int, args: Sequence[object], shared_mem: int = 0, block_max_size: int = 128,
+        stream: object = None, enable_cooperative_groups: bool = False,
+    ) -> None:  # fmt: skip
         """Launch as many blocks as ``size`` threads need."""
         grid, block = _linear(size, block_max_size)
         self(grid, block, args, shared_mem=shared_mem, stream=stream)
@@ -174,13 +151,7 @@ def _linear(size: int, block_size: int) -> tuple[tuple, tuple]:
 
 
 class Module:
-    """A module of kernels and variables, loaded from an image.
-
-    Attributes
-    ----------
-    mapping : dict or None
-        The name in the image of each name expression.
-    """
+    """A module of kernels and variables, loaded from an image."""
 
     def __init__(self) -> None:
         self.ptr, self.mapping, self._module = 0, None, None

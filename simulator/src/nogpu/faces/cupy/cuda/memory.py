@@ -44,13 +44,7 @@ class OutOfMemoryError(MemoryError):
 
 
 class BaseMemory:
-    """Memory on a device.
-
-    Attributes
-    ----------
-    ptr, size, device_id : int
-        Address, bytes, device.
-    """
+    """Memory on a device."""
 
     __slots__ = ("ptr", "size", "device_id", "__weakref__")
 
@@ -110,15 +104,7 @@ class MemoryAsync(Memory):
 
 
 class UnownedMemory(BaseMemory):
-    """Memory that something else owns.
-
-    Parameters
-    ----------
-    ptr, size : int
-    owner : object
-        Kept alive.
-    device_id : int
-    """
+    """Memory that something else owns."""
 
     __slots__ = ("_owner",)
 
@@ -135,20 +121,7 @@ def _address(memory: object) -> int:
 
 
 class MemoryPointer:
-    """A place in device memory.
-
-    Parameters
-    ----------
-    mem : BaseMemory
-    offset : int
-        Bytes from its begin.
-
-    Attributes
-    ----------
-    ptr, device_id : int
-    mem : BaseMemory
-        Kept alive.
-    """
+    """A place in device memory."""
 
     __slots__ = ("ptr", "mem", "device_id", "__weakref__")
 
@@ -404,12 +377,7 @@ class _Arena:
 
 
 class PooledMemory(BaseMemory):
-    """A block of a pool, which goes back to it with this object.
-
-    Attributes
-    ----------
-    pool : weakref to the pool
-    """
+    """A block of a pool, which goes back to it with this object."""
 
     __slots__ = ("pool", "_chunk")
 
@@ -499,8 +467,7 @@ class SingleDeviceMemoryPool:
                 hook.malloc_postprocess(
                     device_id=0, size=nbytes, mem_size=size,
                     mem_ptr=pointer.ptr if pointer else 0,
-                    pmem_id=id(pointer.mem) if pointer else 0,
-                )  # fmt: skip
+                    pmem_id=id(pointer.mem) if pointer else 0)
         return pointer
 
     def _pointer(
@@ -761,13 +728,7 @@ def _parse_limit_string(limit: str | None = None) -> dict[str, float | None]:
 
 
 class MemoryPool:
-    """Device memory that is kept when it is freed, and given out again.
-
-    Parameters
-    ----------
-    allocator : function, optional
-        Where new memory comes from: takes bytes, gives a `MemoryPointer`.
-    """
+    """Device memory that is kept when it is freed, and given out again."""
 
     def __init__(self, allocator: Callable[[int], MemoryPointer] | None = None) -> None:
         self._pool = SingleDeviceMemoryPool(allocator)

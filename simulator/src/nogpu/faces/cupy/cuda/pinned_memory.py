@@ -21,12 +21,7 @@ __all__ = """
 
 
 class PinnedMemory:
-    """Page-locked host memory, freed with this object.
-
-    Attributes
-    ----------
-    ptr, size : int
-    """
+    """Page-locked host memory, freed with this object."""
 
     def __init__(self, size: int, flags: int = 0) -> None:
         self.size, self.ptr = size, 0
@@ -43,19 +38,7 @@ class PinnedMemory:
 
 
 class PinnedMemoryPointer:
-    """A place in page-locked memory; a buffer from there to the memory's end.
-
-    Parameters
-    ----------
-    mem : PinnedMemory
-    offset : int
-
-    Attributes
-    ----------
-    mem : PinnedMemory
-        Kept alive.
-    ptr : int
-    """
+    """A place in page-locked memory; a buffer from there to the memory's end."""
 
     # Before Python 3.12 a class written in Python can only be a buffer by way of ctypes.
 

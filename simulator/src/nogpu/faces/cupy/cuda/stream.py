@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 from cupy_backends.cuda.api import runtime
 
+from nogpu.faces import table
+
 from . import graph as _graph
 
 
@@ -45,19 +47,7 @@ def _engine_stream(stream: _BaseStream | None):
 class Event:
     """A mark in a stream: work may wait for it, and two of them measure time.
 
-    Parameters
-    ----------
-    block : bool
-        Taken and without effect: waiting sleeps anyway.
-    disable_timing : bool
-        No time can be read from it.
-    interprocess : bool
-        Needs ``disable_timing``; the simulator has one process only.
-
-    Attributes
-    ----------
-    ptr : int
-        Its handle.
+    ``block`` is without effect, since waiting sleeps anyway.
     """
 
     def __init__(
@@ -97,15 +87,7 @@ def get_elapsed_time(start_event: Event, end_event: Event) -> float:
 
 
 class _BaseStream:
-    """What all streams have in common.
-
-    Attributes
-    ----------
-    ptr : int
-        Its handle.
-    device_id : int
-        The device it was made on; -1 for the default streams.
-    """
+    """What all streams have in common."""
 
     def __init__(self, ptr: int, device_id: int) -> None:
         self.ptr, self.device_id = ptr, device_id
@@ -145,18 +127,10 @@ class _BaseStream:
         """Whether all work on it is done."""
         return runtime.streamQuery(self.ptr) == 0
 
-    def synchronize(self) -> None:
-        """Wait for all work on it."""
-        runtime.streamSynchronize(self.ptr)
-
     def add_callback(self, callback: Callable, arg: object) -> None:
         """Call ``callback(stream, status, arg)`` when the work so far is done."""
         runtime.streamAddCallback(self.ptr, lambda stream, status, _: callback(self, status, arg),
                                   None)  # fmt: skip
-
-    def launch_host_func(self, callback: Callable, arg: object) -> None:
-        """Call ``callback(arg)`` when the work so far is done."""
-        runtime.launchHostFunc(self.ptr, callback, arg)
 
     def record(self, event: Event | None = None) -> Event:
         """Put an event into it, a new one unless given, and return the event."""
@@ -181,10 +155,6 @@ class _BaseStream:
         """Stop recording; return the graph."""
         return _graph.Graph._from_handle(runtime.streamEndCapture(self.ptr))
 
-    def is_capturing(self) -> bool:
-        """Whether it records."""
-        return runtime.streamIsCapturing(self.ptr)
-
     @property
     def is_non_blocking(self) -> bool:
         """Whether it is independent of the legacy default stream."""
@@ -196,31 +166,26 @@ class _BaseStream:
         return runtime.streamGetPriority(self.ptr)
 
 
-class Stream(_BaseStream):
-    """A queue of work on the device.
+_CALLS = {"synchronize": runtime.streamSynchronize, "launch_host_func": runtime.launchHostFunc,
+          "is_capturing": runtime.streamIsCapturing}  # fmt: skip
+table.methods(_BaseStream, lambda name: lambda self, *how: _CALLS[name](self.ptr, *how), """
+synchronize(self) -> None: Wait for all work on it.
+launch_host_func(self, callback: Callable, arg: object) -> None:
+    Call ``callback(arg)`` when the work so far is done.
+is_capturing(self) -> bool: Whether it records.
+""")
 
-    Parameters
-    ----------
-    null : bool
-        The legacy default stream.
-    non_blocking : bool
-        Do not wait for the legacy default stream, nor let it wait.
-    ptds : bool
-        The per-thread default stream.
-    priority : int, optional
-        A smaller number comes first; clamped to what the device has.
-    """
+
+class Stream(_BaseStream):
+    """A queue of work on the device."""
 
     null: Stream
     ptds: Stream
 
     def __init__(
-        self,
-        null: bool = False,
-        non_blocking: bool = False,
-        ptds: bool = False,
+        self, null: bool = False, non_blocking: bool = False, ptds: bool = False,
         priority: int | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._owned = False
         if null:
             super().__init__(0, -1)

@@ -5,17 +5,11 @@ import operator
 import numpy as np
 from cupy import _host
 
+from nogpu.faces import table
+
 
 class poly1d:  # noqa: N801
-    """A polynomial.
-
-    Parameters
-    ----------
-    c_or_r : cupy.ndarray, numpy.ndarray or sequence
-        Coefficients from the highest power down, or roots with ``r=True``.
-    variable : str, optional
-        For printing.
-    """
+    """A polynomial."""
 
     __hash__ = None
 
@@ -36,23 +30,11 @@ class poly1d:  # noqa: N801
         self._variable = "x" if variable is None else variable
 
     @property
-    def coeffs(self):
-        """Coefficients from the highest power down."""
-        return self._coeffs
-
-    c = coef = coefficients = coeffs
-
-    @property
     def order(self):
         """The degree."""
         return self._coeffs.size - 1
 
     o = order
-
-    @property
-    def variable(self):
-        """The variable's name."""
-        return self._variable
 
     @property
     def roots(self):
@@ -112,6 +94,13 @@ class poly1d:  # noqa: N801
     def integ(self, m=1, k=0):
         """Return an antiderivative."""
         return poly1d(self.get().integ(m, k).coeffs)
+
+
+table.properties(poly1d, """
+coeffs = _coeffs: Coefficients from the highest power down.
+variable = _variable: The variable's name.
+""")
+poly1d.c = poly1d.coef = poly1d.coefficients = poly1d.coeffs
 
 
 def _operator(name):

@@ -233,23 +233,7 @@ def _path(optimize, labels, output, sizes) -> list[tuple]:
 
 
 def einsum(*operands, **kwargs):
-    """Evaluate the Einstein summation convention on the operands.
-
-    Parameters
-    ----------
-    subscripts : str
-        Or each operand followed by a list of numbers, as in NumPy.
-    operands : arrays
-    dtype : optional
-        Type of the result.
-    optimize : bool, str or path
-        Order of the contractions where there are three operands or more.
-
-    Returns
-    -------
-    cupy.ndarray
-        A view where there is one operand and nothing is summed.
-    """
+    """Evaluate the Einstein summation convention on the operands."""
     dtype = kwargs.pop("dtype", None)
     optimize = kwargs.pop("optimize", False)
     if kwargs:

@@ -17,14 +17,7 @@ def _real(dtype) -> np.dtype:
 
 
 class RandomState:
-    """Random numbers by a seed.
-
-    Parameters
-    ----------
-    seed : int or None
-    method : int
-        Kept only: it would choose the device library's generator.
-    """
+    """Random numbers by a seed; ``method``, the device library's generator, is only kept."""
 
     def __init__(self, seed=None, method=100):
         self.method = method

@@ -19,12 +19,7 @@ def _real(dtype) -> np.dtype:
 
 
 class Generator:
-    """Random numbers from a bit generator.
-
-    Attributes
-    ----------
-    bit_generator : BitGenerator
-    """
+    """Random numbers from a bit generator."""
 
     def __init__(self, bit_generator):
         self.bit_generator = bit_generator

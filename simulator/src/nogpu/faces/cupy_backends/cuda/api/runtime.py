@@ -494,16 +494,7 @@ def _is_pinned(address: int) -> bool:
 
 
 class PointerAttributes:
-    """What is known about an address.
-
-    Attributes
-    ----------
-    device : int
-        -1 for host memory that CUDA does not know.
-    devicePointer, hostPointer : int
-    type : int
-        `memoryTypeDevice`, ...
-    """
+    """What is known about an address; ``device`` is -1 for memory that CUDA does not know."""
 
     def __init__(self, device: int, devicePointer: int, hostPointer: int, type: int = -1) -> None:
         self.device, self.type = device, type

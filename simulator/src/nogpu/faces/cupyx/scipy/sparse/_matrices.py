@@ -7,6 +7,9 @@ from cupy import _host, _tables
 
 from nogpu.faces import missing as _missing
 
+__all__ = """
+    coo_matrix csr_matrix eye identity issparse isspmatrix isspmatrix_coo isspmatrix_csr spmatrix
+""".split()
 TYPES = "?fdFD"
 
 
