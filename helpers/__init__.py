@@ -26,21 +26,8 @@ from .transfers import traffic
 from .tune import Generated, tune
 
 __all__ = [
-    "Generated",
-    "bench",
-    "ceiling",
-    "compare",
-    "describe_machine",
-    "device_output",
-    "draw",
-    "inspect",
-    "peak_bytes",
-    "show_error",
-    "size",
-    "start",
-    "timeline",
-    "traffic",
-    "tune",
+    "Generated", "bench", "ceiling", "compare", "describe_machine", "device_output", "draw",
+    "inspect", "peak_bytes", "show_error", "size", "start", "timeline", "traffic", "tune",
 ]
 
 

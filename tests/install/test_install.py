@@ -628,6 +628,9 @@ def test_lab_opens_the_rendered_readme_and_passes_options_on(course):
     assert "--LabApp.default_url=/lab/tree/README.md" in course.ran
     assert course.ran[-3:] == ["--no-browser", "--port", "8899"]
     assert f"--ServerApp.root_dir={course.root / 'work'}" in course.ran
+    assert "--HTMLExporter.template_name=course" in course.ran
+    pages = f"--TemplateExporter.extra_template_basedirs={course.root / 'install' / 'pages'}"
+    assert pages in course.ran
     (folder,) = [one.partition("=")[2] for one in course.ran if "app_settings_dir" in one]
     settings = json.loads(Path(folder, "overrides.json").read_text())
     viewers = settings["@jupyterlab/docmanager-extension:plugin"]
