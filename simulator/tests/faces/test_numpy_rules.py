@@ -1,0 +1,83 @@
+"""NumPy's own rules in CuPy's arrays: orders, Python numbers, empty and 0-d arrays.
+
+Where the two libraries differ, CuPy's own source decides.
+"""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from machine import use_libraries
+
+from nogpu import finder
+
+use_libraries()
+cp = pytest.importorskip("cupy")
+if not finder.is_simulated(cp):
+    pytest.skip("a GPU answers: CuPy is the real one", allow_module_level=True)
+
+ROWS = [[0, 1, 2], [3, 4, 5]]
+
+
+# orders
+
+
+@pytest.mark.parametrize("make", [cp.array, cp.asarray, cp.asanyarray])
+@pytest.mark.parametrize("order", ["f", "F", "Fortran"])
+def test_host_data_in_fortran_order_keep_their_values(make, order):
+    for rows in (ROWS, np.array(ROWS), np.array(ROWS).T, [cp.array(row) for row in ROWS]):
+        made = make(rows, order=order)
+        host = np.array([row.get() for row in rows] if isinstance(rows[0], cp.ndarray) else rows)
+        assert made.get().tolist() == host.tolist()
+        assert made.flags.f_contiguous and not made.flags.c_contiguous
+
+
+@pytest.mark.parametrize("order, fortran", [("c", 0), ("f", 1), ("a", 1), ("k", 1), (None, 1)])
+def test_copies_take_orders_in_small_letters(order, fortran):
+    a = cp.asfortranarray(cp.array(ROWS))
+    for made in (a.astype(cp.float32, order=order), a.copy(order), cp.array(a, order=order)):
+        assert made.flags.f_contiguous == fortran and made.tolist() == ROWS
+    if order not in ("k", None):
+        for host in (a.get(order=order), cp.asnumpy(a, order=order)):
+            assert host.flags.f_contiguous == fortran and host.tolist() == ROWS
+
+
+@pytest.mark.parametrize("call", [
+    lambda a: cp.array(a, order="Q"), lambda a: cp.array(ROWS, order="Q"), lambda a: a.copy("Q"),
+    lambda a: a.astype("f", order="Q"), lambda a: a.get(order="K"), lambda a: a.ravel("Q"),
+    lambda a: cp.empty_like(a, order="Q"), lambda a: cp.zeros(3, order="Q"),
+    lambda a: a.reshape(6, order="K"),
+])  # fmt: skip
+def test_orders_that_are_none_are_refused(call):
+    with pytest.raises(ValueError, match="order"):
+        call(cp.array(ROWS))
+
+
+def test_a_pickled_or_copied_array_keeps_fortran_order():
+    a = cp.asfortranarray(cp.array(ROWS))
+    loaded = pickle.loads(pickle.dumps(a))
+    assert loaded.flags.f_contiguous and loaded.tolist() == ROWS
+    assert copy.copy(a).tolist() == copy.deepcopy(a).tolist() == ROWS
+
+
+@pytest.mark.parametrize("order", ["C", "F", "A", "K", "k"])
+def test_ravel_and_flatten_take_every_order(order):
+    host = np.arange(24).reshape(2, 3, 4)
+    for view in (lambda a: a, lambda a: a.T, lambda a: a.transpose(1, 0, 2), lambda a: a[:, ::2],
+                 lambda a: a[:, :, 1]):  # fmt: skip
+        expected, a = view(host), view(cp.array(host))
+        assert a.ravel(order).tolist() == expected.ravel(order).tolist()
+        assert a.flatten(order).tolist() == expected.flatten(order).tolist()
+        assert a.ravel(order).flags.c_contiguous
+
+
+def test_reshape_copies_where_it_is_asked_to():
+    a = cp.array(ROWS)
+    assert not cp.shares_memory(a.reshape(3, 2, copy=True), a)
+    assert cp.shares_memory(cp.reshape(a, (3, 2), copy=False), a)
+    assert cp.reshape(a.T, (2, 3), copy=None).tolist() == [[0, 3, 1], [4, 2, 5]]
+    with pytest.raises(ValueError, match="Unable to avoid creating a copy"):
+        a.T.reshape(-1, copy=False)
+    with pytest.raises(ValueError, match="strings are not allowed"):
+        a.reshape(6, copy="no")
