@@ -81,3 +81,82 @@ def test_reshape_copies_where_it_is_asked_to():
         a.T.reshape(-1, copy=False)
     with pytest.raises(ValueError, match="strings are not allowed"):
         a.reshape(6, copy="no")
+
+
+# functions of Python, translated by `vectorize`
+
+
+def _floor_remainder_power(x, y):
+    return x // y, x % y, x**y
+
+
+@pytest.mark.parametrize("types", ["ee", "ef", "bb", "BB", "??", "hH", "lf", "dd"])
+def test_vectorize_divides_and_raises_as_numpy_does(types):
+    rng = np.random.default_rng(0)
+    x, y = (rng.uniform(0.6, 6, 50) * (rng.choice([-1, 1], 50) if kind in "efdlb" else 1)
+            for kind in types)  # fmt: skip
+    x, y = x.astype(types[0]), (np.abs(y) if types[1] in "bhl" else y).astype(types[1])
+    found = cp.vectorize(_floor_remainder_power)(cp.asarray(x), cp.asarray(y))
+    with np.errstate(all="ignore"):
+        expected = np.floor_divide(x, y), np.remainder(x, y), np.power(x, y)
+    for one, value in zip(found, expected):
+        assert one.dtype == value.dtype
+        np.testing.assert_allclose(one.get(), value, rtol=2e-3 if "e" in types else 1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["?", "b", "e", "f", "F"])
+def test_vectorize_negates_the_truth_of_every_type(dtype):
+    x = np.array([0, 1, 0, 1]).astype(dtype)
+    assert cp.vectorize(lambda v: not v)(cp.asarray(x)).tolist() == [True, False, True, False]
+
+
+@pytest.mark.parametrize("dtype", ["e", "f", "d"])
+def test_a_number_in_a_conditional_takes_the_other_branch_s_type(dtype):
+    x = np.array([-1.5, 0, 2.5]).astype(dtype)
+    found = cp.vectorize(lambda v: v if v > 0.0 else 0.0)(cp.asarray(x))
+    assert found.dtype == dtype and found.tolist() == [0, 0, 2.5]
+
+
+def test_a_number_in_a_vectorized_function_decides_about_the_type():
+    """CuPy's own tests say so: there the types are those before NumPy 2."""
+    x = cp.arange(3, dtype=cp.float32)
+    assert cp.vectorize(lambda v: v + 1)(x).dtype == "d"
+    assert cp.vectorize(lambda v: v * 2.0)(x).dtype == "d"
+    assert cp.vectorize(lambda v: v + np.float32(1))(x).dtype == "f"
+
+
+def _swap(x, y):
+    x, y = y, x
+    z = x, y
+    (a, b), y = z, x
+    return a * a + b + y, z[1]
+
+
+def _count(x):
+    total = 0
+    for k in range(10):
+        if k == 2:
+            continue
+        if k > x:
+            break
+        total += k
+    return total
+
+
+def test_vectorize_assigns_tuples_and_leaves_loops():
+    x, y = np.arange(5), np.arange(5, 10)
+    found = cp.vectorize(_swap)(cp.asarray(x), cp.asarray(y))
+    for one, value in zip(found, np.vectorize(_swap)(x, y)):
+        assert one.tolist() == value.tolist()
+    assert cp.vectorize(_count)(cp.asarray(x)).tolist() == [_count(v) for v in x]
+
+
+def _retyped_tuple(x, y):
+    z = x, y
+    (a, b), z = z, x
+    return a * a + b
+
+
+def test_vectorize_refuses_a_tuple_that_becomes_a_number():
+    with pytest.raises(TypeError, match="Data type mismatch of variable: `z`:"):
+        cp.vectorize(_retyped_tuple)(cp.arange(2), cp.arange(2))
