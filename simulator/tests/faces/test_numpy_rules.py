@@ -160,3 +160,22 @@ def _retyped_tuple(x, y):
 def test_vectorize_refuses_a_tuple_that_becomes_a_number():
     with pytest.raises(TypeError, match="Data type mismatch of variable: `z`:"):
         cp.vectorize(_retyped_tuple)(cp.arange(2), cp.arange(2))
+
+
+# values that were wrong, one by one
+
+
+@pytest.mark.parametrize("right", [False, True])
+@pytest.mark.parametrize("bins", [
+    [0, 1, 2], [2, 1, 0], [0, 1, np.nan], [np.nan, 1, 0], [np.nan, np.nan, 3, 1],
+    [np.nan, np.nan], [np.nan], [1.0], [],
+])  # fmt: skip
+def test_digitize_puts_nan_where_numpy_does(bins, right):
+    x = np.array([np.nan, -1, 0, 0.5, 1, 2, 3, np.nan])
+    found = cp.digitize(cp.array(x), cp.array(bins, dtype=float), right)
+    assert found.tolist() == np.digitize(x, np.array(bins, dtype=float), right).tolist()
+
+
+def test_digitize_takes_a_number_and_nan_for_rising_bins_as_cupy_does():
+    x = cp.array([0.0, 2.0, np.nan])  # NumPy takes these two bins for falling ones
+    assert cp.digitize(x, cp.array([1.0, np.nan])).tolist() == [0, 1, 2]

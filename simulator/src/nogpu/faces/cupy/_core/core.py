@@ -11,7 +11,7 @@ import numpy as np
 from cupy.cuda import _synchronize
 from cupy.cuda import memory as _memory
 from cupy.cuda import stream as _stream
-from cupy_backends.cuda.api import _contexts, runtime
+from cupy_backends.cuda.api import _contexts, _errors, runtime
 
 from nogpu import engine
 from nogpu.faces import missing as _missing
@@ -332,10 +332,7 @@ class ndarray:  # noqa: N801 -- the library's name
                 source = _copy(self, "C" if out.flags.c_contiguous else "F")
         _synchronize._declare_synchronize()
         if self.size:
-            pinned = runtime._is_pinned(out.ctypes.data)
-            stream._engine.copy(
-                out.ctypes.data, source.data.ptr, source.nbytes, "DtoH",
-                keep=(out, source), pinned=pinned)
+            _transfer(stream, out.ctypes.data, source.data.ptr, "DtoH", out, source)
         if blocking:
             stream.synchronize()
         return out
@@ -625,7 +622,10 @@ def _enqueue(
     """
     queue = _stream._local.stream._engine
     _contexts.launch(kernel, queue.handle)
-    queue.run(work, nbytes, kernel[0].removeprefix("cupy_") if kernel else name)
+    try:
+        queue.run(work, nbytes, kernel[0].removeprefix("cupy_") if kernel else name)
+    except engine.StreamError as error:
+        raise _errors.launch_error(error) from None
 
 
 def _wait() -> None:
@@ -841,9 +841,16 @@ def _reshape(source: ndarray, shape: tuple, order: str, copy: bool | None = None
 def _send(target: ndarray, source: np.ndarray, stream) -> None:
     """Queue the copy of a packed host array into packed device memory."""
     if target.size:
-        stream._engine.copy(
-            target.data.ptr, source.ctypes.data, source.nbytes, "HtoD",
-            keep=(source,), pinned=runtime._is_pinned(source.ctypes.data))
+        _transfer(stream, target.data.ptr, source.ctypes.data, "HtoD", source)
+
+
+def _transfer(stream, to: int, of: int, kind: str, host: np.ndarray, *keep: ndarray) -> None:
+    """Queue the copy of packed bytes between a host array and the device."""
+    try:
+        stream._engine.copy(to, of, host.nbytes, kind, keep=(host, *keep),
+                            pinned=runtime._is_pinned(host.ctypes.data))  # fmt: skip
+    except engine.StreamError as error:
+        raise runtime._error(error.code) from None
 
 
 def from_host(host: np.ndarray, order: str = "K", blocking: bool = False) -> ndarray:
