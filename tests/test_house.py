@@ -27,7 +27,7 @@ ROOMS = {
                 {".py", ".json", ".npz", ".md", ".png", ".cu", ".j2"}),
     "checks": ({"machinery", "grading"}, {".py"}),
     "authoring": ({"profiles"}, {".py"}),
-    "install": (set(), {".py"}),
+    "install": ({"pages"}, {".py", ".j2", ".json"}),
     "docs": (set(), {".md"}),
     "tests": ({"helpers", "checks", "authoring", "install", "notebooks"},
               {".py", ".json", ".txt"}),
