@@ -4,6 +4,7 @@ Where the two libraries differ, CuPy's own source decides.
 """
 
 import copy
+import itertools
 import pickle
 
 import numpy as np
@@ -361,3 +362,94 @@ def test_complex_numbers_have_a_largest_one_by_their_real_parts():
         for axis in (None, 0, 1):
             found = getattr(cp, name)(a, axis=axis)
             assert found.tolist() == getattr(np, name)(host, axis=axis).tolist()
+
+
+def test_nan_to_num_takes_every_type_and_arrays_in_place_of_numbers():
+    for dtype in ("f4", "e", "F", "i4", "?"):
+        host = np.array([1, 0]).astype(dtype)
+        assert cp.nan_to_num(cp.array(host)).dtype == host.dtype
+    x = np.array([np.nan, np.inf, -np.inf, 1 + 0j])
+    expected = np.nan_to_num(x, nan=3.0, neginf=-5.0)
+    assert cp.nan_to_num(cp.array(x), nan=cp.array(3.0), neginf=-5.0).tolist() == expected.tolist()
+
+
+def test_real_arrays_are_their_own_conjugate():
+    for dtype in ("?", "i4", "f4"):
+        a = cp.ones(2, dtype)
+        assert a.conj() is a and a.conjugate() is a
+    assert cp.array([1 + 2j]).conj().tolist() == [1 - 2j]
+
+
+def test_booleans_have_no_sign_and_no_divisor():
+    mask = cp.array([True, False])
+    for wrong in (lambda: +mask, lambda: cp.gcd(mask, mask), lambda: cp.lcm(mask, True)):
+        with pytest.raises(TypeError, match="boolean"):
+            wrong()
+    assert cp.gcd(mask, 4).tolist() == [1, 4]
+
+
+def test_extremes_without_nan_of_no_columns_are_no_elements():
+    for name in ("nanmax", "nanmin"):
+        assert getattr(cp, name)(cp.zeros((3, 0)), axis=0).shape == (0,)
+        with pytest.raises(ValueError, match="zero-size array"):
+            getattr(cp, name)(cp.zeros((3, 0)), axis=1)
+
+
+TYPES = "?bBhHiIlLefdFD"
+_BINARY = """
+    add subtract multiply true_divide floor_divide remainder fmod maximum minimum fmax fmin less
+    less_equal greater greater_equal equal not_equal logical_and logical_or bitwise_and bitwise_xor
+    left_shift right_shift arctan2 hypot copysign logaddexp heaviside divmod ldexp float_power
+""".split()
+_UNARY = """
+    absolute negative sqrt exp log sin arctan floor ceil rint isnan isfinite signbit square
+    reciprocal logical_not invert conjugate log1p cbrt fabs modf frexp
+""".split()
+
+
+def _numbers(dtype, seed):
+    values = np.random.default_rng(seed).integers(-6 if dtype in "bhilefdFD" else 0, 8, 5)
+    if dtype in "efdFD":
+        values = values + 0.5
+    return (values + 1j if dtype in "FD" else values).astype(dtype)
+
+
+def _compare(name, *arguments):
+    """CuPy's function gives what NumPy's does, in the same type, or both refuse."""
+    try:
+        with np.errstate(all="ignore"):
+            expected = getattr(np, name)(*arguments)
+    except (TypeError, OverflowError) as error:
+        with pytest.raises(TypeError if isinstance(error, TypeError) else OverflowError):
+            getattr(cp, name)(*map(_moved, arguments))
+        return
+    found = getattr(cp, name)(*map(_moved, arguments))
+    pairs = zip(found, expected) if isinstance(expected, tuple) else [(found, expected)]
+    for one, value in pairs:
+        assert one.dtype == value.dtype
+        np.testing.assert_allclose(one.get(), value, rtol=2e-3 if value.dtype == "e" else 1e-6)
+
+
+def _moved(item):
+    return cp.array(item) if isinstance(item, np.ndarray) else item
+
+
+@pytest.mark.parametrize("name", _BINARY)
+def test_pairs_of_types_give_what_numpy_gives(name):
+    for number, (one, other) in enumerate(itertools.product("?bBiLefD", "?hIlefF")):
+        _compare(name, _numbers(one, [1, number]), _numbers(other, [2, number]))
+
+
+@pytest.mark.parametrize("name", _BINARY)
+def test_every_type_beside_a_number_gives_what_numpy_gives(name):
+    for number, one in enumerate(TYPES):
+        x = _numbers(one, [3, number])
+        for other in (True, 300, 2.5, 1j, np.int8(1), np.float64(0.5)):
+            _compare(name, x, other)
+            _compare(name, other, x)
+
+
+@pytest.mark.parametrize("name", _UNARY)
+def test_every_type_gives_what_numpy_gives(name):
+    for number, one in enumerate(TYPES):
+        _compare(name, _numbers(one, [4, number]))

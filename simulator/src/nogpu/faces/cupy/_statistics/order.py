@@ -27,13 +27,13 @@ def _without_nan(name):
     function, plain = (np.fmax, amax) if name == "nanmax" else (np.fmin, amin)
 
     def call(a, axis, out, keepdims):
-        if a.size == 0:
+        axes = _host.axes_of(axis, a.ndim)
+        shape = _host.reduced(a.shape, axes, keepdims)
+        if a.size == 0 and 0 not in shape:
             raise ValueError(
                 f"zero-size array to reduction operation cupy_{name} which has no identity")
         if a.dtype.kind not in "fc":
             return plain(a, axis, out, keepdims)
-        axes = _host.axes_of(axis, a.ndim)
-        shape = _host.reduced(a.shape, axes, keepdims)
         result = _host.compute(
             lambda v: function.reduce(v, axis=axes, keepdims=keepdims), [a], shape, a.dtype, out)
         if np.isnan(_host.look(result)).any():
