@@ -26,6 +26,8 @@ def main():
             "(`wsl --install`), open its terminal and run them there.\n"
         )
         return 1
+    # On a full disk Python may leave half a .pyc, with which no later update would start.
+    sys.dont_write_bytecode = True
     here = os.path.dirname(os.path.abspath(__file__))
     import runpy
 
