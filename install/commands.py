@@ -12,7 +12,7 @@ import sys
 
 import learner
 import update
-from basics import WORK, Problem, explain, put, say
+from basics import ROOT, WORK, Problem, explain, put, say
 from environment import become_python, build_font_cache, ensure
 
 # These settings open the README rendered and switch off notices about news and updates. They are
@@ -88,6 +88,9 @@ def open_lab(options: list[str]) -> None:
             f"--LabApp.app_settings_dir={own / 'settings'}",
             # JupyterLab stores here which notebooks are open, apart from the learner's other work.
             f"--LabApp.workspaces_dir={own / 'workspaces'}",
+            # What "Print" and "Export as HTML" make of a notebook.
+            f"--TemplateExporter.extra_template_basedirs={ROOT / 'install' / 'pages'}",
+            "--HTMLExporter.template_name=course",
             *options,
         ]
     )

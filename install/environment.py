@@ -166,6 +166,9 @@ def install_course(state: dict, extras: set[str]) -> None:
             for left in (*ROOT.glob("*.egg-info"), *ROOT.glob("simulator/src/*.egg-info")):
                 shutil.rmtree(left)
         build_font_cache()
+        startup = VENV / "etc" / "ipython" / "startup"
+        startup.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / "install" / "first_cell.py", startup)
         finish(state, pyproject=pyproject, extras=wanted, cupy=None)
 
 
@@ -383,6 +386,12 @@ def cause(name: str, lines: list[str]) -> str:
     output = "\n".join(lines)
     if tells_of_full_disk(output):
         return disk_is_full()
+    if re.search(r"DO NOT MATCH THE HASHES|IncompleteRead|incomplete-download|BadZipFile"
+                 r"|Wheel '.*' located at .* is invalid", output):
+        return (
+            "A download was cut off, or changed on its way here: run this again. If it fails "
+            "again, empty pip's cache (python3 -m pip cache purge) or use another network."
+        )
     if "Read-only file system" in output or "Permission denied" in output:
         return not_writable()
     if re.search(

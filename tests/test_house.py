@@ -16,7 +16,7 @@ TOP = {
     "folders": {"notebooks", "solutions", "exercises", "helpers", "checks", "simulator",
                 "authoring", "install", "docs", "tests", ".binder", ".ci", ".github"},
     "files": {"README.md", "environment.yml", "Makefile", "pyproject.toml", "LICENSE",
-              "LICENSE-CC-BY-4.0", ".gitignore", "conftest.py"},
+              "LICENSE-CC-BY-4.0", ".gitignore", "conftest.py", "MANIFEST.in"},
 }
 # Each room's own folders, and the endings of its files.
 ROOMS = {
@@ -27,7 +27,7 @@ ROOMS = {
                 {".py", ".json", ".npz", ".md", ".png", ".cu", ".j2"}),
     "checks": ({"machinery", "grading"}, {".py"}),
     "authoring": ({"profiles"}, {".py"}),
-    "install": (set(), {".py"}),
+    "install": ({"pages"}, {".py", ".j2", ".json"}),
     "docs": (set(), {".md"}),
     "tests": ({"helpers", "checks", "authoring", "install", "notebooks"},
               {".py", ".json", ".txt"}),

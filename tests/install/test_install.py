@@ -207,6 +207,12 @@ def test_each_command_works_first_and_installs_only_what_is_missing(course, firs
     assert not (course.venv / "unfinished").exists()
 
 
+def test_kernels_of_the_venv_can_tell_of_a_notebooks_first_cell(course):
+    course.make("lab")
+    (copied,) = (course.venv / "etc" / "ipython" / "startup").iterdir()
+    assert copied.read_bytes() == (ROOT / "install" / "first_cell.py").read_bytes()
+
+
 def test_matplotlib_lists_the_fonts_at_installation_and_before_each_test_run(course):
     for command, listed in (("lab", True), ("lab", False), ("test", True), ("test", True)):
         course.make(command)
@@ -356,6 +362,15 @@ UNREACHABLE = [
     "ConnectionResetError(104, 'Connection reset by peer')",
     "SSLError(SSLCertVerificationError(1, 'certificate verify failed'))",
 ]
+# What pip prints for a file that is shorter than the index says, by pip's age and by the file.
+CUT_OFF = [
+    "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE. If you have updated",
+    "pip._vendor.urllib3.exceptions.ProtocolError: ('Connection broken: IncompleteRead(5 bytes "
+    "read, 95 more expected)', IncompleteRead(5 bytes read, 95 more expected))",
+    "error: incomplete-download\n\n\u00d7 Download failed because not enough bytes were received",
+    "ERROR: Wheel 'numpy' located at /tmp/numpy-2.1-py3-none-any.whl is invalid.",
+    "zipfile.BadZipFile: File is not a zip file",
+]
 NO_NETWORK = (
     "WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError(': Failed "
     "to establish a new connection: [Errno -3] Temporary failure in name resolution'\n"
@@ -368,6 +383,7 @@ FAILURES = [
     ("ERROR: [Errno 122] Disk quota exceeded", "The disk is full", "Free some space"),
     ("ERROR: [Errno 30] Read-only file system: 'x'", "is not writable", "folder of your own"),
     *[(line, "pip cannot reach the package index", "HTTPS_PROXY") for line in UNREACHABLE],
+    *[(line, "A download was cut off, or changed", "run this again") for line in CUT_OFF],
     ("error: command 'x86_64-linux-gnu-g++' failed: No such file", "C++ compiler", "apt install"),
     ("src/a.hpp:1: fatal error: cuda.h: None\nERROR: Failed", "error: cuda.h: None", "its output"),
     ("ERROR: something new\n", "pip failed: ERROR: something new", "all of its output"),
@@ -612,6 +628,9 @@ def test_lab_opens_the_rendered_readme_and_passes_options_on(course):
     assert "--LabApp.default_url=/lab/tree/README.md" in course.ran
     assert course.ran[-3:] == ["--no-browser", "--port", "8899"]
     assert f"--ServerApp.root_dir={course.root / 'work'}" in course.ran
+    assert "--HTMLExporter.template_name=course" in course.ran
+    pages = f"--TemplateExporter.extra_template_basedirs={course.root / 'install' / 'pages'}"
+    assert pages in course.ran
     (folder,) = [one.partition("=")[2] for one in course.ran if "app_settings_dir" in one]
     settings = json.loads(Path(folder, "overrides.json").read_text())
     viewers = settings["@jupyterlab/docmanager-extension:plugin"]

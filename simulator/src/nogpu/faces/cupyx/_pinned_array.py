@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 from cupy import cuda
-from cupy._core.core import strides_like
+from cupy._core.core import check_order, strides_like
 
 from nogpu.faces import table
 
@@ -30,12 +30,10 @@ def empty_like_pinned(a, dtype=None, order: str = "K", subok=None, shape=None) -
     """As `numpy.empty_like`, in page-locked memory; ``a`` may be a CuPy array."""
     if subok is not None:
         raise TypeError("subok is not supported yet")
-    if order not in ("C", "F", "A", "K"):
-        raise TypeError(f"order not understood: {order}")
     dtype = a.dtype if dtype is None else np.dtype(dtype)
     shape = a.shape if shape is None else _shape(shape)
     like = getattr(a, "_view", a)
-    return _array(shape, dtype, strides_like(like, shape, dtype.itemsize, order))
+    return _array(shape, dtype, strides_like(like, shape, dtype.itemsize, check_order(order)))
 
 
 def _zeros(name: str) -> Callable:

@@ -125,7 +125,7 @@ def _install() -> None:
     ndarray.__imatmul__ = _in_place_matmul
     ndarray.__getitem__ = _routines_indexing.getitem
     ndarray.__setitem__ = _routines_indexing.setitem
-    ndarray.__reduce__ = lambda self: (array, (self.get(),))
+    ndarray.__reduce__ = lambda self: (array, (self.get(order="A"),))
     ndarray.__array_ufunc__, ndarray.__array_function__ = _array_ufunc, _array_function
     ndarray.flat = property(flatiter, doc="An iterator over the elements in C order.")
     table.methods(ndarray, _scatter, """

@@ -11,7 +11,7 @@ import numpy as np
 from cupy.cuda import _synchronize
 from cupy.cuda import memory as _memory
 from cupy.cuda import stream as _stream
-from cupy_backends.cuda.api import _contexts, runtime
+from cupy_backends.cuda.api import _contexts, _errors, runtime
 
 from nogpu import engine
 from nogpu.faces import missing as _missing
@@ -56,6 +56,16 @@ def check_shape(shape: int | Iterable[int]) -> Shape:
         if size < 0:
             raise ValueError("Negative dimensions are not allowed")
     return result
+
+
+def check_order(order: str | None, allowed: str = "CFAK") -> str:
+    """An order by its first letter, small or not: K for None, C for no letter; or ValueError."""
+    letter = "K" if order is None else order[:1].upper() or "C"
+    if letter not in "CFAK":
+        raise ValueError("order not understood")
+    if letter not in allowed:
+        raise ValueError(f"order '{letter}' is not permitted")
+    return letter
 
 
 def contiguous_strides(shape: Shape, itemsize: int, order: str = "C") -> Shape:
@@ -177,8 +187,8 @@ class ndarray:  # noqa: N801 -- the library's name
 
     def _init(self, shape, dtype=float, memptr=None, strides=None, order="C"):
         shape, dtype = check_shape(shape), check_dtype(dtype)
-        order = {"C": "C", "F": "F", "c": "C", "f": "F", None: "C"}.get(order)
-        if order is None:
+        order = check_order(order or "C")
+        if order not in "CF":
             raise ValueError("order must be 'C' or 'F'")
         itemsize = dtype.itemsize
         if strides is not None and memptr is None:
@@ -309,9 +319,10 @@ class ndarray:  # noqa: N801 -- the library's name
                 )
         source, flags = self, self._view.flags
         if out is None:
-            if order not in ("C", "F", "A", "K"):
+            order = order.upper()
+            if order not in ("C", "F", "A") and self.size:
                 raise ValueError(f"unsupported order: {order}")
-            fortran = order == "F" or (order in ("A", "K") and flags.fnc)
+            fortran = self.size and (order == "F" or order == "A" and flags.fnc)
             out = np.empty(self.shape, self.dtype, order="F" if fortran else "C")
         same = (flags.c_contiguous and out.flags.c_contiguous) or (
             flags.f_contiguous and out.flags.f_contiguous
@@ -321,10 +332,7 @@ class ndarray:  # noqa: N801 -- the library's name
                 source = _copy(self, "C" if out.flags.c_contiguous else "F")
         _synchronize._declare_synchronize()
         if self.size:
-            pinned = runtime._is_pinned(out.ctypes.data)
-            stream._engine.copy(
-                out.ctypes.data, source.data.ptr, source.nbytes, "DtoH",
-                keep=(out, source), pinned=pinned)
+            _transfer(stream, out.ctypes.data, source.data.ptr, "DtoH", out, source)
         if blocking:
             stream.synchronize()
         return out
@@ -413,11 +421,9 @@ class ndarray:  # noqa: N801 -- the library's name
         dtype = check_dtype(dtype)
         if casting is not None:
             check_cast(self.dtype, dtype, casting)
-        flags = self._view.flags
+        flags, order = self._view.flags, check_order(order)
         kept = {"K": True, "A": flags.c_contiguous or flags.f_contiguous,
                 "C": flags.c_contiguous, "F": flags.f_contiguous}  # fmt: skip
-        if order not in kept:
-            raise TypeError("order not understood")
         if not copy and dtype == self.dtype and kept[order]:
             return self
         if self.dtype.kind == "c" and dtype.kind not in "cb":
@@ -434,20 +440,25 @@ class ndarray:  # noqa: N801 -- the library's name
             return _wrap(self._view.view(), self)
         return _wrap(self._view.view(check_dtype(dtype)), self)
 
-    def reshape(self, *shape: object, order: str = "C") -> ndarray:
-        """Another shape: a view where the strides allow it, else a copy."""
+    def reshape(self, *shape: object, order: str = "C", copy: bool | None = None) -> ndarray:
+        """Another shape: a view where the strides allow it and no copy is asked for."""
+        if isinstance(copy, str):
+            raise ValueError("strings are not allowed for 'copy' keyword. Use True/False/None "
+                             "instead.")  # fmt: skip
         if len(shape) == 1:
             shape = shape[0]
         shape = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
-        return _reshape(self, shape, order)
+        return _reshape(self, shape, check_order(order, "CFA"), copy)
 
     def ravel(self, order: str = "C") -> ndarray:
         """One axis: a view where possible."""
-        return _reshape(self, (-1,), order)
+        source, order = _in_memory_order(self, order)
+        result = _reshape(source, (self.size,), order)
+        return result if result._view.flags.c_contiguous else _copy(result)
 
     def flatten(self, order: str = "C") -> ndarray:
         """One axis: always a copy."""
-        result = _reshape(self, (-1,), order)
+        result = self.ravel(order)
         return result.copy() if np.may_share_memory(result._view, self._view) else result
 
     def squeeze(self, axis: object = None) -> ndarray:
@@ -611,7 +622,10 @@ def _enqueue(
     """
     queue = _stream._local.stream._engine
     _contexts.launch(kernel, queue.handle)
-    queue.run(work, nbytes, kernel[0].removeprefix("cupy_") if kernel else name)
+    try:
+        queue.run(work, nbytes, kernel[0].removeprefix("cupy_") if kernel else name)
+    except engine.StreamError as error:
+        raise _errors.launch_error(error) from None
 
 
 def _wait() -> None:
@@ -755,9 +769,7 @@ def convert(source: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def _copy(source: ndarray, order: str = "C", dtype: np.dtype | None = None) -> ndarray:
-    dtype = source.dtype if dtype is None else dtype
-    if order not in ("C", "F", "A", "K"):
-        raise TypeError("order not understood")
+    dtype, order = source.dtype if dtype is None else dtype, check_order(order)
     strides = strides_like(source._view, source.shape, dtype.itemsize, order)
     result = _new(source.shape, dtype, strides)
     _fill_from(result, source)
@@ -802,15 +814,26 @@ def _reshape_view(view: np.ndarray, shape: tuple, order: str = "C") -> np.ndarra
         return None
 
 
-def _reshape(source: ndarray, shape: tuple, order: str) -> ndarray:
-    if order in ("A", "a"):
+def _in_memory_order(source: ndarray, order: str) -> tuple[ndarray, str]:
+    """For the order K a view whose axes lie in memory as in C's order, and C; else both."""
+    order = check_order(order)
+    if order != "K":
+        return source, order
+    strides = source.strides
+    axes = sorted(range(source.ndim), key=lambda axis: (-abs(strides[axis]), axis))
+    return source.transpose(axes), "C"
+
+
+def _reshape(source: ndarray, shape: tuple, order: str, copy: bool | None = None) -> ndarray:
+    if order == "A":
         order = "F" if source._view.flags.fnc else "C"
-    if order not in ("C", "F", "c", "f"):
-        raise ValueError(f"order {order!r} is not permitted")
     view = _reshape_view(source._view, shape, order)
     if view is not None:
-        return _wrap(view, source)
-    packed = _copy(source, order.upper())
+        result = _wrap(view, source)
+        return _copy(result, order) if copy else result
+    if copy is not None and not copy:
+        raise ValueError("Unable to avoid creating a copy while reshaping.")
+    packed = _copy(source, order)
     packed._view = _reshape_view(packed._view, shape, order)
     return packed
 
@@ -818,9 +841,16 @@ def _reshape(source: ndarray, shape: tuple, order: str) -> ndarray:
 def _send(target: ndarray, source: np.ndarray, stream) -> None:
     """Queue the copy of a packed host array into packed device memory."""
     if target.size:
-        stream._engine.copy(
-            target.data.ptr, source.ctypes.data, source.nbytes, "HtoD",
-            keep=(source,), pinned=runtime._is_pinned(source.ctypes.data))
+        _transfer(stream, target.data.ptr, source.ctypes.data, "HtoD", source)
+
+
+def _transfer(stream, to: int, of: int, kind: str, host: np.ndarray, *keep: ndarray) -> None:
+    """Queue the copy of packed bytes between a host array and the device."""
+    try:
+        stream._engine.copy(to, of, host.nbytes, kind, keep=(host, *keep),
+                            pinned=runtime._is_pinned(host.ctypes.data))  # fmt: skip
+    except engine.StreamError as error:
+        raise runtime._error(error.code) from None
 
 
 def from_host(host: np.ndarray, order: str = "K", blocking: bool = False) -> ndarray:
@@ -828,7 +858,8 @@ def from_host(host: np.ndarray, order: str = "K", blocking: bool = False) -> nda
     dtype = check_dtype(host.dtype)
     if host.dtype != dtype:
         host = host.astype(dtype)
-    if order in ("K", "A"):
+    order = check_order(order)
+    if order in "KA":
         order = "F" if host.flags.fnc else "C"
     host = np.asarray(host, order=order)
     result = _new(host.shape, dtype, order)

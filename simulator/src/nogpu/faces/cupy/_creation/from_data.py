@@ -19,7 +19,7 @@ def array(obj, dtype=None, copy=True, order="K", subok=False, ndmin=0, *, blocki
         result = _of_device(obj, dtype, copy, order)
     elif isinstance(obj, (list, tuple)) and _holds_device_arrays(obj):
         result = _stacked(obj, dtype)
-        if order == "F":
+        if core.check_order(order) == "F":
             result = result.copy("F")
     else:
         host = np.asarray(obj) if dtype is None else np.asarray(obj, core.check_dtype(dtype))

@@ -110,7 +110,9 @@ def digitize(x, bins, right=False):
     side = "left" if right else "right"
 
     def work(values, edges):
-        if len(edges) and edges[0] > edges[-1]:
+        falls = len(edges) > 1 and not (
+            edges[0] <= edges[-1] or np.isnan(edges[-1]) and not np.isnan(edges[0]))
+        if falls:  # nan comes first then, also where all is nan
             return len(edges) - np.searchsorted(edges[::-1], values, side=side)
         return np.searchsorted(edges, values, side=side)
 

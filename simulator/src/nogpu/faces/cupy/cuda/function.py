@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from cupy._core.core import ndarray
-from cupy_backends.cuda.api import _contexts, driver
+from cupy_backends.cuda.api import _contexts, _errors, driver
 
 from nogpu import engine
 
@@ -93,6 +93,8 @@ def _launch(
     except engine.InvalidLaunch as error:
         # Of all that a launch's shape can be guilty of, the driver has one thing to say.
         raise driver._error("CUDA_ERROR_INVALID_VALUE") from error
+    except engine.StreamError as error:
+        raise _errors.launch_error(error) from None
 
 
 def _sizes(what: str, sizes: tuple) -> tuple[int, int, int]:

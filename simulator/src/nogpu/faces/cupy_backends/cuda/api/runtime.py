@@ -86,7 +86,7 @@ _CALLS = {  # what the engine's streams and events do for each
     "streamWaitEvent": lambda s, event, flags: _stream(s).wait(_event(event)),
     "streamAddCallback": lambda s, call, arg: _stream(s).call(lambda: call(s, 0, arg)),
     "launchHostFunc": lambda s, call, arg: _stream(s).call(lambda: call(arg)),
-    "streamIsCapturing": lambda s: _stream(s).capturing,
+    "streamIsCapturing": lambda s: _stream(s).is_capturing(),
     "eventCreate": lambda: eventCreateWithFlags(eventDefault),
     "eventRecord": lambda e, stream: _stream(stream).record(_event(e)),
     "eventQuery": lambda e: 0 if _event(e).done else errorNotReady,
