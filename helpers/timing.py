@@ -244,8 +244,7 @@ def ceiling(device: str = "cpu") -> Ceiling:
 @cache
 def _ceiling(device: str) -> Ceiling:
     if device == "cpu":
-        # 256 MiB each, more than a processor's caches hold; the first touch takes a second or two.
-        source, target = np.ones((2, 2**22 if quick() else 2**25))
+        source, target = np.ones((2, 2**22 if quick() else 2**25))  # 256 MiB: beyond all caches
         one = _fastest(_copy_with(1, target, source))
         everyone = min(one, _fastest(_copy_with(backend.cores(), target, source)))
         x = np.random.default_rng(0).random((1024, 1024))
