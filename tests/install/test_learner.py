@@ -780,6 +780,29 @@ def test_a_second_make_waits_for_the_folder(course, tmp_path):
     assert run.wait() == 0
 
 
+def test_an_update_that_waited_for_another_ones_is_done_by_the_new_program(course, tmp_path):
+    """A reader of a course that somebody else has just updated: lessons have new names in it."""
+    own = str(tmp_path / "mine")
+    course.fill(COURSE_WORK=own)
+    held = os.open(course.root, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    run = subprocess.Popen([sys.executable, "install", "work"], cwd=course.root, text=True,
+                           env={**ENVIRONMENT, "COURSE_WORK": own}, stdout=subprocess.PIPE)
+    assert "waiting until it has finished" in run.stdout.readline()
+    (course.author / "notebooks/05_numpy_to_cupy.ipynb").rename(
+        course.author / "notebooks/05_renamed.ipynb")
+    table = course.author / "install/learner.py"
+    table.write_text(table.read_text().replace(
+        "RENAMED = {", 'RENAMED = {"05_numpy_to_cupy": "05_renamed",'))
+    course.publish()
+    git(course.root, "pull", "--quiet")
+    os.close(held)
+    said = run.communicate(timeout=60)[0]
+    assert run.returncode == 0 and "not changed them: 1 files" in said
+    assert (tmp_path / "mine/notebooks/05_renamed.ipynb").exists()
+    assert not (tmp_path / "mine/notebooks/05_numpy_to_cupy.ipynb").exists()
+
+
 # `make clean`, and the table of names
 
 
