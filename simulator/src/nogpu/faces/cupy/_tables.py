@@ -58,8 +58,7 @@ def now(numpy: object = np) -> table.Rule:
     def rule(name: str) -> Callable:
         function = getattr(numpy, name)
         return lambda *args, **how: core.compute_now(
-            lambda *values: function(*values, **how), args
-        )
+            lambda *values: function(*values, **how), args)
 
     return rule
 

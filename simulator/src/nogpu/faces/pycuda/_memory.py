@@ -148,8 +148,7 @@ def mismatch(function: str, *items: object) -> ArgumentError:
     names = ", ".join(type(item).__name__ for item in items)
     return ArgumentError(
         f"Python argument types in\n    pycuda._driver.{function}({names})\n"
-        "did not match C++ signature"
-    )
+        "did not match C++ signature")
 
 
 def whole(item: object, function: str) -> int:

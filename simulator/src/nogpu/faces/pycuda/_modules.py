@@ -177,8 +177,7 @@ class Function:
                 + ")\ndid not match C++ signature:\n    _launch_kernel(pycuda::function {lvalue}, "
                 "pycudaboost::python::tuple, pycudaboost::python::tuple, "
                 "pycudaboost::python::api::object, unsigned int, "
-                "pycudaboost::python::api::object)"
-            )
+                "pycudaboost::python::api::object)")
         grid = tuple(_size(value, "_launch_kernel") for value in grid)
         block = tuple(_size(value, "_launch_kernel") for value in block)
         queue, kernel = _streams.queue_of(stream), self._kernel

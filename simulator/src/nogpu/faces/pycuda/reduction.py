@@ -93,8 +93,7 @@ class ReductionKernel:
         )
         assert [one for one in self._arguments if isinstance(one, VectorArg)], (
             "ReductionKernel can only be used with functions that have at least one "
-            "vector argument"
-        )
+            "vector argument")
         self._second, self._second_arguments = get_reduction_kernel_and_types(
             2, *common, name=f"{name}_stage2", keep=keep, options=options, preamble=preamble
         )
@@ -140,8 +139,7 @@ def get_sum_kernel(dtype_out, dtype_in):
     """The sum."""
     dtype_out = dtype_in if dtype_out is None else dtype_out
     return ReductionKernel(
-        dtype_out, "0", "a+b", arguments=f"const {dtype_to_ctype(dtype_in)} *in"
-    )
+        dtype_out, "0", "a+b", arguments=f"const {dtype_to_ctype(dtype_in)} *in")
 
 
 @context_dependent_memoize

@@ -75,8 +75,7 @@ def _decide_types(
             elif p.ctype in letters:
                 if np.dtype(letters[p.ctype]) != np.dtype(found):
                     raise TypeError(
-                        f"Type is mismatched. {p.name} {found} {letters[p.ctype]} {p.ctype}"
-                    )
+                        f"Type is mismatched. {p.name} {found} {letters[p.ctype]} {p.ctype}")
             else:
                 letters[p.ctype] = found
     decided = [
@@ -279,8 +278,7 @@ class _Codes:
     def __getattr__(self, name: str) -> object:
         owner = type(self)
         raise _missing.error(
-            f"cupy.{owner.__name__}", name, f"'{owner.__module__}.{owner.__name__}' object"
-        )
+            f"cupy.{owner.__name__}", name, f"'{owner.__module__}.{owner.__name__}' object")
 
 
 class ElementwiseKernel(_Codes):
@@ -313,8 +311,7 @@ class ElementwiseKernel(_Codes):
         if given != nin and given != self.nargs:
             raise TypeError(
                 f"Wrong number of arguments for {self.name!r}. It must be either {nin} or "
-                f"{self.nargs} (with outputs), but given {given}."
-            )
+                f"{self.nargs} (with outputs), but given {given}.")
         items = [a if type(a) is _ndarray else _preprocess(a) for a in args]
         shape = self._shape(items, size)
         dtypes = tuple([a.dtype if isinstance(a, _ndarray) else None for a in items])
@@ -355,8 +352,7 @@ class ElementwiseKernel(_Codes):
         if size != -1:
             if looped:
                 raise ValueError(
-                    "Specified 'size' can be used only if all of the ndarray are 'raw'."
-                )
+                    "Specified 'size' can be used only if all of the ndarray are 'raw'.")
             return (int(size),)
         if not looped:
             raise ValueError("Loop size is undecided.")
@@ -383,8 +379,7 @@ class ElementwiseKernel(_Codes):
         unknown = self.kwargs.keys() - {"options", "loop_prep", "after_loop"}
         if unknown:
             raise TypeError(
-                f"_get_elementwise_kernel() got an unexpected keyword argument '{min(unknown)}'"
-            )
+                f"_get_elementwise_kernel() got an unexpected keyword argument '{min(unknown)}'")
         source = self._source(types, kinds, ndim, letters)
         kernel = _build(source, self.name, options)
         arrays = tuple(t for t, kind in zip(types, kinds) if kind != "scalar")

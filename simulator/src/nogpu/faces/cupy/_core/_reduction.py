@@ -73,8 +73,7 @@ class ReductionKernel(_kernel._Codes):
         )
         if self.identity == "" and 0 in shape:
             raise ValueError(
-                f"zero-size array to reduction operation {self.name} which has no identity"
-            )
+                f"zero-size array to reduction operation {self.name} which has no identity")
         for out in outs:
             if out.shape != out_shape:
                 raise ValueError("Out shape is mismatched")

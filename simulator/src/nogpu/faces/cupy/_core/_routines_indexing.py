@@ -21,8 +21,7 @@ def getitem(array: ndarray, index: object) -> ndarray:
     if kind is int:
         if view.ndim == 0:
             raise IndexError(
-                "too many indices for array: array is 0-dimensional, but 1 were indexed"
-            )
+                "too many indices for array: array is 0-dimensional, but 1 were indexed")
         size = view.shape[0]
         if not -size <= index < size:
             raise IndexError(f"Index {index} is out of bounds for axis 0 with size {size}")
@@ -109,8 +108,7 @@ def setitem(array: ndarray, index: object, value: object) -> None:
         if not fits and _squeezed(value.shape) != shape:
             raise ValueError(
                 f"operands could not be broadcast together with shape {value.shape} and "
-                f"requested shape {shape}"
-            )
+                f"requested shape {shape}")
         source = value._view
     else:
         source = np.asarray(value)
@@ -142,14 +140,12 @@ def _assign(part: ndarray, value: object) -> None:
         extra = source.ndim - part.ndim
         if any(size != 1 for size in source.shape[:extra]):
             raise ValueError(
-                f"operands could not be broadcast together with shapes {value.shape} {part.shape}"
-            )
+                f"operands could not be broadcast together with shapes {value.shape} {part.shape}")
         source = source.reshape(source.shape[extra:])
     for size, wanted in zip(reversed(source.shape), reversed(part.shape)):
         if size not in (1, wanted):
             raise ValueError(
-                f"operands could not be broadcast together with shapes {value.shape} {part.shape}"
-            )
+                f"operands could not be broadcast together with shapes {value.shape} {part.shape}")
     if part.size:
         core._fill_from(part, core._wrap(source, value))
 
@@ -183,8 +179,7 @@ def _parse(shape: tuple[int, ...], index: object) -> tuple[list, bool]:
             else:
                 raise IndexError(
                     "arrays used as indices must be of integer or boolean type. (actual: "
-                    f"{item.dtype.type})"
-                )
+                    f"{item.dtype.type})")
             advanced = True
         elif isinstance(item, (int, float, np.integer, np.floating)):
             item = int(item)
@@ -201,8 +196,7 @@ def _parse(shape: tuple[int, ...], index: object) -> tuple[list, bool]:
     if used > len(shape):
         raise IndexError(
             f"too many indices for array: array is {len(shape)}-dimensional, but {used} were "
-            "indexed"
-        )
+            "indexed")
     if not ellipses:
         ellipsis_at = len(parts)
     else:
@@ -218,8 +212,7 @@ def _parse(shape: tuple[int, ...], index: object) -> tuple[list, bool]:
             size = shape[axis]
             if not -size <= part < size:
                 raise IndexError(
-                    f"Index {part} is out of bounds for axis {axis} with size {size}"
-                )
+                    f"Index {part} is out of bounds for axis {axis} with size {size}")
             axis += 1
         elif isinstance(part, ndarray) and part.dtype.kind == "b":
             for k, size in enumerate(part.shape):
@@ -227,8 +220,7 @@ def _parse(shape: tuple[int, ...], index: object) -> tuple[list, bool]:
                     raise IndexError(
                         "boolean index did not match indexed array along dimension "
                         f"{axis + k}; dimension is {shape[axis + k]} but corresponding boolean "
-                        f"dimension is {size}"
-                    )
+                        f"dimension is {size}")
             axis += part.ndim
         else:
             axis += 1
@@ -252,8 +244,7 @@ def _index_array(item: object) -> ndarray:
     if item.dtype.kind not in "iub":
         raise IndexError(
             f"arrays used as indices must be of integer or boolean type. (actual: "
-            f"{item.dtype.type})"
-        )
+            f"{item.dtype.type})")
     return core.from_host(item)
 
 
@@ -325,8 +316,7 @@ def _result_shape(shape: tuple[int, ...], parts: list) -> tuple[int, ...]:
     except ValueError:
         raise ValueError(
             "operands could not be broadcast together with shapes"
-            + " ".join(str(s) for s in shapes)
-        ) from None
+            + " ".join(str(s) for s in shapes)) from None
     place = 0 if apart or place is None else place
     return (*rest[:place], *gathered, *rest[place:])
 

@@ -124,14 +124,12 @@ class ufunc:  # noqa: N801 -- the library's name
             some = f"either {nin} or {self.nargs} (with outputs)"
             raise TypeError(
                 f"Wrong number of arguments for '{self.name}'. It must be {some}, "
-                f"but given {len(args)}."
-            )
+                f"but given {len(args)}.")
         outs = args[nin:]
         if out is not None:
             if outs:
                 raise ValueError(
-                    "Cannot specify 'out' as both a positional and keyword argument"
-                )
+                    "Cannot specify 'out' as both a positional and keyword argument")
             outs = out if isinstance(out, tuple) else (out,)
             if len(outs) != self.nout:
                 raise ValueError("The number of outputs does not match")

@@ -168,8 +168,7 @@ def from_dlpack(array, /, *, device=None, copy=None):
     if not hasattr(array, "__dlpack_device__"):
         raise ValueError(
             "A DLPack tensor object cannot be consumed multiple times "
-            f"(or object was not a DLPack capsule). Got: {array!r}"
-        )
+            f"(or object was not a DLPack capsule). Got: {array!r}")
     kind, _ = array.__dlpack_device__()
     if int(kind) == CPU:
         raise TypeError(

@@ -62,8 +62,7 @@ def _stacked(obj, dtype) -> ndarray:
     if len({part.shape for part in parts}) > 1:
         raise ValueError(
             "setting an array element with a sequence. The requested array has an inhomogeneous "
-            "shape"
-        )
+            "shape")
     if dtype is None:
         dtype = np.result_type(*[part.dtype for part in parts])
     result = core._new((len(parts), *parts[0].shape), core.check_dtype(dtype))

@@ -35,8 +35,7 @@ def take_along_axis(a, indices, axis) -> ndarray:
     )
     shape = shape[:axis] + (indices.shape[axis],) + shape[axis + 1 :]
     return core.compute(
-        lambda x, i: np.take_along_axis(x, i % size, axis), [a, indices], shape, a.dtype
-    )
+        lambda x, i: np.take_along_axis(x, i % size, axis), [a, indices], shape, a.dtype)
 
 
 def choose(a, choices, out=None, mode="raise") -> ndarray:

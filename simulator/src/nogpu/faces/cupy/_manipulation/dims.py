@@ -47,14 +47,12 @@ def broadcast_to(array, shape) -> ndarray:
     shape = core.check_shape(shape)
     if len(shape) < array.ndim:
         raise ValueError(
-            "input operand has more dimensions than allowed by the axis remapping"
-        )
+            "input operand has more dimensions than allowed by the axis remapping")
     try:
         view = np.broadcast_to(array._view, shape)
     except ValueError:
         raise ValueError(
-            f"operands could not be broadcast together with shapes {array.shape} {shape}"
-        ) from None
+            f"operands could not be broadcast together with shapes {array.shape} {shape}") from None
     view = core._look(core._address(array._view), view.shape, view.dtype, view.strides)
     return core._wrap(view, array)
 

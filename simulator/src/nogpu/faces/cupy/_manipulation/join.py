@@ -24,12 +24,10 @@ def concatenate(tup, axis=0, out=None, *, dtype=None, casting="same_kind") -> nd
     for a in arrays[1:]:
         if a.ndim != first.ndim:
             raise ValueError(
-                "All arrays to concatenate must have the same ndim"
-            )
+                "All arrays to concatenate must have the same ndim")
         if a.shape[:axis] + a.shape[axis + 1 :] != first.shape[:axis] + first.shape[axis + 1 :]:
             raise ValueError(
-                "All arrays must have same shape except the axis to concatenate"
-            )
+                "All arrays must have same shape except the axis to concatenate")
     shape = list(first.shape)
     shape[axis] = sum(a.shape[axis] for a in arrays)
     if out is not None:

@@ -263,8 +263,7 @@ def set_allocator(allocator: Callable[[int], MemoryPointer] | None = None) -> No
     global _current_allocator
     if getattr(_thread_local, "allocator", None) is not None:
         raise ValueError(
-            "Can't change the global allocator inside `using_allocator` context manager"
-        )
+            "Can't change the global allocator inside `using_allocator` context manager")
     _current_allocator = allocator or _malloc
 
 

@@ -165,6 +165,5 @@ def matrix_transpose(x, /):
     if x.ndim < 2:
         raise ValueError(
             "Input array must be at least 2-dimensional, "
-            f"but it is {x.ndim}"
-        )
+            f"but it is {x.ndim}")
     return x.transpose(tuple([*range(x.ndim - 2), x.ndim - 1, x.ndim - 2]))

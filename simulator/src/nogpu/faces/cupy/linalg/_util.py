@@ -13,8 +13,7 @@ def _assert_cupy_array(*arrays):
         if not _host.is_array(a):
             raise LinAlgError(
                 f"cupy.linalg only supports cupy.ndarray, got {type(a).__module__}."
-                f"{type(a).__qualname__}"
-            )
+                f"{type(a).__qualname__}")
 
 
 def _assert_2d(*arrays):
@@ -64,8 +63,7 @@ def _report(name, dtype, info):
         letter = {"f": "s", "d": "d", "F": "c", "D": "z"}[np.dtype(dtype).char]
         raise LinAlgError(
             f"Error reported by {letter}{name} in cuSOLVER. devInfo = {list(info)}. "
-            "Please refer to the cuSOLVER documentation."
-        )
+            "Please refer to the cuSOLVER documentation.")
 
 
 def _zero_pivot(matrix) -> int:
