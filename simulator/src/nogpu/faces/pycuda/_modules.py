@@ -228,8 +228,7 @@ def module_from_buffer(
         more = " - error   : Binary format for key='0', ident='' is not recognized"
         raise failed("cuModuleLoadDataEx", "CUDA_ERROR_INVALID_IMAGE", more)
     module = compiler._compile(
-        content["source"], content["options"], content["names"], content["backend"]
-    )
+        content["source"], content["options"], content["names"], content["backend"])
     return load(module, bool(content.get("plain")))
 
 

@@ -165,8 +165,7 @@ def _layout(
             kinds.append((ndim, False))
             packed.append(
                 struct.pack(
-                    f"<Q{1 + 2 * ndim}q", item.data.ptr, math.prod(loop_shape), *loop_shape, *steps
-                )
+                    f"<Q{1 + 2 * ndim}q", item.data.ptr, math.prod(loop_shape), *loop_shape, *steps)
             )
     return tuple(kinds), packed, loop_shape
 
@@ -318,8 +317,7 @@ class ElementwiseKernel(_Codes):
         found = self._types.get(dtypes)
         if found is None:
             found = self._types[dtypes] = _decide_types(
-                self.in_params, self.out_params, dtypes[:nin], dtypes[nin:]
-            )
+                self.in_params, self.out_params, dtypes[:nin], dtypes[nin:])
         in_types, out_types, letters = found
         outs = self._outputs(items[nin:], out_types, shape, size != -1)
         if self.no_return:
@@ -333,9 +331,7 @@ class ElementwiseKernel(_Codes):
             return result
         items[nin:] = outs
         types = in_types + out_types
-        kinds, packed, loop_shape = _layout(
-            items, self._own_params, types, shape, self.reduce_dims
-        )
+        kinds, packed, loop_shape = _layout(items, self._own_params, types, shape, self.reduce_dims)
         key = (types, kinds, len(loop_shape))
         kernel = self._memo.get(key)
         if kernel is None:

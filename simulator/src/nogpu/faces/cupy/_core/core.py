@@ -326,8 +326,7 @@ class ndarray:  # noqa: N801 -- the library's name
             fortran = self.size and (order == "F" or order == "A" and flags.fnc)
             out = np.empty(self.shape, self.dtype, order="F" if fortran else "C")
         same = (flags.c_contiguous and out.flags.c_contiguous) or (
-            flags.f_contiguous and out.flags.f_contiguous
-        )
+            flags.f_contiguous and out.flags.f_contiguous)
         if not same:
             with stream:
                 source = _copy(self, "C" if out.flags.c_contiguous else "F")
@@ -884,8 +883,7 @@ def from_interface(item: object) -> ndarray:
     nbytes = 0
     if math.prod(shape):
         nbytes = dtype.itemsize + sum(
-            (size - 1) * max(step, 0) for size, step in zip(shape, strides)
-        )
+            (size - 1) * max(step, 0) for size, step in zip(shape, strides))
     stream = interface.get("stream")
     if stream is not None and interface.get("version", 0) >= 3:
         if stream == 0:

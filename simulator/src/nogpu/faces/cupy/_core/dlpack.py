@@ -158,8 +158,7 @@ def fromDlpack(dltensor):  # noqa: N802
     warnings.warn(
         "This function is deprecated and will be removed in a future release. "
         "Use the cupy.from_dlpack() array constructor instead.",
-        DeprecationWarning, stacklevel=2,
-    )
+        DeprecationWarning, stacklevel=2)
     return _from_capsule(dltensor)
 
 

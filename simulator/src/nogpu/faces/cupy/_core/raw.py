@@ -225,8 +225,7 @@ class RawModule:
     def compile(self, log_stream: TextIO | None = None) -> None:
         """Compile now."""
         self._module = _load(
-            self._code, self._path, self._options, self._backend, self._names, self._translate
-        )
+            self._code, self._path, self._options, self._backend, self._names, self._translate)
 
     def get_function(self, name: str) -> RawKernel:
         """A kernel, by its name or by its name expression."""

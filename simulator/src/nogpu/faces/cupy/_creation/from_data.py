@@ -101,7 +101,7 @@ def asnumpy(a, stream=None, order="C", out=None, *, blocking=True) -> np.ndarray
     """A host array of anything array-like."""
     if isinstance(a, ndarray):
         return a.get(stream=stream, order=order, out=out, blocking=blocking)
-    if core._exports(a):
+    if core._exports(a) or hasattr(a, "__cupy_get_ndarray__"):
         return array(a).get(stream=stream, order=order, out=out, blocking=blocking)
     host = np.asarray(a, order=order)
     if out is not None:

@@ -143,8 +143,7 @@ class _Translator:
             lines = self.source.split("\n")
             marked = "\n".join(
                 ("> " if number == statement.lineno else "  ") + line
-                for number, line in enumerate(lines, 1)
-            )
+                for number, line in enumerate(lines, 1))
             located = type(error)(f"{error}\n\n{marked}")
             located._located = True
             raise located from None

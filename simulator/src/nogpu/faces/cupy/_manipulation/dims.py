@@ -32,8 +32,7 @@ class broadcast:  # noqa: N801 -- the library's name
         self.shape = core.broadcast_shape(arrays)
         self.nd, self.size = len(self.shape), int(np.prod(self.shape))
         self.values = tuple(
-            broadcast_to(a, self.shape) if isinstance(a, ndarray) else a for a in arrays
-        )
+            broadcast_to(a, self.shape) if isinstance(a, ndarray) else a for a in arrays)
 
 
 def broadcast_arrays(*args) -> tuple[ndarray, ...]:

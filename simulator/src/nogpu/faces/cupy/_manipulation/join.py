@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from cupy import _tables
 from cupy._core import core
 from cupy._core.core import ndarray
 from cupy._manipulation.dims import atleast_1d, atleast_2d, atleast_3d, expand_dims
@@ -73,7 +74,8 @@ def vstack(tup, *, dtype=None, casting="same_kind") -> ndarray:
     return concatenate([atleast_2d(a) for a in tup], 0, dtype=dtype, casting=casting)
 
 
-row_stack = vstack
+row_stack = _tables.deprecated(
+    vstack, "`row_stack` alias is deprecated. Use `cp.vstack` directly.")
 
 
 def hstack(tup, *, dtype=None, casting="same_kind") -> ndarray:

@@ -171,9 +171,7 @@ class Module:
             raise driver._error("CUDA_ERROR_INVALID_IMAGE")
         self._use(
             compiler._compile(
-                content["source"], content["options"], content["names"], content["backend"]
-            )
-        )
+                content["source"], content["options"], content["names"], content["backend"]))
 
     def load_file(self, filename: str | bytes) -> None:
         """Load an image from a file."""
