@@ -84,7 +84,14 @@ class User:
             said = process.communicate()[0]
             raise AssertionError(f"{self.role}: {command} did not end:\n{said}") from None
         assert "Traceback" not in said, (self.role, command, said)
+        self.tell(command, process.returncode, said)
         return process.returncode, said
+
+    def tell(self, command, status, said):
+        """Print a line of a step's protocol, which `pytest -rP` shows."""
+        lines = [line for line in said.splitlines() if line and not line.startswith("make")]
+        named = command[3] if command[0] == "make" else " ".join(command)[-60:]
+        print(f"{self.role}: {named} ended with {status}: {lines[-1][:150] if lines else ''}")
 
     def make_command(self, target, *more):
         named = [] if self.owns else [f"WORK={self.folder}"]
@@ -333,7 +340,8 @@ def test_4_an_update_is_interrupted(world, seconds):
             os.killpg(process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass  # it had finished
-        return process.communicate()[0]
+        said = process.communicate()[0]
+        user.tell(["make", "", "", "update"], process.returncode, said)
 
     world.all(interrupt)
     world.nothing_is_lost("interrupted")
