@@ -3,6 +3,8 @@
 It is not the primary context, in which CuPy works: see `pycuda.autoprimaryctx`.
 """
 
+from __future__ import annotations
+
 import atexit
 
 import pycuda.driver as cuda

@@ -1,5 +1,7 @@
 """Views with strides of one's own."""
 
+from __future__ import annotations
+
 import numpy as np
 from cupy import _host
 from cupy._core import core
