@@ -8,9 +8,8 @@ from pathlib import Path
 # No ModuleNotFoundError: a notebook's first cell takes that for a course that is not here.
 if not (importlib.util.find_spec("numpy") and importlib.util.find_spec("matplotlib")):
     raise ImportError(
-        f"The course is here, but it is not installed in this Python ({sys.executable}), which has"
-        f" no NumPy or no Matplotlib: run `make lab` in {Path(__file__).resolve().parent.parent},"
-        " and open the notebook in the window that appears.")
+        f"This Python ({sys.executable}) has no NumPy or no Matplotlib: run `make lab` in"
+        f" {Path(__file__).resolve().parent.parent}, and open the notebook there.")
 
 # Where nobody has installed the course (Colab clones it), its own simulator is not found yet.
 if importlib.util.find_spec("nogpu") is None:

@@ -46,8 +46,8 @@ def complete(needs: str | None, on_gpu: bool) -> None:
     loaded = [name for name, was_loaded in lacking.items()
               if _install(_lacking(name), "missing or too old here: some seconds") and was_loaded]
     if loaded:
-        print(f"There is a newer {' and '.join(loaded)} now, but this session still uses the old"
-              " one. Restart\nthe session (menu Run or Runtime), then run this cell again.")
+        print(f"There is a newer {' and '.join(loaded)} now. Restart the session (menu Run or"
+              " Runtime),\nwhich still uses the old one, then run this cell again.")
     if needs == "pycuda" and on_gpu and (wanted := _lacking("pycuda")):
         _build_pycuda(wanted)
 
@@ -105,9 +105,8 @@ def _install(wanted: str, note: str) -> bool:
     variables = {"PIP_RETRIES": "2", "PYTHONUNBUFFERED": "1", **os.environ}
     begun = time.monotonic()
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=variables
-        )
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log,
+                                   stderr=subprocess.STDOUT, env=variables)
         try:
             while process.poll() is None:
                 with suppress(subprocess.TimeoutExpired):
@@ -123,15 +122,15 @@ def _install(wanted: str, note: str) -> bool:
     seconds = time.monotonic() - begun
     if process.returncode:
         print(f"{name} could not be installed ({seconds:.0f} s). pip says: {_reason(lines)}")
-        return False
-    print(f"{seconds:6.0f} s: done", flush=True)
-    importlib.invalidate_caches()
-    return True
+    else:
+        print(f"{seconds:6.0f} s: done", flush=True)
+        importlib.invalidate_caches()
+    return not process.returncode
 
 
 def _reason(lines: list[str]) -> str:
     """The line of pip's output that says most: a compiler's error, pip's own, else the last."""
-    if any("DO NOT MATCH THE HASHES" in line or "IncompleteRead" in line for line in lines):
+    if re.search("DO NOT MATCH THE HASHES|IncompleteRead", "".join(lines)):
         return "a download was cut off, or changed on its way here. Run this cell again."
     for mark in ("fatal error:", "ERROR:", ""):
         if found := [line.strip() for line in lines if mark in line and line.strip()]:

@@ -16,7 +16,7 @@ TOP = {
     "folders": {"notebooks", "solutions", "exercises", "helpers", "checks", "simulator",
                 "authoring", "install", "docs", "tests", ".binder", ".ci", ".github"},
     "files": {"README.md", "environment.yml", "Makefile", "pyproject.toml", "LICENSE",
-              "LICENSE-CC-BY-4.0", ".gitignore", "conftest.py"},
+              "LICENSE-CC-BY-4.0", ".gitignore", "conftest.py", "MANIFEST.in"},
 }
 # Each room's own folders, and the endings of its files.
 ROOMS = {

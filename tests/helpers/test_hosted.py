@@ -111,8 +111,8 @@ def test_a_python_without_the_courses_packages_is_named():
                           env={**os.environ, "PYTHONPATH": str(badge.ROOT)},
                           capture_output=True, text=True)
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("ImportError: The course is here, but it is not installed")
-    assert sys.executable in last and "no NumPy" in last and f"`make lab` in {badge.ROOT}" in last
+    assert last.startswith("ImportError: ") and "no NumPy" in last and sys.executable in last
+    assert "run `make lab`" in last and str(badge.ROOT) in last
 
 
 def test_stand_in_has_the_versions_that_the_bounds_must_allow():
@@ -213,7 +213,7 @@ def test_an_old_numpy_gets_the_next_series_and_the_lesson_goes_on(
     assert backend.start() is not None
     assert machine.asked == ["numpy~=2.1.0"]
     said = capsys.readouterr().out
-    assert "There is a newer numpy now" in said and "Restart\nthe session" in said
+    assert "There is a newer numpy now" in said and "Restart the session" in said
     assert "Backend:" in said
     backend.start()
     assert len(machine.asked) == 1 and "Restart" not in capsys.readouterr().out

@@ -179,3 +179,185 @@ def test_digitize_puts_nan_where_numpy_does(bins, right):
 def test_digitize_takes_a_number_and_nan_for_rising_bins_as_cupy_does():
     x = cp.array([0.0, 2.0, np.nan])  # NumPy takes these two bins for falling ones
     assert cp.digitize(x, cp.array([1.0, np.nan])).tolist() == [0, 1, 2]
+
+
+def test_a_number_that_does_not_fit_is_refused_where_elements_are_set():
+    u8 = cp.zeros(3, cp.uint8)
+    for wrong in (lambda: cp.copyto(u8, -4), lambda: u8.fill(300), lambda: cp.full(2, 256, "u1"),
+                  lambda: u8.__setitem__(1, -1), lambda: cp.full_like(u8, -1)):  # fmt: skip
+        with pytest.raises(OverflowError):
+            wrong()
+    assert u8.tolist() == [0, 0, 0]
+    with pytest.raises(TypeError, match="Cannot cast"):
+        cp.copyto(u8, 1.5)
+    with pytest.raises(ValueError, match="could not broadcast input array"):
+        cp.copyto(u8, cp.ones(2, cp.uint8))
+    cp.copyto(u8, 200)
+    cp.copyto(u8[:1], np.array([3], np.uint8))
+    u8[1] = 2.9
+    assert u8.tolist() == [3, 2, 200]
+
+
+# Python's numbers and objects beside arrays
+
+
+def test_only_booleans_among_themselves_refuse_to_subtract():
+    host = np.array([True, False])
+    mask = cp.array(host)
+    for function in (lambda a: 1 - a, lambda a: a - 1, lambda a: a - 0.5, lambda a: 2.5 - a,
+                     lambda a: a - 1j, lambda a: a - np.int8(1)):  # fmt: skip
+        found, expected = function(mask), function(host)
+        assert found.dtype == expected.dtype and found.tolist() == expected.tolist()
+    for wrong in (lambda: mask - mask, lambda: mask - True, lambda: -mask):
+        with pytest.raises(TypeError, match="boolean"):
+            wrong()
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i1", "i4", "u4", "i8", "u8"])
+@pytest.mark.parametrize("number", [-1, 256, 2**40, 2**63, -(2**63)])
+def test_a_comparison_takes_integers_outside_the_type_s_range(dtype, number):
+    host = np.array([0, 1, 100], dtype)
+    a = cp.array(host)
+    for name in ("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"):
+        assert getattr(a, name)(number).tolist() == [getattr(int(x), name)(number) for x in host]
+    assert (number < a).tolist() == [number < int(x) for x in host]
+    assert cp.equal(a, number).tolist() == [False] * 3
+
+
+def test_an_array_is_unequal_to_what_is_no_number():
+    a = cp.arange(3)
+    for other in (None, object(), Ellipsis):
+        assert (a == other).tolist() == (other == a).tolist() == [False] * 3
+        assert (a != other).tolist() == [True] * 3
+    with pytest.raises(TypeError):
+        a < None  # noqa: B015
+    with pytest.raises(TypeError):
+        a == "x"  # noqa: B015
+
+
+def test_comparisons_take_numpy_s_scalars_and_0d_arrays():
+    a = cp.arange(3)
+    for two in (np.int64(2), np.float32(2), np.array(2)):
+        assert (two == a).tolist() == (a == two).tolist() == [False, False, True]
+        assert (two > a).tolist() == (a < two).tolist() == [True, True, False]
+    with pytest.raises(TypeError, match="Unsupported type"):
+        a == np.arange(3)  # noqa: B015
+
+
+# what CuPy copies to the device, and what it does not
+
+
+@pytest.mark.parametrize("name, arguments", [
+    ("isclose", ([1.0, 2.0], [1.0, 2.5])), ("around", (2.567, 1)), ("nan_to_num", (np.nan,)),
+    ("real", (2.5,)), ("imag", ([1.0, 2.0],)), ("kron", (2, 3.0)), ("append", ([1, 2], [3.0])),
+    ("average", ([1, 2, 4], None, [1, 1, 2])), ("cross", ([1, 2, 3], [4, 5, 7])),
+    ("diff", ([1, 4, 9],)), ("gradient", ([1.0, 4.0, 9.0],)), ("tile", ([1, 2], 2)),
+    ("resize", ([1, 2], (3,))), ("unwrap", ([0.0, 4.0, 8.0],)), ("unique", (np.array([2, 1, 2]),)),
+    ("cov", (np.array([[1.0, 2], [3, 5]]),)), ("count_nonzero", ([1, 0, 2],)),
+])  # fmt: skip
+def test_host_data_are_taken_where_cupy_takes_them(name, arguments):
+    found, expected = getattr(cp, name)(*arguments), getattr(np, name)(*arguments)
+    np.testing.assert_allclose(cp.asnumpy(found), expected)
+    assert name == "kron" or isinstance(found, cp.ndarray)
+
+
+def test_host_data_are_taken_by_what_changes_or_draws():
+    a = cp.arange(4)
+    a.flat[:] = [4, 3, 2, 1]
+    assert a.tolist() == [4, 3, 2, 1]
+    cp.place(a, [True, False, True, False], [7, 8])
+    a.put([1, -1], [5, 6])
+    assert a.tolist() == [7, 5, 8, 6]
+    assert cp.allclose(a, np.array([7, 5, 8, 6]))
+    assert set(cp.random.choice([3, 5], 20).tolist()) <= {3, 5}
+    assert cp.random.multivariate_normal([0, 0], [[1, 0], [0, 1]], 3).shape == (3, 2)
+    assert cp.random.binomial([5, 6], 0.5).shape == (2,)
+    assert cp.histogram(cp.arange(4.0), bins=[0, 2, 4])[0].tolist() == [2, 2]
+    assert float(cp.linalg.cond([[2.0, 0], [0, 1]])) == 2
+    assert cp.extract([True, False, True, False], a).tolist() == [7, 8]
+    assert cp.cuda.alloc_pinned_memory(np.prod((2, 3)) * 8).size() >= 48
+
+
+def test_asarray_and_array_copy_as_they_are_told():
+    a = cp.arange(3)
+    assert cp.asarray(a) is a and cp.asarray(a, copy=False) is a
+    assert not cp.shares_memory(cp.asarray(a, copy=True), a)
+    for call in (cp.array, cp.asarray):
+        with pytest.raises(ValueError, match="Unable to avoid copy"):
+            call(a, dtype=cp.float32, copy=False)
+    assert cp.array(a, dtype=cp.float32, copy=None).tolist() == [0, 1, 2]
+
+
+def test_an_object_hands_over_the_array_that_it_holds():
+    class Holder:
+        def __cupy_get_ndarray__(self):
+            return a
+
+    a = cp.arange(3)
+    assert cp.asarray(Holder()) is a
+
+
+# shapes: empty, 0-d, tuples
+
+
+@pytest.mark.parametrize("index", [
+    [], [[]], [[[]]], ([], []), (slice(None), []), np.array([], bool), np.empty((0, 0, 4), bool),
+    (slice(None), np.array([], bool)), np.array([[], []], bool), ((0, 1), (1, 2)), ((),),
+    (np.empty((0, 3), bool), np.empty(0, bool)),
+])  # fmt: skip
+def test_empty_indices_take_nothing(index):
+    host = np.arange(24).reshape(2, 3, 4)
+    a = cp.array(host)
+    assert a[index].shape == host[index].shape and a[index].tolist() == host[index].tolist()
+    a[index] = host[index] = -1
+    assert a.tolist() == host.tolist()
+
+
+@pytest.mark.parametrize("index", [
+    np.empty((0, 1), bool), (np.empty(0, bool), np.empty((0, 2), bool)),
+])  # fmt: skip
+def test_masks_of_another_shape_are_refused(index):
+    with pytest.raises(IndexError):
+        cp.zeros((2, 3, 4))[index]
+
+
+def test_0d_arrays_go_where_cupy_takes_them():
+    three = cp.array(3)
+    assert int(cp.flip(three)) == int(cp.trim_zeros(three)) == int(cp.pad(three, 1)) == 3
+    assert cp.argsort(three).tolist() == [0]
+    assert cp.take(three, cp.array([0, 0]), axis=0).tolist() == [3, 3]
+    with pytest.raises(np.exceptions.AxisError):
+        cp.sort(three)
+    with pytest.raises(np.exceptions.AxisError):
+        cp.take(three, 0, axis=1)
+
+
+def test_flipped_0d_arrays_can_be_computed_with():
+    assert int(cp.flip(cp.array(3)) + 1) == 4
+    assert float(cp.flip(cp.array(2.5)).sum()) == 2.5
+
+
+def test_grids_and_broadcast_arrays_are_tuples():
+    x, y = cp.arange(2), cp.arange(3)
+    assert isinstance(cp.meshgrid(x, y), tuple) and isinstance(cp.broadcast_arrays(x, 1), tuple)
+    for options in ({}, {"indexing": "ij"}, {"sparse": True}):
+        for one, expected in zip(cp.meshgrid(x, y, **options),
+                                 np.meshgrid(np.arange(2), np.arange(3), **options)):  # fmt: skip
+            assert one.tolist() == expected.tolist()
+    with pytest.raises(ValueError, match="1d"):
+        cp.meshgrid(cp.zeros((2, 2)))
+
+
+def test_an_empty_array_is_false_with_a_warning_and_bytes_are_its_elements():
+    with pytest.warns(DeprecationWarning, match="truth value of an empty array"):
+        assert not cp.array([])
+    assert bytes(cp.arange(3, dtype=cp.uint8)) == b"\0\1\2"
+
+
+def test_complex_numbers_have_a_largest_one_by_their_real_parts():
+    host = np.array([[1 + 2j, 3, 3 + 1j], [0, -1j, 1j]])
+    a = cp.array(host)
+    for name in ("argmax", "argmin"):
+        for axis in (None, 0, 1):
+            found = getattr(cp, name)(a, axis=axis)
+            assert found.tolist() == getattr(np, name)(host, axis=axis).tolist()

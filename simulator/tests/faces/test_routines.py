@@ -440,9 +440,9 @@ def test_dlpack_lets_go():
 
 
 @pytest.mark.parametrize("call", [
-    lambda a: cp.where(a > 0, a, a), lambda a: cp.unique(a), lambda a: cp.median(a),
+    lambda a: cp.where(a > 0, a, a), lambda a: cp.median(a), lambda a: cp.unique(a, axis=0),
     lambda a: cp.fft.fft(a), lambda a: cp.linalg.inv(a), lambda a: cp.bincount(a),
-    lambda a: cp.matmul(a, a), lambda a: cp.cov(a), lambda a: cp.isin(a, a),
+    lambda a: cp.matmul(a, a), lambda a: cp.isin(a, a), lambda a: cp.cumsum(a),
 ])
 def test_numpy_arrays_are_refused(call):
     with pytest.raises((TypeError, np.linalg.LinAlgError)):

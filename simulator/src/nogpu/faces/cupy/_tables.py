@@ -10,12 +10,14 @@ from collections.abc import Callable
 
 import numpy as np
 from cupy._core import core
+from cupy._creation.from_data import asarray
 
 from nogpu.faces import table
 
 MARKS = {
     "array": lambda item, name: core._argument(item),  # on the device, or a TypeError
     "typed": core._checked,  # the same, and the TypeError names the parameter
+    "any": lambda item, name: asarray(item),  # copied to the device where it is not there
 }
 
 

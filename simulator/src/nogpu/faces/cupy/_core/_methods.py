@@ -87,6 +87,8 @@ def _array_ufunc(self, ufunc: np.ufunc, method: str, *inputs: object, **kwargs: 
     function = getattr(importlib.import_module("cupy"), ufunc.__name__, None)
     if function is None or ufunc is not getattr(np, ufunc.__name__, None):
         return NotImplemented
+    if getattr(function, "_compares", False):
+        inputs = [x.item() if isinstance(x, np.ndarray) and x.ndim == 0 else x for x in inputs]
     if method == "__call__":
         return function(*inputs, **kwargs)
     return getattr(function, method)(*inputs, **kwargs)

@@ -159,7 +159,7 @@ def _parse(shape: tuple[int, ...], index: object) -> tuple[list, bool]:
     given = list(index) if isinstance(index, tuple) else [index]
     parts, advanced, used, ellipses = [], False, 0, 0
     for item in given:
-        if isinstance(item, (list, np.ndarray)) or (
+        if isinstance(item, (list, tuple, np.ndarray)) or (
             not isinstance(item, (ndarray, *_SCALARS, *_BASIC)) and core._exports(item)
         ):
             item = _index_array(item)
@@ -223,7 +223,7 @@ def _parse(shape: tuple[int, ...], index: object) -> tuple[list, bool]:
             axis += 1
         elif isinstance(part, ndarray) and part.dtype.kind == "b":
             for k, size in enumerate(part.shape):
-                if size != shape[axis + k]:
+                if size and size != shape[axis + k]:  # as NumPy, which takes empty masks
                     raise IndexError(
                         "boolean index did not match indexed array along dimension "
                         f"{axis + k}; dimension is {shape[axis + k]} but corresponding boolean "
@@ -242,12 +242,13 @@ def _bool_index(item: bool) -> ndarray:
 
 
 def _index_array(item: object) -> ndarray:
-    if not isinstance(item, (list, np.ndarray)):
+    if not isinstance(item, (list, tuple, np.ndarray)):
         return core.from_interface(item)
-    if isinstance(item, list):
+    if not isinstance(item, np.ndarray):
         if any(isinstance(one, ndarray) for one in item):
             return array(item)
-        item = np.asarray(item) if item else np.empty(0, np.intp)
+        item = np.asarray(item)
+        item = item if item.size else item.astype(np.int32)  # empty indices, and no empty mask
     if item.dtype.kind not in "iub":
         raise IndexError(
             f"arrays used as indices must be of integer or boolean type. (actual: "
@@ -372,11 +373,11 @@ def _within(index: np.ndarray, size: int) -> np.ndarray:
 def take(array: ndarray, indices: object, axis: int | None = None, out: ndarray | None = None):
     """``numpy.take`` whose indices wrap around."""
     array = core._checked(array, "a")
-    source = array if axis is not None else array.ravel()
+    source = array if axis is not None and array.ndim else array.ravel()
     axis = 0 if axis is None else axis
-    if not -source.ndim <= axis < source.ndim and not (source.ndim == 0 and axis in (0, -1)):
+    if not -source.ndim <= axis < source.ndim:
         raise np.exceptions.AxisError(axis, source.ndim)
-    axis %= max(1, source.ndim)
+    axis %= source.ndim
     if isinstance(indices, (int, np.integer)):
         index: object = core.from_host(np.array(int(indices)))
     elif isinstance(indices, ndarray):

@@ -94,8 +94,6 @@ def position(function: Callable, name: str) -> Callable[..., ndarray]:
     """``argmax`` or ``argmin``."""
 
     def method(array, axis=None, dtype=None, out=None, keepdims=False):
-        if array.dtype.kind == "c":
-            raise TypeError("complex argmax/argmin is not supported")
         if axis is not None:
             (axis,) = _host.axes_of(axis, array.ndim)
         return reduce(

@@ -12,6 +12,8 @@ from nogpu.faces import missing as _missing
 
 _WEAK = (bool, int, float, complex)
 _ABSENT = object()
+_COMPARISONS = {f"cupy_{name}" for name in ("less", "less_equal", "greater", "greater_equal",
+                                            "equal", "not_equal")}  # fmt: skip
 _fusing = _fusion_thread_local.thread_local
 
 
@@ -30,6 +32,7 @@ class ufunc:  # noqa: N801 -- the library's name
         self._refuse = refuse or {}
         # Where CuPy has a kernel for them, the modules of routines set these.
         self._at = self._reduction = self._accumulate = self._reduceat = None
+        self._compares = name in _COMPARISONS
         self._integers: Callable | None = None  # instead of the loop, for signed integers
         self._cache: dict[tuple, tuple[np.dtype, ...]] = {}
 
@@ -53,10 +56,10 @@ class ufunc:  # noqa: N801 -- the library's name
             kind if isinstance(kind, np.dtype) else (np.dtype(bool) if kind is bool else kind)
             for kind in kinds
         ]
-        if any(isinstance(kind, np.dtype) and kind.kind in self._refuse for kind in asked):
-            kind = next(k for k in asked if isinstance(k, np.dtype) and k.kind in self._refuse)
-            if all(not isinstance(k, np.dtype) or k.kind == kind.kind for k in asked):
-                raise TypeError(self._refuse[kind.kind])
+        first = getattr(asked[0], "kind", None)
+        if dtype is None and first in self._refuse and all(
+                getattr(kind, "kind", None) == first for kind in asked):
+            raise TypeError(self._refuse[first])
         signature = None
         if dtype is not None:
             signature = (None,) * self.nin + (dtype,) * self.nout
@@ -139,6 +142,8 @@ class ufunc:  # noqa: N801 -- the library's name
                 inputs.append(item)
             else:
                 inputs.append(core._argument(item))
+        if self._compares:
+            inputs = _typed_integers(inputs)
         for item in outs:
             if item is not None and not isinstance(item, ndarray):
                 raise TypeError(f"Unsupported type {type(item)}")
@@ -271,6 +276,17 @@ def _on_device(types: str) -> bool:
     return not set(types) & set("gGOMmSUV")
 
 
+def _typed_integers(inputs: list) -> list:
+    """The operands of a comparison; an integer beside integers is one of 64 bits, so it may lie
+    outside their range."""
+    one, other = inputs
+    for python, typed in ((one, other), (other, one)):
+        if type(python) is int and getattr(getattr(typed, "dtype", None), "kind", "") in "iu":
+            kind = np.uint64 if python >= 2**63 else np.int64
+            return [kind(x) if x is python else x for x in inputs]
+    return inputs
+
+
 def _as_array(item: object) -> ndarray:
     return core.from_host(np.asarray(item)) if isinstance(item, _SCALARS) else core._argument(item)
 
@@ -285,8 +301,19 @@ def _scalar(item: object, dtype: np.dtype) -> np.generic:
 def operator(function: ufunc, numpy_function: np.ufunc, name: str, swapped: bool = False):
     """A binary method of ndarray: CuPy's function, or NumPy's verdict on what it cannot take."""
 
+    unequal = {"__eq__": False, "__ne__": True}.get(name)
+
     def method(self: ndarray, other: object) -> object:
         kind = type(other)
+        if function._compares:
+            if isinstance(other, np.ndarray) and other.ndim == 0:
+                other = other.item()
+                kind = type(other)
+            elif unequal is not None and (other is None or kind.__eq__ is object.__eq__
+                                          and (not unequal or kind.__ne__ is object.__ne__)):
+                result = core._new(self.shape, np.dtype(bool))
+                result.fill(unequal)
+                return result
         if kind in _WEAK or isinstance(other, (ndarray, np.ndarray, np.generic)):
             return function(other, self) if swapped else function(self, other)
         if core._exports(other) or _prefers_itself(other):

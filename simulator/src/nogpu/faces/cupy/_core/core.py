@@ -370,7 +370,11 @@ class ndarray:  # noqa: N801 -- the library's name
 
     def __bool__(self) -> bool:
         if self.size == 0:
-            raise ValueError("The truth value of an empty array is ambiguous")
+            warnings.warn(
+                "The truth value of an empty array is ambiguous. Returning False, but in future "
+                "this will result in an error. Use `array.size > 0` to check that an array is not "
+                "empty.", DeprecationWarning, stacklevel=2)
+            return False
         if self.size > 1:
             raise ValueError(
                 "The truth value of an array with more than one element is ambiguous. "
@@ -399,6 +403,9 @@ class ndarray:  # noqa: N801 -- the library's name
 
     def __format__(self, specification: str) -> str:
         return format(self.get(), specification)
+
+    def __bytes__(self) -> bytes:
+        return bytes(self.get())
 
     def __copy__(self) -> ndarray:
         return self.copy()
@@ -488,15 +495,12 @@ class ndarray:  # noqa: N801 -- the library's name
     def fill(self, value: object) -> None:
         """Set every element."""
         if isinstance(value, ndarray):
-            if value.size != 1:
-                raise ValueError("non-scalar cupy.ndarray cannot be used for fill")
-            source = value._view.reshape(())
-        elif isinstance(value, np.ndarray):
             if value.ndim:
-                raise ValueError("non-scalar numpy.ndarray cannot be used for fill")
-            source = value
-        else:
-            source = np.asarray(value)
+                raise ValueError("non-scalar cupy.ndarray cannot be used for fill")
+            source = value._view
+        else:  # an OverflowError where a Python integer does not fit
+            with np.errstate(all="ignore"):
+                source = np.asarray(value, dtype=self.dtype)
             if source.ndim:
                 raise ValueError("non-scalar numpy.ndarray cannot be used for fill")
         target, dtype = self._view, self.dtype

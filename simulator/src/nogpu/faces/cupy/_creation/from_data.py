@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from cupy import _tables
 from cupy._core import core
 from cupy._core.core import ndarray
+
+from nogpu.faces import table
 
 
 def array(obj, dtype=None, copy=True, order="K", subok=False, ndmin=0, *, blocking=False):
@@ -17,6 +18,8 @@ def array(obj, dtype=None, copy=True, order="K", subok=False, ndmin=0, *, blocki
         obj = core.from_interface(obj)
     if isinstance(obj, ndarray):
         result = _of_device(obj, dtype, copy, order)
+    elif hasattr(obj, "__cupy_get_ndarray__"):
+        result = _of_device(obj.__cupy_get_ndarray__(), dtype, copy, order)
     elif isinstance(obj, (list, tuple)) and _holds_device_arrays(obj):
         result = _stacked(obj, dtype)
         if core.check_order(order) == "F":
@@ -34,9 +37,10 @@ def array(obj, dtype=None, copy=True, order="K", subok=False, ndmin=0, *, blocki
 
 def _of_device(obj: ndarray, dtype, copy, order) -> ndarray:
     dtype = obj.dtype if dtype is None else core.check_dtype(dtype)
-    if copy:
-        return obj.astype(dtype, order=order, copy=True)
-    return obj.astype(dtype, order=order, copy=False)
+    result = obj.astype(dtype, order=order, copy=bool(copy))
+    if copy is not None and not copy and result is not obj:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    return result
 
 
 def _holds_device_arrays(obj: object) -> bool:
@@ -69,24 +73,24 @@ def _stacked(obj, dtype) -> ndarray:
     return result
 
 
-def asarray(a, dtype=None, order=None, *, blocking=False) -> ndarray:
+def asarray(a, dtype=None, order=None, *, copy=None, blocking=False) -> ndarray:
     """A device array; the argument itself where nothing has to change."""
-    return array(a, dtype, False, order, blocking=blocking)
+    return array(a, dtype, copy, order, blocking=blocking)
 
 
-def asanyarray(a, dtype=None, order=None, *, blocking=False) -> ndarray:
+def asanyarray(a, dtype=None, order=None, *, copy=None, blocking=False) -> ndarray:
     """See asarray."""
-    return array(a, dtype, False, order, blocking=blocking)
+    return array(a, dtype, copy, order, blocking=blocking)
 
 
 def ascontiguousarray(a, dtype=None) -> ndarray:
     """C-contiguous, with at least one axis."""
-    return array(a, dtype, False, "C", ndmin=1)
+    return array(a, dtype, None, "C", ndmin=1)
 
 
 def asfortranarray(a, dtype=None) -> ndarray:
     """Fortran-contiguous."""
-    return array(a, dtype, False, "F")
+    return array(a, dtype, None, "F")
 
 
 def copy(a, order="K") -> ndarray:
@@ -107,7 +111,12 @@ def asnumpy(a, stream=None, order="C", out=None, *, blocking=True) -> np.ndarray
     return host
 
 
-_tables.functions(globals(), _tables.on_host(), """
+def _on_host(name):
+    function = getattr(np, name)
+    return lambda *args, **kwargs: core._to_device(function(*args, **kwargs))
+
+
+table.functions(globals(), _on_host, """
 frombuffer(*args, **kwargs) -> ndarray: From a buffer on the host.
 fromfile(*args, **kwargs) -> ndarray: From a file.
 fromfunction(*args, **kwargs) -> ndarray: From a function of indices.

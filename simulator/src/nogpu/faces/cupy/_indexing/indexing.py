@@ -6,6 +6,7 @@ import numpy as np
 from cupy import _tables
 from cupy._core import _routines_indexing, core
 from cupy._core.core import ndarray
+from cupy._creation.from_data import asarray
 
 
 def take(a, indices, axis=None, out=None) -> ndarray:
@@ -53,16 +54,18 @@ def choose(a, choices, out=None, mode="raise") -> ndarray:
 
 def compress(condition, a, axis=None, out=None) -> ndarray:
     """Slices where a condition holds."""
-    if isinstance(condition, ndarray) and not isinstance(a, ndarray):
-        condition, a = a, condition
-    if isinstance(a, ndarray) and not isinstance(condition, ndarray):
-        condition = core.from_host(np.asarray(condition))
+    if np.isscalar(condition):
+        raise ValueError("condition must be a 1-d array")
+    if not isinstance(condition, ndarray):
+        condition = asarray(condition, dtype=int)
+        if condition.ndim != 1:
+            raise ValueError("condition must be a 1-d array")
     result = core.compute_now(lambda c, x: np.compress(c, x, axis), [condition, a])
     return _routines_indexing.into(out, result)
 
 
 _tables.functions(globals(), _tables.now(), """
-extract(condition, a: array) -> ndarray: Elements where a condition holds.
+extract(condition: any, a: array) -> ndarray: Elements where a condition holds.
 """)
 _tables.functions(globals(), _tables.method, """
 diagonal(a: typed, offset=0, axis1=0, axis2=1) -> ndarray: The diagonal: a view.

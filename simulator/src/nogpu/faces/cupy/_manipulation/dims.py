@@ -36,9 +36,9 @@ class broadcast:  # noqa: N801 -- the library's name
         )
 
 
-def broadcast_arrays(*args) -> list[ndarray]:
+def broadcast_arrays(*args) -> tuple[ndarray, ...]:
     """Views of a common shape."""
-    return list(broadcast(*args).values)
+    return broadcast(*args).values
 
 
 def broadcast_to(array, shape) -> ndarray:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from cupy._core import core
 from cupy._core.core import ndarray
+from cupy._creation.from_data import asarray
 
 
 def tile(A, reps) -> ndarray:
     """The whole array again and again."""
-    A = core._argument(A)
+    A = asarray(A)
     reps = tuple(reps) if isinstance(reps, (list, tuple)) else (reps,)
     ndim = max(A.ndim, len(reps))
     shape = (1,) * (ndim - A.ndim) + A.shape

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 from cupy._core import core
+from cupy._creation.from_data import asarray
 from cupy._math.ufuncs import UFUNCS
 
 
 def around(a, decimals=0, out=None):
     """Round half to even."""
-    a = core._argument(a)
+    a = asarray(a)
     dtype = np.dtype(np.float16) if a.dtype == bool else a.dtype
     if out is not None:
         core.check_cast(dtype, core._argument(out).dtype, "same_kind", "output operand")

@@ -12,8 +12,8 @@ from cupy._math.ufuncs import UFUNCS
 _, prod, cumsum, cumprod = _tables.functions(globals(), _tables.method, """
 sum(a, axis=None, dtype=None, out=None, keepdims=False): Add up along axes.
 prod(a, axis=None, dtype=None, out=None, keepdims=False): Multiply along axes.
-cumsum(a, axis=None, dtype=None, out=None): Running sums.
-cumprod(a, axis=None, dtype=None, out=None): Running products.
+cumsum(a: typed, axis=None, dtype=None, out=None): Running sums.
+cumprod(a: typed, axis=None, dtype=None, out=None): Running products.
 """)
 product, cumproduct = prod, cumprod
 
@@ -68,7 +68,7 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
         return a
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n!r}")
-    a = core._argument(a)
+    a = asarray(a)
     axis %= a.ndim
     parts = []
     for extra in (prepend, append):
@@ -90,7 +90,7 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
 
 
 *_, trapz = _tables.functions(globals(), _tables.now(), """
-gradient(f: array, *varargs, axis=None, edge_order=1): Central differences.
+gradient(f: any, *varargs, axis=None, edge_order=1): Central differences.
 ediff1d(arr: array, to_end=None, to_begin=None): Differences of the flattened array.
 trapezoid(y: array, x=None, dx=1.0, axis=-1): Integral by trapezoids.
 """)

@@ -38,6 +38,8 @@ def pad(array, pad_width, mode="constant", **kwargs):
         name: _host.look(value) if _host.is_array(value) else value
         for name, value in kwargs.items()
     }
+    if not array.ndim:
+        return array.copy()
     shape = [n + int(a) + int(b) for n, (a, b) in zip(array.shape, widths)]
     if array.size == 0 and mode not in ("constant", "empty"):
         for n, (a, b) in zip(array.shape, widths):

@@ -11,12 +11,13 @@ def cov(a, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     """Return the covariance matrix of rows."""
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")
-    _host.argument(a)
     if a.ndim > 2:
         raise ValueError("Input must be <= 2-d")
+    a = _host.asarray(a)
     inputs = [a]
     if y is not None:
-        if _host.argument(y).ndim > 2:
+        y = _host.asarray(y)
+        if y.ndim > 2:
             raise ValueError("y must be <= 2-d")
         inputs.append(y)
     if dtype is None:

@@ -13,7 +13,7 @@ std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False): Return the stan
 
 def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
     """Return the weighted mean, and the weights' sum where ``returned``; weights are looked at."""
-    _host.argument(a)
+    a = _host.asarray(a)
     axes = _host.axes_of(axis, a.ndim)
     shape = _host.reduced(a.shape, axes, keepdims)
     if weights is None:
@@ -23,7 +23,7 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
         count = a.size // max(_host.size_of(_host.reduced(a.shape, axes, False)), 1)
         return result, _host.compute(
             lambda v: np.full(shape, count), [result], shape, result.dtype)
-    _host.argument(weights)
+    weights = _host.asarray(weights)
     if a.shape != weights.shape:
         if axis is None:
             raise TypeError("Axis must be specified when shapes of a and weights differ.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import sys
 import threading
 import weakref
@@ -87,7 +88,7 @@ _current_allocator: Callable[[int], PinnedMemoryPointer] = _malloc
 
 def alloc_pinned_memory(size: int) -> PinnedMemoryPointer:
     """Page-locked memory of ``size`` bytes, from the current allocator."""
-    return _current_allocator(size)
+    return _current_allocator(operator.index(size))
 
 
 def set_pinned_memory_allocator(

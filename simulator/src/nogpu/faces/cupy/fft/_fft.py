@@ -138,6 +138,6 @@ def _shift(name):
 
 
 _tables.functions(globals(), _shift, """
-fftshift(x: array, axes=None): Move the frequency zero to the middle.
-ifftshift(x: array, axes=None): Undo `fftshift`.
+fftshift(x: any, axes=None): Move the frequency zero to the middle.
+ifftshift(x: any, axes=None): Undo `fftshift`.
 """)

@@ -1,5 +1,6 @@
 """Products of vectors, matrices and tensors."""
 
+import numbers
 from collections.abc import Sequence
 from operator import index
 
@@ -81,6 +82,10 @@ def tensordot(a, b, axes=2):
 
 def kron(a, b):
     """Return the Kronecker product."""
+    if isinstance(a, numbers.Number) and isinstance(b, numbers.Number):
+        return a * b
+    if not (getattr(a, "ndim", 0) and getattr(b, "ndim", 0)):
+        return UFUNCS["multiply"](a, b)
     _host.typed(a, "a")
     _host.typed(b, "b")
     ndim = max(a.ndim, b.ndim)
@@ -91,8 +96,7 @@ def kron(a, b):
 
 def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     """Return the cross product of vectors of two or three elements."""
-    _host.argument(a)
-    _host.argument(b)
+    a, b = _host.asarray(a), _host.asarray(b)
     if axis is not None:
         axisa = axisb = axisc = axis
     axisa, axisb = _host.one_axis(axisa, a.ndim), _host.one_axis(axisb, b.ndim)

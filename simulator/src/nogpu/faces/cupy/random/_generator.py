@@ -86,18 +86,15 @@ class RandomState:
         """Return elements of an array, or of the numbers below an integer."""
         if a is None:
             raise ValueError("a must be 1-dimensional or an integer")
-        if _host.is_array(a):
+        if isinstance(a, (int, np.integer)):
+            count, dtype, values = int(a), np.dtype(np.int64), []
+            if count < 0:
+                raise ValueError("a must be greater than or equal to 0")
+        else:
+            a = _host.asarray(a)
             if a.ndim != 1:
                 raise ValueError("a must be 1-dimensional or an integer")
             count, dtype, values = a.size, a.dtype, [a]
-        else:
-            try:
-                count = int(a)
-            except TypeError:
-                raise ValueError("a must be 1-dimensional or an integer") from None
-            if count < 0:
-                raise ValueError("a must be greater than or equal to 0")
-            dtype, values = np.dtype(np.int64), []
         shape = _draw.shape_of(size)
         if count == 0 and _host.size_of(shape):
             raise ValueError("a cannot be empty")
@@ -135,7 +132,7 @@ class RandomState:
     def multivariate_normal(self, mean, cov, size=None, check_valid="ignore", tol=1e-08,
                             method="cholesky", dtype=float):
         """Return normal vectors of a mean and a covariance."""
-        mean, cov = (_host.look(_host.argument(one)) for one in (mean, cov))
+        mean, cov = (_host.look(_host.asarray(one)) for one in (mean, cov))
         if mean.ndim != 1:
             raise ValueError("mean must be 1 dimensional")
         if cov.ndim != 2 or cov.shape[0] != cov.shape[1]:
