@@ -144,7 +144,7 @@ class Race(KernelFault):
 class BarrierFault(KernelFault):
     """A barrier, or a warp operation, that threads of its warp do not reach together."""
 
-    called = "barrier that some threads never reach"
+    called = "barrier not reached together"
     kind = "barrier"
     records = (FaultKind.Barrier,)
 
