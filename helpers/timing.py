@@ -209,7 +209,7 @@ def _fastest(function: Callable, *args: object, device: str = "cpu",
     clock(function, args, 1)  # warm-up
     # On a crowded machine a single call may take longer than `seconds`: one counts in any case.
     best = clock(function, args, 1)
-    deadline = perf_counter() + (seconds / 4 if quick() else seconds)
+    deadline = perf_counter() + (seconds / 16 if quick() else seconds)
     while perf_counter() < deadline:
         best = min(best, clock(function, args, 1))
     return best
@@ -244,7 +244,7 @@ def ceiling(device: str = "cpu") -> Ceiling:
 @cache
 def _ceiling(device: str) -> Ceiling:
     if device == "cpu":
-        source, target = np.ones((2, 2**25))  # 256 MiB each, more than a processor's caches hold
+        source, target = np.ones((2, 2**22 if quick() else 2**25))  # 256 MiB: beyond all caches
         one = _fastest(_copy_with(1, target, source))
         everyone = min(one, _fastest(_copy_with(backend.cores(), target, source)))
         x = np.random.default_rng(0).random((1024, 1024))

@@ -19,12 +19,8 @@ from environment import become_python, build_font_cache, ensure
 # stored in the learner's folder, so another Jupyter of the learner's does not change.
 LAB_SETTINGS = {
     "@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}},
-    "@jupyterlab/apputils-extension:notification": {
-        "fetchNews": "false",
-        "checkForUpdates": False,
-    },
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
 }
-
 
 COMMANDS = ("lab", "test", "run", "update", "work")
 
@@ -70,7 +66,7 @@ def open_lab(options: list[str]) -> None:
     learner.refuse_unusable_folder()
     ensure(set())
     learner.copy_course(update=False)
-    if hasattr(os, "geteuid") and os.geteuid() == 0 and "--allow-root" not in options:
+    if os.geteuid() == 0 and "--allow-root" not in options:
         # In most containers the user is root. Jupyter refuses to start as root without this
         # option, although it listens on this machine only.
         say("You are root: JupyterLab runs with --allow-root.")

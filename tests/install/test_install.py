@@ -342,6 +342,35 @@ def test_a_course_that_is_not_writable_is_installed_in_the_learners_folder(
     assert course.make("lab") == 0 and course.asked == []
 
 
+@pytest.mark.parametrize("harm, words", [
+    (None, ""), ("pyproject.toml", "not yours to change"), (".venv/unfinished", "Creating")])
+def test_somebody_elses_venv_is_used_unless_it_is_unfinished(
+        course, monkeypatch, tmp_path, capfd, harm, words):
+    course.make("lab")
+    course.asked  # noqa: B018, forgotten
+    if harm:
+        with open(course.root / harm, "a") as file:
+            file.write("\n# the owner's new edition\n")
+    own, really = tmp_path / "mine", os.access
+    monkeypatch.setenv("COURSE_WORK", str(own))
+    monkeypatch.setattr(os, "access", lambda path, mode: (
+        not Path(path).is_relative_to(course.root) and really(path, mode)))
+    (course.root / "simulator" / "src").mkdir()
+    course.load()
+    before = sorted(course.root.rglob("*"))
+    for _ in range(2):
+        capfd.readouterr()
+        assert course.make("lab") == 0
+        place = own if words == "Creating" else course.root
+        assert course.ran[0] == str(place / ".venv" / "bin" / "python")
+        (course.root / ".venv" / "unfinished").unlink(missing_ok=True)
+        course.load()  # whoever has one of their own keeps it
+        if words != "Creating":
+            assert course.asked == [] and words in capfd.readouterr().out
+    assert not [path for path in course.root.rglob("*")
+                if path not in before and "__pycache__" not in str(path)]
+
+
 def test_nothing_of_another_course_is_found_before_the_venv(course, monkeypatch):
     for name in ("PYTHONPATH", "PYTHONHOME", "JUPYTER_PATH"):
         monkeypatch.setenv(name, "/another/course")

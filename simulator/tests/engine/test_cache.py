@@ -102,7 +102,15 @@ def test_a_damaged_entry_is_compiled_again(fresh_cache: Path, damage: str) -> No
     assert engine.compile(ZERO).from_cache is True
 
 
-def test_racing_processes_share_the_cache(fresh_cache: Path) -> None:
+@pytest.mark.parametrize(
+    "without_runtime", [False, pytest.param(True, marks=pytest.mark.slow)]
+)
+def test_racing_processes_share_the_cache(
+    runtime_entry: tuple[str, dict, bytes], fresh_cache: Path, without_runtime: bool
+) -> None:
+    """They compile the same kernels; the slow variant has them build the same runtime, too."""
+    if not without_runtime:
+        cache.store(*runtime_entry)
     code = (
         "from nogpu import engine\n"
         "for k in range(4):\n"
@@ -306,15 +314,29 @@ def test_an_entry_that_does_not_load_is_compiled_again(fresh_cache: Path) -> Non
 
 
 def test_a_runtime_that_does_not_load_is_built_again(
-    runtime_entry: tuple[str, dict, bytes], fresh_cache: Path
+    runtime_entry: tuple[str, dict, bytes], fresh_cache: Path, tmp_path: Path
 ) -> None:
-    code = f"from nogpu import engine; engine.compile({ZERO!r}); print('runs')"
     cache.store(*runtime_entry)
-    entry = unloadable(fresh_cache)
-    before = entry.read_bytes()
-    done = run_python(code)
-    assert done.stdout == "runs\n", done.stderr
-    assert entry.read_bytes() != before
+    (entry,) = fresh_cache.glob("*.bin")
+    intact = entry.read_bytes()
+    unloadable(fresh_cache)
+    assert entry.read_bytes() != intact
+    built = tmp_path / "built.so"
+    built.write_bytes(runtime_entry[2])
+    done = run_python(
+        f"""
+        from pathlib import Path
+        from nogpu import engine
+        from nogpu.engine import native
+        def build(found):  # in place of the compiler, which takes seconds
+            print("built")
+            return Path({str(built)!r}).read_bytes()
+        native._compile_runtime = build
+        engine.compile({ZERO!r})
+        """
+    )
+    assert done.stdout == "built\n", done.stderr
+    assert cache.load(entry.stem)[1] == runtime_entry[2]
 
 
 def keys_of(monkeypatch: pytest.MonkeyPatch, **changes: object) -> set[tuple]:

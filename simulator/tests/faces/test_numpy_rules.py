@@ -4,6 +4,7 @@ Where the two libraries differ, CuPy's own source decides.
 """
 
 import copy
+import itertools
 import pickle
 
 import numpy as np
@@ -361,3 +362,200 @@ def test_complex_numbers_have_a_largest_one_by_their_real_parts():
         for axis in (None, 0, 1):
             found = getattr(cp, name)(a, axis=axis)
             assert found.tolist() == getattr(np, name)(host, axis=axis).tolist()
+
+
+def test_nan_to_num_takes_every_type_and_arrays_in_place_of_numbers():
+    for dtype in ("f4", "e", "F", "i4", "?"):
+        host = np.array([1, 0]).astype(dtype)
+        assert cp.nan_to_num(cp.array(host)).dtype == host.dtype
+    x = np.array([np.nan, np.inf, -np.inf, 1 + 0j])
+    expected = np.nan_to_num(x, nan=3.0, neginf=-5.0)
+    assert cp.nan_to_num(cp.array(x), nan=cp.array(3.0), neginf=-5.0).tolist() == expected.tolist()
+
+
+def test_real_arrays_are_their_own_conjugate():
+    for dtype in ("?", "i4", "f4"):
+        a = cp.ones(2, dtype)
+        assert a.conj() is a and a.conjugate() is a
+    assert cp.array([1 + 2j]).conj().tolist() == [1 - 2j]
+
+
+def test_booleans_have_no_sign_and_no_divisor():
+    mask = cp.array([True, False])
+    for wrong in (lambda: +mask, lambda: cp.gcd(mask, mask), lambda: cp.lcm(mask, True)):
+        with pytest.raises(TypeError, match="boolean"):
+            wrong()
+    assert cp.gcd(mask, 4).tolist() == [1, 4]
+
+
+def test_extremes_without_nan_of_no_columns_are_no_elements():
+    for name in ("nanmax", "nanmin"):
+        assert getattr(cp, name)(cp.zeros((3, 0)), axis=0).shape == (0,)
+        with pytest.raises(ValueError, match="zero-size array"):
+            getattr(cp, name)(cp.zeros((3, 0)), axis=1)
+
+
+TYPES = "?bBiLefdD"
+_BINARY = """
+    add subtract multiply true_divide floor_divide remainder fmod maximum minimum fmax fmin less
+    less_equal greater greater_equal equal not_equal logical_and logical_or bitwise_and bitwise_xor
+    left_shift right_shift arctan2 hypot copysign logaddexp heaviside divmod ldexp float_power
+""".split()
+_UNARY = """
+    absolute negative sqrt exp log sin arctan floor ceil rint isnan isfinite signbit square
+    reciprocal logical_not invert conjugate log1p cbrt fabs modf frexp
+""".split()
+
+
+def _numbers(dtype, seed):
+    values = np.random.default_rng(seed).integers(-6 if dtype in "bhilefdFD" else 0, 8, 5)
+    if dtype in "efdFD":
+        values = values + 0.5
+    return (values + 1j if dtype in "FD" else values).astype(dtype)
+
+
+def _compare(name, *arguments):
+    """CuPy's function gives what NumPy's does, in the same type, or both refuse."""
+    try:
+        with np.errstate(all="ignore"):
+            expected = getattr(np, name)(*arguments)
+    except (TypeError, OverflowError) as error:
+        with pytest.raises(TypeError if isinstance(error, TypeError) else OverflowError):
+            getattr(cp, name)(*map(_moved, arguments))
+        return
+    found = getattr(cp, name)(*map(_moved, arguments))
+    pairs = zip(found, expected) if isinstance(expected, tuple) else [(found, expected)]
+    for one, value in pairs:
+        assert one.dtype == value.dtype
+        np.testing.assert_allclose(one.get(), value, rtol=2e-3 if value.dtype == "e" else 1e-6)
+
+
+def _moved(item):
+    return cp.array(item) if isinstance(item, np.ndarray) else item
+
+
+@pytest.mark.parametrize("name", _BINARY)
+def test_pairs_of_types_give_what_numpy_gives(name):
+    for number, (one, other) in enumerate(itertools.product("?bIlefD", "?BhlfD")):
+        _compare(name, _numbers(one, [1, number]), _numbers(other, [2, number]))
+
+
+@pytest.mark.parametrize("name", _BINARY)
+def test_every_type_beside_a_number_gives_what_numpy_gives(name):
+    for number, one in enumerate(TYPES):
+        x = _numbers(one, [3, number])
+        for other in (True, 300, 2.5, 1j, np.int8(1), np.float64(0.5)):
+            _compare(name, x, other)
+            _compare(name, other, x)
+
+
+@pytest.mark.parametrize("name", _UNARY)
+def test_every_type_gives_what_numpy_gives(name):
+    for number, one in enumerate(TYPES):
+        _compare(name, _numbers(one, [4, number]))
+
+
+# types and options of single functions
+
+
+@pytest.mark.parametrize("method", ["linear", "lower", "higher", "midpoint", "nearest"])
+@pytest.mark.parametrize("dtype", ["i4", "f4", "f8"])
+def test_a_percentile_s_type_depends_on_its_method(method, dtype):
+    host = np.array([3, 1, 4, 1, 5]).astype(dtype)
+    found, expected = (xp.percentile(a, 30, method=method)
+                       for xp, a in ((np, host), (cp, cp.array(host))))  # fmt: skip
+    assert found.dtype == expected.dtype and float(found) == pytest.approx(float(expected))
+    assert cp.quantile(cp.array(host), [0.3], method=method).shape == (1,)
+
+
+def test_methods_of_quantiles_that_cupy_lacks_are_refused():
+    with pytest.raises(ValueError, match="not yet supported"):
+        cp.percentile(cp.arange(3), 30, method="hazen")
+    with pytest.raises(ValueError, match="Unexpected interpolation method"):
+        cp.percentile(cp.arange(3), 30, method="deadbeef")
+
+
+def test_questions_about_types_take_arrays():
+    a, f = cp.arange(3, dtype=cp.int32), cp.ones(2, cp.float32)
+    assert cp.can_cast(a, "f8") and not cp.can_cast(f, cp.int32)
+    assert cp.common_type(f) is np.float32 and cp.common_type(f, a) is np.float64
+    assert cp.min_scalar_type(a) == np.int32 and cp.min_scalar_type(3) == np.uint8
+    with pytest.raises(TypeError, match="non-numeric"):
+        cp.common_type(f, a > 0)
+
+
+def test_matmul_takes_a_type_a_rule_and_axes():
+    host = np.random.default_rng(0).normal(size=(3, 4, 2))
+    x, y = cp.array(host), cp.array(host.transpose(0, 2, 1).copy())
+    assert cp.matmul(x, y, dtype=cp.float32).dtype == cp.float32
+    with pytest.raises(TypeError, match="Cannot cast"):
+        cp.matmul(x, y, dtype=cp.float32, casting="safe")
+    axes = [(1, 2), (1, 2), (0, 1)]
+    np.testing.assert_allclose(cp.matmul(x, y, axes=axes).get(),
+                               np.matmul(host, y.get(), axes=axes))  # fmt: skip
+
+
+def test_an_array_is_made_with_strides_that_stay_inside():
+    a = cp.ndarray((2, 3), cp.float32, strides=(4, 8))
+    a[...] = cp.arange(6).reshape(2, 3)
+    assert a.strides == (4, 8) and a.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert cp.ndarray((2, 2), "f4", strides=(0, 4)).strides == (0, 4)
+    for strides, text in (((-4, 8), "negative"), ((8, 16), "must stay")):
+        with pytest.raises(ValueError, match=text):
+            cp.ndarray((2, 3), cp.float32, strides=strides)
+
+
+def test_einsum_of_one_array_is_a_view_and_takes_paths_with_a_limit():
+    a = cp.arange(9.0).reshape(3, 3)
+    for text in ("ij->ij", "ii->i", "ij->ji"):
+        found = cp.einsum(text, a, dtype=cp.float32)
+        assert cp.shares_memory(found, a) and found is not a and found.dtype == cp.float64
+    expected = np.einsum("ij,jk,kl->il", *[a.get()] * 3)
+    for optimize in (("greedy", 0), ("optimal", 1e9), True, ["einsum_path", (0, 1), (0, 1)]):
+        np.testing.assert_allclose(cp.einsum("ij,jk,kl->il", a, a, a, optimize=optimize).get(),
+                                   expected)  # fmt: skip
+    with pytest.raises(TypeError, match="Did not understand the path"):
+        cp.einsum("ij,jk->ik", a, a, optimize="fast")
+
+
+@pytest.mark.parametrize("name, arguments", [
+    ("beta", (2.0, 3.0)), ("gamma", (2.0,)), ("chisquare", (5.0,)), ("standard_t", (4.0,)),
+    ("f", (3.0, 4.0)), ("dirichlet", ([1.0, 2.0],)), ("vonmises", (1.0, 2.0)),
+])  # fmt: skip
+def test_distributions_of_cupy_s_own_kernels_take_half_precision(name, arguments):
+    arguments = [cp.array(value, cp.float16) for value in arguments]
+    found = getattr(cp.random, name)(*arguments, size=(4,), dtype=cp.float16)
+    assert found.dtype == cp.float16 and found.shape[0] == 4
+
+
+def test_a_fused_function_may_copy_and_leave_nan_out():
+    x = cp.array([1.0, np.nan, 2.0])
+
+    @cp.fuse()
+    def total(a):
+        return cp.nansum(a)
+
+    @cp.fuse()
+    def assign(a, b):
+        cp.copyto(a, b + 1)
+
+    y = cp.zeros(3)
+    assign(y, cp.arange(3.0))
+    assert float(total(x)) == 3 and y.tolist() == [1, 2, 3]
+
+
+def test_a_foreign_stream_is_on_no_known_device_and_follows_the_protocol():
+    class Foreign:
+        answer = (0, 0)
+
+        def __cuda_stream__(self):
+            return self.answer
+
+    stream = cp.cuda.Stream.from_external(Foreign())
+    assert stream.device_id == -1 and stream.ptr == 0
+    for answer in ((1, 0), (0, "0"), 7, (0, 0, 0)):
+        Foreign.answer = answer
+        with pytest.raises(TypeError, match="__cuda_stream__"):
+            cp.cuda.Stream.from_external(Foreign())
+    with pytest.raises(TypeError, match="does not implement"):
+        cp.cuda.Stream.from_external(object())

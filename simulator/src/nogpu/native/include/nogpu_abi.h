@@ -48,6 +48,7 @@ unsigned long long nogpu_warp(int op, unsigned int mask, unsigned long long valu
 unsigned int nogpu_active_mask(int line);
 void nogpu_fence(int scope);
 void nogpu_yield();
+void nogpu_sleep(unsigned int nanoseconds);
 // increments: an integer 1 is added, for which a GPU has an instruction of its own.
 void nogpu_atomic_hook(const volatile void* address, unsigned int size, bool increments);
 int nogpu_printf(const char* format, ...);  // without arguments

@@ -27,7 +27,7 @@ static inline unsigned int __activemask(CUSIM_LINE) { return nogpu_active_mask(n
 static inline void __threadfence_block() { nogpu_fence(0); }
 static inline void __threadfence() { nogpu_fence(1); }
 static inline void __threadfence_system() { nogpu_fence(2); }
-static inline void __nanosleep(unsigned int) { nogpu_yield(); }
+static inline void __nanosleep(unsigned int nanoseconds) { nogpu_sleep(nanoseconds); }
 
 namespace nogpu {
 static inline unsigned int lane() {

@@ -25,8 +25,7 @@ static void drop_older_lines(Job* job) {
 static void tell_of_dropped_lines(std::string& text, uint64_t& dropped) {
     if (!dropped) return;
     text.insert(0, "[nogpu] " + std::to_string(dropped) + " lines that kernels printed before the "
-                   "next one were dropped: a launch keeps its last megabyte, like a GPU's buffer"
-                   ".\n");
+                   "next one were dropped: the buffer of printf is small, as a GPU's is.\n");
     dropped = 0;
 }
 

@@ -380,6 +380,18 @@ CUSIM_API void nogpu_yield() {
     }
 }
 
+// Where other threads of the block can run, they do. Otherwise the processor is free for that long,
+// at most a millisecond as on a GPU; what is shorter than a call of the system takes is no sleep.
+CUSIM_API void nogpu_sleep(uint32_t nanoseconds) {
+    Worker* w = hot.worker;
+    const bool alone = w && nogpu_context.next_thread + 1 >= nogpu_context.total_threads &&
+                       w->queue_head == w->queue_tail;
+    nogpu_yield();
+    if (!alone || nanoseconds < 10000) return;
+    const timespec time = {0, nanoseconds < 1000000 ? (long)nanoseconds : 1000000};
+    nanosleep(&time, nullptr);
+}
+
 static inline void count_spin() {
     if (UNLIKELY(--nogpu_context.spin_budget < 0)) nogpu_yield();
 }

@@ -31,13 +31,18 @@ from cupy.linalg._norms import _ndarray_trace
 
 from nogpu.faces import table
 
+
+def _conj(array: ndarray) -> ndarray:
+    return UFUNCS["conjugate"](array) if array.dtype.kind == "c" else array
+
+
 _METHODS = {
     "sum": _routines_math.sum, "prod": _routines_math.prod, "mean": _routines_math.mean,
     "var": _routines_math.var, "std": _routines_math.std, "all": _routines_math.all,
     "any": _routines_math.any, "max": _routines_math.amax, "min": _routines_math.amin,
     "cumsum": _routines_math.cumsum, "cumprod": _routines_math.cumprod,
     "argmax": _routines_math.argmax, "argmin": _routines_math.argmin, "ptp": _routines_math.ptp,
-    "clip": _routines_math.clip, "conj": UFUNCS["conjugate"], "conjugate": UFUNCS["conjugate"],
+    "clip": _routines_math.clip, "conj": _conj, "conjugate": _conj,
     "round": around, "take": _routines_indexing.take, "choose": indexing.choose,
     "compress": indexing.compress, "repeat": repeat, "nonzero": nonzero,
     "searchsorted": searchsorted, "sort": _routines_sorting._ndarray_sort,

@@ -191,14 +191,20 @@ class ndarray:  # noqa: N801 -- the library's name
         if order not in "CF":
             raise ValueError("order must be 'C' or 'F'")
         itemsize = dtype.itemsize
-        if strides is not None and memptr is None:
-            raise ValueError("memptr is required if strides is given.")
         if strides is None:
             strides = contiguous_strides(shape, itemsize, order)
         else:
             strides = tuple(int(step) for step in strides)
             if len(strides) != len(shape):
                 raise ValueError("len(shape) != len(strides)")
+            reach = [(size - 1) * step for size, step in zip(shape, strides)] if math.prod(shape) \
+                else []  # fmt: skip
+            size = math.prod(shape) * itemsize
+            if memptr is None and any(one < 0 for one in reach):
+                raise ValueError("ndarray() with strides currently does not allow negative strides")
+            if memptr is None and sum(reach) + itemsize > max(size, itemsize):
+                raise ValueError("ndarray() with strides must stay withing a contiguous size of "
+                                 f"{size} but got {sum(reach) + itemsize}.")  # fmt: skip
         if memptr is None:
             memptr = _memory._allocate(math.prod(shape) * itemsize, True, itemsize)
         self.data, self._base = memptr, None

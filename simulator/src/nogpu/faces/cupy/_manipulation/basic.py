@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from cupy._core import core
+from cupy._core._fusion_thread_local import fusable
 from cupy._core.core import ndarray
 
 
+@fusable
 def copyto(dst, src, casting="same_kind", where=None) -> None:
     """Copy values, broadcast and cast; only where a mask is true."""
     if not isinstance(dst, ndarray):

@@ -19,13 +19,14 @@ def clip(a, a_min, a_max, out=None):
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     """nan and infinities replaced."""
     given = x if isinstance(x, ndarray) else full((), x)
-    values = [v if v is None or isinstance(v, ndarray) else asarray(v, given.dtype)
-              for v in (nan, posinf, neginf)] if given.dtype.kind in "fc" else []  # fmt: skip
+    values = [None if v is None or given.dtype.kind not in "fc" else
+              asarray(v, np.empty(0, given.dtype).real.dtype) for v in (nan, posinf, neginf)]
     wanted = [v for v in values if v is not None]
 
     def work(a, *views):
         views = iter(views)
-        return np.nan_to_num(a, True, *(v if v is None else next(views) for v in values))
+        options = [v if v is None else next(views) for v in values]
+        return np.nan_to_num(a, True, 0.0 if options[0] is None else options[0], *options[1:])
 
     result = core.compute(work, [given, *wanted], given.shape, given.dtype)
     if not copy:

@@ -3,6 +3,7 @@
 import numpy as np
 from cupy import _tables
 from cupy._core import core
+from cupy._core._fusion_thread_local import fusable
 from cupy._creation.basic import full
 from cupy._creation.from_data import asarray
 from cupy._manipulation.dims import broadcast_to
@@ -45,20 +46,21 @@ def _without_nan(name):
     neutral = 1 if "prod" in name else 0
 
     def call(a, *how):
+        a = core._argument(a)
         if a.dtype.kind in "fc":
             a = core.compute(
                 lambda x: np.where(np.isnan(x), x.dtype.type(neutral), x), [a], a.shape, a.dtype
             )
         return getattr(a, name.removeprefix("nan"))(*how)
 
-    return call
+    return fusable(call)
 
 
 _tables.functions(globals(), _without_nan, """
-nansum(a: array, axis=None, dtype=None, out=None, keepdims=False): Add up what is no nan.
-nanprod(a: array, axis=None, dtype=None, out=None, keepdims=False): Multiply what is no nan.
-nancumsum(a: array, axis=None, dtype=None, out=None): Running sums of what is no nan.
-nancumprod(a: array, axis=None, dtype=None, out=None): Running products of what is no nan.
+nansum(a, axis=None, dtype=None, out=None, keepdims=False): Add up what is no nan.
+nanprod(a, axis=None, dtype=None, out=None, keepdims=False): Multiply what is no nan.
+nancumsum(a, axis=None, dtype=None, out=None): Running sums of what is no nan.
+nancumprod(a, axis=None, dtype=None, out=None): Running products of what is no nan.
 """)
 
 

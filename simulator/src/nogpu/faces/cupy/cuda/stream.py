@@ -200,21 +200,25 @@ class Stream(_BaseStream):
     @classmethod
     def from_external(cls, obj: object) -> Stream:
         """A stream that another library owns: any object with ``__cuda_stream__``."""
-        protocol = getattr(obj, "__cuda_stream__", None)
-        if protocol is None:
+        try:
+            version, ptr = obj.__cuda_stream__()
+        except AttributeError as error:
             raise TypeError(
                 f"Object of type {type(obj).__name__} does not implement the CUDA stream "
                 "protocol (__cuda_stream__ method)"
-            )
-        answer = protocol()
-        if not isinstance(answer, tuple) or len(answer) != 2:
-            raise TypeError("__cuda_stream__() must return a 2-tuple of (version, stream_ptr)")
-        version, ptr = answer
+            ) from error
+        except (TypeError, ValueError) as error:
+            raise TypeError("__cuda_stream__() must return a 2-tuple of (version, stream_ptr)") \
+                from error  # fmt: skip
+        if not isinstance(version, int) or not isinstance(ptr, int):
+            raise TypeError("__cuda_stream__() must return (int, int), got "
+                            f"({type(version).__name__}, {type(ptr).__name__})")  # fmt: skip
         if version != 0:
-            raise ValueError(f"Unsupported __cuda_stream__ version: {version}")
+            raise TypeError(f"__cuda_stream__() returned unsupported version {version}, only "
+                            "version 0 is supported")  # fmt: skip
         stream = cls.__new__(cls)
         stream._owned = False
-        _BaseStream.__init__(stream, ptr, -1 if ptr in (0, 1, 2) else runtime.getDevice())
+        _BaseStream.__init__(stream, ptr, -1)
         stream._keep = obj
         return stream
 

@@ -218,13 +218,18 @@ def _cast(x, dtype):
 
 def _path(optimize, labels, output, sizes) -> list[tuple]:
     """Return which operands to contract at each step; what comes out goes to the end."""
-    if isinstance(optimize, (list, tuple)):
-        steps = [tuple(step) for step in optimize if not isinstance(step, str)]
-        if steps and not isinstance(optimize[0], (int, float)):
-            return steps
-    if not optimize or len(labels) < 3:
-        return [(0, 1)] * (len(labels) - 1)
-    kind = optimize if isinstance(optimize, str) else "greedy"
+    every = [(0, 1)] * (len(labels) - 1)
+    if optimize is False:
+        return every
+    if len(optimize) and optimize[0] == "einsum_path":
+        return [tuple(step) for step in optimize[1:]]
+    kind = optimize
+    if len(optimize) == 2 and isinstance(optimize[1], (int, float)):
+        kind = optimize[0]  # the second is the largest intermediate size: NumPy ignores it, too
+    if kind not in ("greedy", "optimal"):
+        raise TypeError(f"Did not understand the path (optimize): {optimize}")
+    if len(labels) < 3:
+        return every
     names = {label: LETTERS[i] for i, label in enumerate(sizes)}
     text = ",".join("".join(names[label] for label in one) for one in labels)
     text += "->" + "".join(names[label] for label in output)
@@ -236,10 +241,11 @@ def einsum(*operands, **kwargs):
     """Evaluate the Einstein summation convention on the operands."""
     dtype = kwargs.pop("dtype", None)
     optimize = kwargs.pop("optimize", False)
+    optimize = "greedy" if optimize is True else optimize
     if kwargs:
         raise TypeError(f"Did not understand the following kwargs: {list(kwargs)}")
     texts, output_text, arrays = _split(operands)
-    arrays = [x if _host.is_array(x) else _host.device(x) for x in arrays]
+    arrays = [_host.asarray(x) for x in arrays]
     labels = [_label(text, i, x.ndim) for i, (text, x) in enumerate(zip(texts, arrays))]
     output = _output(output_text, labels)
     sizes = _sizes(labels, arrays)
@@ -266,6 +272,8 @@ def einsum(*operands, **kwargs):
             x, one = _pair(x, one, y, other, [*output, *later], kind)
         work.append((x, one))
     x, one = work[0]
+    if len(arrays) == 1 and set(one) <= set(output):  # a view, whatever ``dtype`` says
+        return _arrange(x, one, output).view()
     x, one = _sum_out(x, one, set(output), kind)
     x = _arrange(x, one, [label for label in output if label in one])
     return _cast(x, kind)

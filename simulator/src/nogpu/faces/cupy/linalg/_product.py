@@ -6,8 +6,9 @@ from operator import index
 
 import numpy as np
 from cupy import _host
-from cupy._core import _routines_linalg
+from cupy._core import _routines_indexing, _routines_linalg
 from cupy._core._routines_linalg import MISMATCH
+from cupy._manipulation.transpose import moveaxis
 from cupy._math.ufuncs import UFUNCS
 from cupy.linalg import _util
 from cupy.linalg._solve import inv
@@ -18,9 +19,25 @@ def dot(a, b, out=None):
     return a.dot(b, out)
 
 
-def matmul(a, b, /, out=None):
-    """Return the matrix product, batches broadcast."""
-    return _routines_linalg.matmul(a, b, out)
+def matmul(a, b, /, out=None, *, axes=None, dtype=None, casting="same_kind"):
+    """Return the matrix product, batches broadcast; ``axes`` are those of a, b and the result."""
+    if axes is None and dtype is None and casting == "same_kind":
+        return _routines_linalg.matmul(a, b, out)
+    a, b = (_host.typed(x, name) for x, name in ((a, "a"), (b, "b")))
+    if axes is not None:
+        if not isinstance(axes, list):
+            raise ValueError("`axes` has to be of type list")
+        last = [(-2, -1) if x.ndim > 1 else (-1,) for x in (a, b)]
+        a, b = (moveaxis(x, of, to) for x, of, to in zip((a, b), axes, last))
+    result = _routines_linalg.matmul(a, b)
+    if dtype is not None or out is not None:
+        wanted = np.dtype(dtype) if dtype is not None else out.dtype
+        _host.core.check_cast(result.dtype, wanted, casting, "out dtype")
+        result = result.astype(wanted, copy=False)
+    if axes is not None and len(axes) > 2 and result.ndim > 1:
+        result = moveaxis(result, (-2, -1), axes[2])
+    return _routines_indexing.into(out, result.astype(out.dtype, copy=False) if out is not None
+                                   else result)  # fmt: skip
 
 
 def vdot(a, b):

@@ -127,7 +127,7 @@ class RandomState:
         alpha = _host.look(alpha) if _host.is_array(alpha) else np.asarray(alpha, float)
         shape = _draw.shape_of(size)
         return self._source.draw(
-            lambda g, _: g.dirichlet(alpha, shape), (), (*shape, alpha.size), _real(dtype))
+            lambda g, _: g.dirichlet(alpha, shape), (), (*shape, alpha.size), np.dtype(dtype))
 
     def multivariate_normal(self, mean, cov, size=None, check_valid="ignore", tol=1e-08,
                             method="cholesky", dtype=float):
@@ -145,13 +145,19 @@ class RandomState:
             (*shape, mean.size), _real(dtype))
 
 
+_OF_ANY_TYPE = """
+    beta chisquare f gamma logistic noncentral_chisquare noncentral_f standard_gamma standard_t
+    vonmises
+""".split()  # CuPy's kernels store them in any type
+
+
 def _from_numpy(name):
     """Draw from NumPy's distribution of that name."""
     kind = _draw.DISTRIBUTIONS[name][1]
 
     def draw(self, *given):
         *values, size, dtype = given
-        dtype = _real(dtype) if kind is float else np.dtype(dtype)
+        dtype = _real(dtype) if kind is float and name not in _OF_ANY_TYPE else np.dtype(dtype)
         return self._source.draw(_draw.by_name(name), values, size, dtype)
 
     return draw
