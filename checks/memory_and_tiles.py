@@ -271,7 +271,7 @@ half_a_tile = _patient("half_a_tile", [
                       "    if (i < n) {\n        tile[t] = x[i];\n    }",
                       "    tile[t] = i < n ? x[i] : 0;"),
     Mistake.replacing("no guard: the last threads read beyond the end of x", "if (i < n) {", "{"),
-    Mistake.replacing("an early return: a thread that returns leaves its place of the tile unwritten",
+    Mistake.replacing("an early return: who returns leaves a place of the tile unwritten",
                       "    if (i < n) {\n        tile[t] = x[i];\n    }",
                       "    if (i >= n) return;\n    tile[t] = x[i];"),
 ])
