@@ -142,9 +142,9 @@ class Race(KernelFault):
 
 
 class BarrierFault(KernelFault):
-    """A barrier, or a warp operation, that some of its threads never reach."""
+    """A barrier, or a warp operation, that threads of its warp do not reach together."""
 
-    called = "barrier that some threads never reach"
+    called = "barrier not reached together"
     kind = "barrier"
     records = (FaultKind.Barrier,)
 
@@ -470,15 +470,15 @@ def _nearest(
 
 def _barrier_detail(record: FaultRecord, who: str) -> str:
     other = f"thread {tuple(record.other_thread)}"
-    if record.detail == BarrierTrouble.Exited:
-        return (
-            f"{who} left the kernel while {record.waiting} thread(s) wait at the barrier in line "
-            f"{record.other_line}, which {record.missing} never reach(es)"
-        )
     if record.detail == BarrierTrouble.TwoBarriers:
         return (
-            f"{who} waits at the barrier in line {record.line} while {other} of the same block "
+            f"{who} waits at the barrier in line {record.line} while {other} of the same warp "
             f"waits at another one, in line {record.other_line}"
+        )
+    if record.detail == BarrierTrouble.SourceAbsent:
+        return (
+            f"{who} reads a value of {other} by a shuffle in which that lane takes no part: what "
+            "it gets is undefined"
         )
     if record.detail == BarrierTrouble.LaneExited:
         return (

@@ -223,6 +223,7 @@ static void run_block(Worker* w, Job* job, uint64_t index) {
     c.block.y = (uint32_t)(row - (uint64_t)c.block.z * job->grid[1]);
     c.thread = uint3{0, 0, 0};
     c.next_thread = 0;
+    w->suspects.clear();
     if (hot.checks) start_block_segments(w);
     if (w->warps_used) {
         for (WarpState& s : w->warps) s.waiting = s.active_waiting = 0;
@@ -234,6 +235,7 @@ static void run_block(Worker* w, Job* job, uint64_t index) {
     become(w, f);
     nogpu_switch(&w->base_stack, f->stack_pointer);
     report_pending();
+    if (hot.checks) end_block_segments(w);
     if (UNLIKELY(w->counting != nullptr)) count_block_end(w);
 }
 
@@ -243,7 +245,7 @@ static void run_blocks(Worker* w, Job* job) {
     c.grid_size = uint3{job->grid[0], job->grid[1], job->grid[2]};
     c.total_threads = job->threads;
     c.spin_budget = kSpinBudget;
-    w->barrier.count = w->barrier.nonzero = 0;
+    w->barrier.count = w->barrier.nonzero = w->barrier.warps = 0;
     w->queue_head = w->queue_tail = 0;
     w->suspended = 0;
     w->warps_used = true;
@@ -495,6 +497,7 @@ static bool start_thread(pthread_t* thread, void* (*main)(void*), void* argument
 
 static bool add_worker() {  // with pool_lock held
     Worker* w = (Worker*)calloc(1, sizeof(Worker));
+    new (&w->suspects) std::vector<Suspect>();
     if (!w) return false;
     w->number = (int)workers->size();
     pthread_condattr_t steady;
