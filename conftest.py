@@ -2,10 +2,12 @@
 
 The option `--slow` runs the tests that are slow by nature: other Pythons, arm64, all mutants.
 Several processes take turns at whole files, as `--dist loadfile` says; of the tests of the checks'
-answers, at whole lessons.
+answers, at whole lessons. They begin with the notebooks, whose few tests are long, and go on with
+the files of many tests: what is handed out last is short, and no process waits long for another.
 """
 
 import os
+from collections import Counter
 
 import pytest
 
@@ -15,11 +17,16 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    config.option.loadscopereorder = False  # in the order of pytest_collection_modifyitems
     # Cells and checks measure as they do for a learner, but no test compares a time.
     os.environ.setdefault("COURSE_QUICK_TIMES", "1")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        tests = Counter(find_group(item.nodeid) for item in items)
+        items.sort(key=lambda item: in_turn(find_group(item.nodeid), tests))
     if config.getoption("slow"):
         return
     for item in items:
@@ -40,6 +47,11 @@ def find_group(nodeid: str) -> str:
     if file == "tests/checks/test_answers.py":
         return f"{file}::{test.partition('[')[2].partition('-')[0]}"
     return file
+
+
+def in_turn(group: str, tests: dict[str, int]) -> tuple:
+    """The key by which groups are sorted: notebooks first, else by their numbers of tests."""
+    return not group.endswith(".ipynb"), -tests[group], group
 
 
 @pytest.hookimpl(optionalhook=True)

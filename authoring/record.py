@@ -71,7 +71,7 @@ def record(path: Path) -> None:
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
-            cell.outputs = [_without_metadata(output) for output in _joined_streams(cell.outputs)]
+            cell.outputs = [_only_alt(output) for output in _joined_streams(cell.outputs)]
     if path.read_bytes() != before:
         raise AuthoringError(f"{path}: changed while its cells ran, so it stays as it is now")
     path.write_text(stored_text(notebook), encoding="utf-8")
@@ -92,10 +92,12 @@ def _joined_streams(outputs: list) -> Iterator[nbformat.NotebookNode]:
         yield last
 
 
-def _without_metadata(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """An output without what the kernel noted about it."""
+def _only_alt(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """An output of whose metadata only the pictures' alternative texts are left."""
     if "metadata" in output:
-        output.metadata = nbformat.from_dict({})
+        output.metadata = nbformat.from_dict({
+            kind: {"alt": noted["alt"]} for kind, noted in output.metadata.items()
+            if isinstance(noted, dict) and "alt" in noted})
     return output
 
 

@@ -271,7 +271,7 @@ half_a_tile = _patient("half_a_tile", [
                       "    if (i < n) {\n        tile[t] = x[i];\n    }",
                       "    tile[t] = i < n ? x[i] : 0;"),
     Mistake.replacing("no guard: the last threads read beyond the end of x", "if (i < n) {", "{"),
-    Mistake.replacing("an early return: the threads that return do not reach the barrier",
+    Mistake.replacing("an early return: who returns leaves a place of the tile unwritten",
                       "    if (i < n) {\n        tile[t] = x[i];\n    }",
                       "    if (i >= n) return;\n    tile[t] = x[i];"),
 ])
@@ -300,7 +300,7 @@ absent_lanes = _patient("absent_lanes", [
     Mistake.replacing("a shorter mask with all the steps: lanes take values from lanes outside the"
                       " mask",
                       "0xffffffffu", "(1u << n) - 1"),
-    Mistake.replacing("a barrier put into the branch: there are threads that never reach it",
+    Mistake.replacing("a barrier put into the branch: the lanes outside it never reach it",
                       "float v = x[lane];", "float v = x[lane];\n        __syncwarp();"),
 ], also=_unset)
 

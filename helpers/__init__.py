@@ -5,6 +5,12 @@ import importlib.util
 import sys
 from pathlib import Path
 
+# No ModuleNotFoundError: a notebook's first cell takes that for a course that is not here.
+if not (importlib.util.find_spec("numpy") and importlib.util.find_spec("matplotlib")):
+    raise ImportError(
+        f"This Python ({sys.executable}) has no NumPy or no Matplotlib: run `make lab` in"
+        f" {Path(__file__).resolve().parent.parent}, and open the notebook there.")
+
 # Where nobody has installed the course (Colab clones it), its own simulator is not found yet.
 if importlib.util.find_spec("nogpu") is None:
     sys.path.append(str(Path(__file__).resolve().parent.parent / "simulator" / "src"))
@@ -19,21 +25,8 @@ from .transfers import traffic
 from .tune import Generated, tune
 
 __all__ = [
-    "Generated",
-    "bench",
-    "ceiling",
-    "compare",
-    "describe_machine",
-    "device_output",
-    "draw",
-    "inspect",
-    "peak_bytes",
-    "show_error",
-    "size",
-    "start",
-    "timeline",
-    "traffic",
-    "tune",
+    "Generated", "bench", "ceiling", "compare", "describe_machine", "device_output", "draw",
+    "inspect", "peak_bytes", "show_error", "size", "start", "timeline", "traffic", "tune",
 ]
 
 

@@ -29,7 +29,7 @@ class Patient:
     kind : str
         The kind of the fault, one of those of nogpu's faults.
     lines, threads : tuple of int
-        The source lines at fault (of a race both accesses, of a barrier also where threads leave)
+        The source lines at fault (of a race both accesses, of two barriers both)
         and ``threadIdx.x`` of the threads (of a race either party).
     setup : callable
         ``setup(rng) -> (inputs, output)``: the arguments in the kernel's order, as NumPy arrays and
@@ -117,9 +117,9 @@ PATIENTS = {patient.name: patient for patient in (
     Patient("one_barrier_too_few", "race", (7, 9), range(64),
             lambda rng: ([_floats(rng, 512), np.zeros(64, np.float32), np.int32(8)], 1),
             lambda x, y, tiles: x.reshape(-1, 64).sum(axis=0)[::-1], 1, 64),
-    Patient("early_return", "barrier", (6, 8), range(40, 64), _vector(1000),
+    Patient("two_barriers", "barrier", (8, 11), range(32, 64), _vector(1000),
             lambda x, y, n: np.concatenate([part[::-1] for part in _blocks(x)]), 16, 64),
-    Patient("barrier_in_a_branch", "barrier", (8, 10), range(64), _tiles(4),
+    Patient("barrier_in_a_branch", "barrier", (8, 10, 13), range(64), _tiles(4),
             lambda x, sums: x.reshape(-1, 64).sum(axis=1), 4, 64),
     Patient("last_warp", "race", (8,), range(32), _tiles(4),
             lambda x, sums: x.reshape(-1, 64).sum(axis=1), 4, 64),

@@ -7,15 +7,29 @@ from collections.abc import Sequence
 
 def with_unit(value: float, unit: str) -> str:
     """Three significant digits and a decimal prefix: `with_unit(2.5e-5, "s")` is "25.0 us"."""
+    factor, prefix = _prefix(value)
+    return f"{_three_digits(value / factor)} {prefix}{unit}"
+
+
+def range_with_unit(low: float, high: float, unit: str) -> str:
+    """Two values with one prefix: `range_with_unit(9.5e-4, 2.5e-3, "s")` is "0.95-2.50 ms"."""
+    factor, prefix = _prefix(high)
+    return f"{_three_digits(low / factor)}-{_three_digits(high / factor)} {prefix}{unit}"
+
+
+def _prefix(value: float) -> tuple[float, str]:
+    """The largest decimal prefix with which `value` is 1 or more, as factor and letter."""
     if value == 0:
-        return f"0 {unit}"
-    for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""), (1e-3, "m"),
-                           (1e-6, "u"), (1e-9, "n")):
-        if abs(value) >= factor * 0.9995 or factor == 1e-9:
-            scaled = value / factor
-            digits = 2 if abs(scaled) < 9.995 else 1 if abs(scaled) < 99.95 else 0
-            return f"{scaled:.{digits}f} {prefix}{unit}"
-    raise AssertionError("unreachable: the last factor takes every value")
+        return 1, ""
+    return next(((factor, prefix) for factor, prefix in (
+        (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""), (1e-3, "m"), (1e-6, "u"))
+        if abs(value) >= factor * 0.9995), (1e-9, "n"))
+
+
+def _three_digits(number: float) -> str:
+    if number == 0:
+        return "0"
+    return f"{number:.{2 if abs(number) < 9.995 else 1 if abs(number) < 99.95 else 0}f}"
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -40,21 +41,15 @@ def complete(needs: str | None, on_gpu: bool) -> None:
         has a `pycuda` of its own.
     on_gpu : bool
         Whether kernels run on a GPU.
-
-    Raises
-    ------
-    RuntimeError
-        Where a package was too old and is imported already: the session has to be restarted.
     """
-    lacking = {name: module in sys.modules for name, module in RUNTIME.items()
-               if not _is_enough(name)}
+    lacking = {name: module in sys.modules for name, module in RUNTIME.items() if _lacking(name)}
     loaded = [name for name, was_loaded in lacking.items()
-              if _install(name, "missing or too old here: some seconds") and was_loaded]
+              if _install(_lacking(name), "missing or too old here: some seconds") and was_loaded]
     if loaded:
-        raise RuntimeError(f"There is a newer {' and '.join(loaded)} now. Restart the session (in"
-                           " the menu Run or Runtime), then run this cell again.")
-    if needs == "pycuda" and on_gpu and not _is_here("pycuda"):
-        _build_pycuda()
+        print(f"There is a newer {' and '.join(loaded)} now. Restart the session (menu Run or"
+              " Runtime),\nwhich still uses the old one, then run this cell again.")
+    if needs == "pycuda" and on_gpu and (wanted := _lacking("pycuda")):
+        _build_pycuda(wanted)
 
 
 def requirement(name: str) -> str:
@@ -67,24 +62,26 @@ def find_nvcc() -> str | None:
     return shutil.which("nvcc") or shutil.which("nvcc", path=TOOLKIT_PROGRAMS)
 
 
-def _is_here(module: str) -> bool:
-    importlib.invalidate_caches()
-    return importlib.util.find_spec(module) is not None
+def _lacking(name: str) -> str | None:
+    """What pip has to install so that a package is as new as pyproject.toml asks; None if it is.
 
-
-def _is_enough(name: str) -> bool:
-    """Whether a package is installed and not older than pyproject.toml asks for."""
+    In place of one that is too old it is the first series that is new enough: the machine's other
+    packages were chosen for the old one, so a small step spares them.
+    """
+    wanted = requirement(name)
     try:
-        return _numbers(version(name)) >= _numbers(requirement(name).partition(">=")[2])
+        have = version(name)
     except PackageNotFoundError:
-        return False
+        return wanted
+    is_enough = _numbers(have) >= _numbers(wanted.partition(">=")[2])
+    return None if is_enough else wanted.replace(">=", "~=") + ".0"
 
 
 def _numbers(text: str) -> list[int]:
     return [int(part) for part in re.match(r"[\d.]*", text)[0].strip(".").split(".") if part]
 
 
-def _build_pycuda() -> None:
+def _build_pycuda(wanted: str) -> None:
     nvcc = find_nvcc()
     if nvcc is None:
         print("PyCUDA cannot be built here: the CUDA toolkit's nvcc is not on this machine.")
@@ -92,26 +89,29 @@ def _build_pycuda() -> None:
         # PyCUDA calls nvcc whenever it compiles a kernel, not only while it is built.
         os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath),
                                               os.path.dirname(nvcc)])
-        if _install("pycuda", "for which there is no ready package: two to three minutes"):
+        if _install(wanted, "for which there is no ready package: two to three minutes"):
             return
     print("To use the simulator instead: restart the session, run `%env COURSE_BACKEND=simulator`"
           " in a\nnew first cell, then this one.")
 
 
-def _install(name: str, note: str) -> bool:
-    """Install the package with pip, a line now and then; whether that worked."""
+def _install(wanted: str, note: str) -> bool:
+    """Install what a requirement names with pip, a line now and then; whether that worked."""
+    name = re.match(r"[\w-]+", wanted)[0]
     print(f"Installing {name}, {note}.", flush=True)
     command = [sys.executable, "-m", "pip", "install", "--no-input", "--progress-bar", "off",
-               "--disable-pip-version-check", requirement(name)]
+               "--disable-pip-version-check", wanted]
     # pip's own five retries take most of a minute until it says that there is no network.
     variables = {"PIP_RETRIES": "2", "PYTHONUNBUFFERED": "1", **os.environ}
     begun = time.monotonic()
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=variables
-        )
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log,
+                                   stderr=subprocess.STDOUT, env=variables)
         try:
-            while not _ends_within(process, SECONDS_BETWEEN_LINES):
+            while process.poll() is None:
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(SECONDS_BETWEEN_LINES)
+                    break
                 print(f"{time.monotonic() - begun:6.0f} s: still at it", flush=True)
         except BaseException:  # the learner has pressed stop
             process.terminate()
@@ -122,22 +122,16 @@ def _install(name: str, note: str) -> bool:
     seconds = time.monotonic() - begun
     if process.returncode:
         print(f"{name} could not be installed ({seconds:.0f} s). pip says: {_reason(lines)}")
-        return False
-    print(f"{seconds:6.0f} s: done", flush=True)
-    importlib.invalidate_caches()
-    return True
-
-
-def _ends_within(process: subprocess.Popen, seconds: float) -> bool:
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return False
-    return True
+    else:
+        print(f"{seconds:6.0f} s: done", flush=True)
+        importlib.invalidate_caches()
+    return not process.returncode
 
 
 def _reason(lines: list[str]) -> str:
     """The line of pip's output that says most: a compiler's error, pip's own, else the last."""
+    if re.search("DO NOT MATCH THE HASHES|IncompleteRead", "".join(lines)):
+        return "a download was cut off, or changed on its way here. Run this cell again."
     for mark in ("fatal error:", "ERROR:", ""):
         if found := [line.strip() for line in lines if mark in line and line.strip()]:
             return found[-1][:200]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import statistics
+import textwrap
 import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,7 @@ import numpy as np
 
 from . import backend, recordings
 from .backend import find_cupy, is_simulated, synchronize
-from .formats import aligned, with_unit
+from .formats import aligned, range_with_unit, with_unit
 
 MIN_SAMPLE = 1e-3  # seconds: shorter samples measure the clock as much as the work
 MIN_SAMPLES, MAX_SAMPLES = 5, 200
@@ -208,7 +209,7 @@ def _fastest(function: Callable, *args: object, device: str = "cpu",
     clock(function, args, 1)  # warm-up
     # On a crowded machine a single call may take longer than `seconds`: one counts in any case.
     best = clock(function, args, 1)
-    deadline = perf_counter() + (seconds / 4 if quick() else seconds)
+    deadline = perf_counter() + (seconds / 16 if quick() else seconds)
     while perf_counter() < deadline:
         best = min(best, clock(function, args, 1))
     return best
@@ -243,7 +244,7 @@ def ceiling(device: str = "cpu") -> Ceiling:
 @cache
 def _ceiling(device: str) -> Ceiling:
     if device == "cpu":
-        source, target = np.ones((2, 2**25))  # 256 MiB each, more than a processor's caches hold
+        source, target = np.ones((2, 2**22 if quick() else 2**25))  # 256 MiB: beyond all caches
         one = _fastest(_copy_with(1, target, source))
         everyone = min(one, _fastest(_copy_with(backend.cores(), target, source)))
         x = np.random.default_rng(0).random((1024, 1024))
@@ -288,29 +289,34 @@ class Comparison:
         raise KeyError(f"no row {name!r}; there are {', '.join(row.name for row in self.rows)}")
 
     def _table(self) -> str:
-        head = ("", "bytes", "operations", "at least", "measured", "middle half", "share",
-                "of a core")
-        one_core = self.ceiling.one_core()
-        cells = [head]
+        """The table in at most 80 columns: a column that has no numbers is left out."""
+        one_core, lines = self.ceiling.one_core(), []
+        cells = [("",) * 5 + ("middle", "", "of a"),
+                 ("", "bytes", "flop", "at least", "measured", "half", "share", "core")]
         for row in self.rows:
             least = self.ceiling.least(row.nbytes, row.flops)
+            by_core = least and one_core.bandwidth != self.ceiling.bandwidth  # not on a GPU
             cells.append((
                 row.name,
                 with_unit(row.nbytes, "B") if row.nbytes else "-",
-                with_unit(row.flops, "flop") if row.flops else "-",
+                with_unit(row.flops, "").strip() if row.flops else "-",
                 with_unit(least, "s") if least else "-",
                 with_unit(row.median, "s"),
-                f"{with_unit(row.low, 's')} to {with_unit(row.high, 's')}",
+                range_with_unit(row.low, row.high, "s"),
                 f"{least / row.median:.0%}" if least else "-",
-                f"{one_core.least(row.nbytes, row.flops) / row.median:.0%}" if least else "-",
+                f"{one_core.least(row.nbytes, row.flops) / row.median:.0%}" if by_core else "-",
             ))
-        if one_core.bandwidth == self.ceiling.bandwidth:  # a GPU has one share
-            cells = [line[:-1] for line in cells]
-        return "\n".join([self.machine, *aligned(cells)])
+        names, *columns = zip(*cells)
+        columns = [column for column in columns if set(column[2:]) != {"-"}]
+        width = 80 - sum(2 + max(map(len, column)) for column in columns)
+        for name, line in zip(names, zip(*columns)):
+            name, *rest = textwrap.wrap(name, max(width, 12), subsequent_indent="  ") or [""]
+            lines += [(name, *line), *((part, *[""] * len(columns)) for part in rest)]
+        return "\n".join([self.machine, *(line.rstrip() for line in aligned(lines))])
 
     def __repr__(self) -> str:
-        tables = [run._table() for run in (self, *self.recorded)]
-        return self.title + "\n\n" + "\n\n".join(tables)
+        runs = (self, *self.recorded)
+        return "\n\n".join([self.title, *(run._table() for run in runs)])
 
 
 def compare(functions: Mapping[str, Callable], *args: object,

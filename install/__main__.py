@@ -26,11 +26,11 @@ def main():
             "(`wsl --install`), open its terminal and run them there.\n"
         )
         return 1
+    sys.dont_write_bytecode = True  # a full disk may leave half a .pyc, and nothing starts then
     here = os.path.dirname(os.path.abspath(__file__))
     import runpy
 
-    commands = runpy.run_path(os.path.join(here, "commands.py"))
-    return commands["main"](sys.argv[1:])
+    return runpy.run_path(os.path.join(here, "commands.py"))["main"](sys.argv[1:])
 
 
 if __name__ == "__main__":

@@ -116,6 +116,13 @@ def explain(error: OSError) -> str:
     return f"{error.strerror}: {error.filename}. Correct this and run it again."
 
 
+def tells_of_full_disk(output: str) -> bool:
+    """Whether a program's output says that the disk is full. git has words of its own for it."""
+    return any(words in output for words in (
+        "No space left on device", "Disk quota exceeded", "Out of diskspace",
+        "unable to write file"))
+
+
 def disk_is_full() -> str:
     """The line that explains a full disk."""
     folders = dict.fromkeys([str(ROOT), str(WORK), tempfile.gettempdir()])

@@ -12,19 +12,15 @@ import sys
 
 import learner
 import update
-from basics import WORK, Problem, explain, put, say
+from basics import ROOT, WORK, Problem, explain, put, say
 from environment import become_python, build_font_cache, ensure
 
 # These settings open the README rendered and switch off notices about news and updates. They are
 # stored in the learner's folder, so another Jupyter of the learner's does not change.
 LAB_SETTINGS = {
     "@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}},
-    "@jupyterlab/apputils-extension:notification": {
-        "fetchNews": "false",
-        "checkForUpdates": False,
-    },
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
 }
-
 
 COMMANDS = ("lab", "test", "run", "update", "work")
 
@@ -70,7 +66,7 @@ def open_lab(options: list[str]) -> None:
     learner.refuse_unusable_folder()
     ensure(set())
     learner.copy_course(update=False)
-    if hasattr(os, "geteuid") and os.geteuid() == 0 and "--allow-root" not in options:
+    if os.geteuid() == 0 and "--allow-root" not in options:
         # In most containers the user is root. Jupyter refuses to start as root without this
         # option, although it listens on this machine only.
         say("You are root: JupyterLab runs with --allow-root.")
@@ -88,6 +84,9 @@ def open_lab(options: list[str]) -> None:
             f"--LabApp.app_settings_dir={own / 'settings'}",
             # JupyterLab stores here which notebooks are open, apart from the learner's other work.
             f"--LabApp.workspaces_dir={own / 'workspaces'}",
+            # What "Print" and "Export as HTML" make of a notebook.
+            f"--TemplateExporter.extra_template_basedirs={ROOT / 'install' / 'pages'}",
+            "--HTMLExporter.template_name=course",
             *options,
         ]
     )

@@ -17,18 +17,62 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from basics import ROOT, WORK, Problem, disk_is_full, is_writable, not_writable, one_at_a_time, say
+from basics import (
+    ROOT,
+    WORK,
+    Problem,
+    disk_is_full,
+    is_writable,
+    not_writable,
+    one_at_a_time,
+    put,
+    say,
+    tells_of_full_disk,
+)
 
-# A course that is not writable, and that nobody has installed, is installed in the learner's
-# folder.
-VENV = (ROOT if (ROOT / ".venv").exists() or is_writable(ROOT) else WORK) / ".venv"
+
+def find_venv() -> Path:
+    """The course's `.venv`; the learner's own where the course is not writable and has none.
+
+    One that somebody else has not finished counts as none. Whoever has one of their own keeps it.
+    """
+    shared, own = ROOT / ".venv", WORK / ".venv"
+    is_finished = (shared / "course.json").exists() and not (shared / "unfinished").exists()
+    return shared if is_writable(ROOT) or (is_finished and not own.exists()) else own
+
+
+VENV = find_venv()
+STAMP = VENV / "course.json"  # lists what a finished .venv contains
+UNFINISHED = VENV / "unfinished"  # exists while .venv is not finished
 PYPROJECT = ROOT / "pyproject.toml"
 SIMULATOR = ROOT / "simulator"
+
+PYTHON_VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"  # as packages are built for it
+
+# What pip and what it starts print, and what then helps; "" stands for `not_writable`.
+CAUSES = (
+    (r"DO NOT MATCH THE HASHES|IncompleteRead|incomplete-download|BadZipFile"
+     r"|Wheel '.*' located at .* is invalid",
+     "A download was cut off, or changed on its way here: run this again. If it fails again, empty"
+     " pip's cache (python3 -m pip cache purge) or use another network."),
+    ("Read-only file system|Permission denied", ""),
+    (r"NewConnectionError|Failed to establish a new connection|name resolution"
+     r"|ConnectTimeout|Connection(Reset)?Error|ProxyError|Read timed out|SSLError|Retrying \(",
+     "pip cannot reach the package index. Connect this machine to the network (behind a proxy: set"
+     " HTTPS_PROXY) and run this again."),
+    ("Python.h: No such file",
+     "The compiler finds no Python.h: install it (Debian, Ubuntu, WSL: sudo apt install"
+     f" python{PYTHON_VERSION}-dev)."),
+    (r"command '\S*(gcc|g\+\+|cc|c\+\+)' failed: No such file",
+     "There is no C++ compiler: install one (Debian, Ubuntu, WSL: sudo apt install"
+     " build-essential)."),
+)
 
 # CUDA's installer puts a toolkit here, and WSL the driver's programs; neither is always on PATH.
 USUAL_TOOLKIT = "/usr/local/cuda"
@@ -69,11 +113,16 @@ def ensure(extras: set[str]) -> None:
         Names under [project.optional-dependencies] in pyproject.toml.
     """
     with one_at_a_time(ROOT):
+        if not is_writable(VENV):
+            if digest_of_requirements() != json.loads(STAMP.read_text())["pyproject"]:
+                say(f"{VENV} is of another edition of the course and not yours to change. If a"
+                    " package is missing, ask its owner to run make lab.")
+            return
         state = usable_state()
         if state is None:
             state = create_venv()
         install_course(state, extras)
-        gpu = find_gpu() if is_writable(VENV) else None
+        gpu = find_gpu()
         if gpu:
             install_cupy(state, gpu)
             install_pycuda(state)
@@ -92,17 +141,17 @@ def usable_state() -> dict | None:
     if not VENV.is_dir() or not (looks_like_a_venv() or not any(VENV.iterdir())):
         raise Problem(f"{VENV} is not a virtual environment: move it elsewhere and run this again.")
     try:
-        state = json.loads(stamp().read_text(encoding="utf-8"))
+        state = json.loads(STAMP.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         state = {}
-    if unfinished().exists():
+    if UNFINISHED.exists():
         why = "The last installation was interrupted"
     elif "place" not in state:
         why = "The course did not finish creating this .venv"
     elif state["place"] != str(VENV.resolve()):
         why = "The course's folder was moved or copied"
-    elif state["python"] != python_version():
-        why = f"This is Python {python_version()} and .venv was created by {state['python']}"
+    elif state["python"] != PYTHON_VERSION:
+        why = f"This is Python {PYTHON_VERSION} and .venv was created by {state['python']}"
     elif not answers([str(VENV / "bin" / "python"), "-c", "import pip"]):
         why = "The Python in .venv no longer runs"
     else:
@@ -114,7 +163,7 @@ def usable_state() -> dict | None:
 
 def looks_like_a_venv() -> bool:
     """Whether `.venv` is a virtual environment, or the rest of one that the course created."""
-    return any(mark.exists() for mark in (VENV / "pyvenv.cfg", stamp(), unfinished()))
+    return any(mark.exists() for mark in (VENV / "pyvenv.cfg", STAMP, UNFINISHED))
 
 
 def create_venv() -> dict:
@@ -122,18 +171,18 @@ def create_venv() -> dict:
     missing = [name for name in ("venv", "ensurepip") if not importlib.util.find_spec(name)]
     if missing:
         raise Problem(
-            f"Python {python_version()} has no {missing[0]} module: install it (Debian, Ubuntu, "
-            f"WSL: sudo apt install python{python_version()}-venv) and run this again."
+            f"Python {PYTHON_VERSION} has no {missing[0]} module: install it (Debian, Ubuntu, "
+            f"WSL: sudo apt install python{PYTHON_VERSION}-venv) and run this again."
         )
-    say(f"Creating .venv with Python {python_version()}: some seconds.")
+    say(f"Creating .venv with Python {PYTHON_VERSION}: some seconds.")
     VENV.mkdir(parents=True, exist_ok=True)
-    unfinished().touch()
+    UNFINISHED.touch()
     # In an activated environment this is the Python that created it, because the environment
     # itself may be the one that is being replaced.
     python = getattr(sys, "_base_executable", None) or sys.executable
     with removing_what_is_unfinished():
         run([python, "-m", "venv", str(VENV)], "venv")
-    return {"place": str(VENV.resolve()), "python": python_version(), "extras": []}
+    return {"place": str(VENV.resolve()), "python": PYTHON_VERSION, "extras": []}
 
 
 def install_course(state: dict, extras: set[str]) -> None:
@@ -156,6 +205,9 @@ def install_course(state: dict, extras: set[str]) -> None:
             for left in (*ROOT.glob("*.egg-info"), *ROOT.glob("simulator/src/*.egg-info")):
                 shutil.rmtree(left)
         build_font_cache()
+        startup = VENV / "etc" / "ipython" / "startup"
+        startup.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / "install" / "first_cell.py", startup)
         finish(state, pyproject=pyproject, extras=wanted, cupy=None)
 
 
@@ -244,26 +296,14 @@ def requirement(name: str) -> str:
     return found[1]
 
 
-# The stamp, the mark, the lock
-
-
-def stamp() -> Path:
-    """The file that lists what a finished `.venv` contains."""
-    return VENV / "course.json"
-
-
-def unfinished() -> Path:
-    """The file that marks `.venv` as unfinished while it exists."""
-    return VENV / "unfinished"
+# The stamp and the mark
 
 
 def finish(state: dict, **news: object) -> None:
     """Write what is now installed into the stamp, and remove the mark."""
     state.update(news)
-    aside = stamp().with_suffix(".new")
-    aside.write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
-    os.replace(aside, stamp())
-    unfinished().unlink(missing_ok=True)
+    put(STAMP, (json.dumps(state, indent=2) + "\n").encode(), replace=True)
+    UNFINISHED.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -272,7 +312,7 @@ def removing_what_is_unfinished() -> Iterator[None]:
     try:
         yield
     except BaseException:
-        if unfinished().exists():
+        if UNFINISHED.exists():
             remove_venv()
         raise
 
@@ -283,15 +323,15 @@ def remove_venv() -> None:
     try:
         # On a full or read-only disk the mark cannot be created.
         try:
-            unfinished().touch()
+            UNFINISHED.touch()
         except OSError:
             pass
         for entry in VENV.iterdir():
             if entry.is_dir() and not entry.is_symlink():
                 shutil.rmtree(entry)
-            elif entry != unfinished():
+            elif entry != UNFINISHED:
                 entry.unlink()
-        unfinished().unlink(missing_ok=True)
+        UNFINISHED.unlink(missing_ok=True)
         if not VENV.is_symlink():
             VENV.rmdir()
     finally:
@@ -321,7 +361,7 @@ def pip(*packages: str, marked: bool = True) -> None:
         if line.startswith("Installing collected packages"):
             # Until here pip has only downloaded and built, outside .venv.
             if marked:
-                unfinished().touch()
+                UNFINISHED.touch()
             said = time.monotonic()
             say(f"{seconds:6.0f} s: unpacking {line.count(',') + 1} packages")
         elif line.startswith("Collecting ") and time.monotonic() - said > 10:
@@ -345,16 +385,8 @@ def run(command: list[str], name: str, follow=lambda line: None) -> None:
     # With its usual five retries pip takes most of a minute to say that there is no network.
     variables.setdefault("PIP_RETRIES", "2")
     process = subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env=variables,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-    )
+        command, cwd=ROOT, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, encoding="utf-8", errors="replace")
     try:
         for line in process.stdout:
             lines.append(line.rstrip())
@@ -371,46 +403,24 @@ def run(command: list[str], name: str, follow=lambda line: None) -> None:
 def cause(name: str, lines: list[str]) -> str:
     """One line with the cause and what to do, from what the program `name` printed."""
     output = "\n".join(lines)
-    if "No space left on device" in output or "Disk quota exceeded" in output:
+    if tells_of_full_disk(output):
         return disk_is_full()
-    if "Read-only file system" in output or "Permission denied" in output:
-        return not_writable()
-    if re.search(
-        r"NewConnectionError|Failed to establish a new connection|name resolution"
-        r"|ConnectTimeout|Connection(Reset)?Error|ProxyError|Read timed out|SSLError|Retrying \(",
-        output,
-    ):
-        return (
-            "pip cannot reach the package index. Connect this machine to the network "
-            "(behind a proxy: set HTTPS_PROXY) and run this again."
-        )
-    if "Python.h: No such file" in output:
-        return (
-            "The compiler finds no Python.h: install it (Debian, Ubuntu, WSL: "
-            f"sudo apt install python{python_version()}-dev)."
-        )
-    if re.search(r"command '\S*(gcc|g\+\+|cc|c\+\+)' failed: No such file", output):
-        return (
-            "There is no C++ compiler: install one (Debian, Ubuntu, WSL: "
-            "sudo apt install build-essential)."
-        )
+    for pattern, remedy in CAUSES:
+        if re.search(pattern, output):
+            return remedy or not_writable()
     # A compiler's message says more than pip's message about it.
     fatal = [line.strip() for line in lines if "fatal error:" in line]
     errors = [line.strip() for line in lines if re.match(r"\s*(ERROR|error|Error):", line)]
     printed = [line.strip() for line in lines if line.strip()]
     last = (fatal or errors or printed or ["it printed nothing"])[-1]
-    log = save_log(lines)
-    return f"{name} failed: {last[:200]} (all of its output: {log})"
+    return f"{name} failed: {last[:200]} (all of its output: {save_log(lines)})"
 
 
 def save_log(lines: list[str]) -> str:
     """Write what a program printed to a file outside `.venv`; return the file's path."""
-    import tempfile
-
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", prefix="course-", suffix=".log", encoding="utf-8", delete=False
-        ) as log:
+        with tempfile.NamedTemporaryFile("w", prefix="course-", suffix=".log", encoding="utf-8",
+                                         delete=False) as log:
             log.write("\n".join(lines) + "\n")
         return log.name
     except OSError:
@@ -426,11 +436,6 @@ def answers(command: list[str]) -> bool:
 
 
 # What the machine has
-
-
-def python_version() -> str:
-    """This Python's version as packages are built for it, for example "3.12"."""
-    return f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 
 def find_gpu() -> str | None:

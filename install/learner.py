@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -33,6 +34,7 @@ FOLDERS = ("notebooks", "exercises", "solutions")
 # Links to the course for what notebooks import, and for what the copies and the README link to.
 IMPORTED = ("helpers", "checks")
 LINKED = (*IMPORTED, "README.md", "LICENSE", "LICENSE-CC-BY-4.0", "docs", "tests", "simulator")
+PROGRAM = Path(__file__).read_bytes()
 COPIES = WORK / ".course" / "copies.json"
 # Lessons with a new name: the old name and the new one. A test compares this with git's history.
 RENAMED = {
@@ -61,6 +63,10 @@ def copy_course(update: bool) -> None:
     refuse_unusable_folder()
     WORK.mkdir(parents=True, exist_ok=True)
     with one_at_a_time(ROOT), one_at_a_time(WORK):
+        if Path(__file__).read_bytes() != PROGRAM:
+            # While this waited, another make updated the course. Only its own program knows the
+            # new names of lessons.
+            os.execv(sys.executable, sys.orig_argv)
         for folder in (*FOLDERS, ".course"):
             for part in (WORK / folder).glob(f".*{PART}"):
                 part.unlink()  # a process that was killed left it

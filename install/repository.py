@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 
-from basics import ROOT, Problem
+from basics import ROOT, Problem, disk_is_full, tells_of_full_disk
 
 
 class GitError(Problem):
@@ -24,6 +24,8 @@ def git(*arguments: str, given: bytes | None = None) -> bytes:
     except FileNotFoundError:
         raise GitError("git is not installed (Debian, Ubuntu, WSL: sudo apt install git)") from None
     if done.returncode:
+        if tells_of_full_disk(done.stderr.decode(errors="replace")):
+            raise Problem(disk_is_full())
         lines = done.stderr.decode(errors="replace").strip().splitlines() or ["nothing"]
         told = [line for line in lines if line.startswith(("fatal:", "error:"))]
         raise GitError(f"git says: {(told or lines)[0]}")

@@ -14,32 +14,11 @@ from .layout import memory
 from .number_formats import formats
 from .scores import scores, shares
 from .streams import chunks, timeline
+from .style import show
 from .tiles import tiles
 
 __all__ = [
-    "attention",
-    "bars",
-    "broadcast",
-    "chunks",
-    "cost",
-    "digits",
-    "driver",
-    "einsum",
-    "formats",
-    "heatmap",
-    "indexing",
-    "latency",
-    "launches",
-    "levels",
-    "memory",
-    "occupancy",
-    "roof",
-    "scores",
-    "shares",
-    "shuffles",
-    "threads",
-    "tiles",
-    "timeline",
-    "warps",
-    "waves",
+    "attention", "bars", "broadcast", "chunks", "cost", "digits", "driver", "einsum", "formats",
+    "heatmap", "indexing", "latency", "launches", "levels", "memory", "occupancy", "roof",
+    "scores", "shares", "show", "shuffles", "threads", "tiles", "timeline", "warps", "waves",
 ]

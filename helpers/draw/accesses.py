@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from .style import FAINT, INK, SHADES, style
+from .style import FAINT, INK, SHADES, show, style
 
 # One a warp: stronger shades first, dark text stays legible on all of them.
 FILLS = (SHADES[1], SHADES[3], SHADES[2], SHADES[5], SHADES[0], SHADES[4])
@@ -32,7 +32,7 @@ def draw(pattern: Any) -> None:
             _draw_banks(pattern)
         else:
             _draw_sectors(pattern)
-        plt.show()
+        show("What each lane of a warp reads or writes", str(pattern), printed=False)
 
 
 def _canvas(pattern: Any, heights: list[float], left: float, right: float) -> Axes:

@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 
 from ..formats import aligned
 from .layout import element_text
-from .style import INK, SHADES, style
+from .style import INK, SHADES, show, style
 
 MAX_OPERANDS, MAX_AXES = 6, 8
 MAX_ROWS, MAX_COLUMNS = 6, 8  # of the elements drawn below the table
@@ -105,8 +105,8 @@ def broadcast(*operands: object, **named: object) -> None:
     result = [_together([row[k] for row in padded]) for k in range(axes)]
     with style():
         _figure(names, shapes, arrays, padded, result)
-        plt.show()
-    print(_as_text(names, shapes, arrays, padded, result))
+        show("Shapes set against each other from the right, as broadcasting does",
+             _as_text(names, shapes, arrays, padded, result))
     if problem:
         raise ValueError(problem + _advice(names, shapes))
 

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.ticker import LogLocator
 
 from ..formats import with_unit
-from .style import COLOURS, FAINT, INK, style
+from .style import COLOURS, FAINT, INK, show, style
 
 MARKERS = "osD^vPX*"
 HATCHES = ("", "//", "..", "xx", r"\\", "++")  # one for each colour
@@ -60,7 +60,7 @@ def bars(comparison: Any) -> None:
         axes.set_xlabel("seconds a call; thick tick: at least")
         axes.set_title(comparison.title)
         figure.legend(loc="outside lower center", fontsize=8, frameon=False)
-        plt.show()
+        show("Bars: the time of each function", str(comparison), printed=False)
 
 
 def roof(comparison: Any) -> None:
@@ -113,8 +113,7 @@ def roof(comparison: Any) -> None:
         axes.set_ylabel("Gflop/s (logarithmic)")
         axes.set_title(f"{comparison.title} on {limit.name}")
         axes.legend(fontsize=8, frameon=False, loc="lower right")
-        plt.show()
-    print(_roof_text(rows, intensity, rate, allowed))
+        show("Functions under the machine's roof", _roof_text(rows, intensity, rate, allowed))
 
 
 def levels(
@@ -158,17 +157,21 @@ def levels(
             axis.set_major_formatter("{x:g}")
             axis.set_minor_formatter("")
         axes.legend(fontsize=8, frameon=False, loc="lower right")
-        plt.show()
+        show("Kernels under the roof of memory", _levels_text(kernels, bandwidth, flops))
+
+
+def _levels_text(kernels: Mapping[str, Mapping], bandwidth: float, flops: float) -> str:
     width = max(map(len, kernels))
     counts = max(len(what) for kernel in kernels.values() for what in kernel["bytes"])
-    print(f"{'':{width}}  {'':{counts}}  operations/byte  Gflop/s  roof there  share")
+    lines = [f"{'':{width}}  {'':{counts}}  operations/byte  Gflop/s  roof there  share"]
     for name, kernel in kernels.items():
         rate = kernel["flops"] / kernel["seconds"]
         for what, nbytes in kernel["bytes"].items():
             there = min(kernel["flops"] / nbytes * bandwidth, flops)
-            print(f"{name:{width}}  {what:{counts}}  {kernel['flops'] / nbytes:15.3g}"
-                  f"  {rate / 1e9:7.0f}  {there / 1e9:10.0f}  {rate / there:5.0%}")
+            lines.append(f"{name:{width}}  {what:{counts}}  {kernel['flops'] / nbytes:15.3g}"
+                         f"  {rate / 1e9:7.0f}  {there / 1e9:10.0f}  {rate / there:5.0%}")
             name = ""
+    return "\n".join(lines)
 
 
 def _roof_text(rows: list, intensity: np.ndarray, rate: np.ndarray,

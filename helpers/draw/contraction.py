@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
-from .style import FAINT, INK, SHADES, style
+from .style import FAINT, INK, SHADES, show, style
 
 MAX_LETTERS = 12  # columns of a picture
 MAX_OPERANDS = 6  # rows; also bounds the search for the cheapest order
@@ -288,8 +288,8 @@ def einsum(
     cost = _cost(found, called, itemsizes, kind)
     with style():
         _figure(found, called, cost, title)
-        plt.show()
-    print("\n".join([_formula(found, called), *_table(found, called), *cost]))
+        show("The axes of an einsum",
+             "\n".join([_formula(found, called), *_table(found, called), *cost]))
 
 
 def _formula(found: Contraction, called: Sequence[str]) -> str:

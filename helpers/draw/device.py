@@ -10,7 +10,7 @@ import numpy as np
 
 from ..formats import with_unit
 from .charts import MARKERS, check_comparison
-from .style import COLOURS, FAINT, INK, style
+from .style import COLOURS, FAINT, INK, show, style
 
 Fit = Callable[[Sequence[float], Sequence[float]], "tuple[float, float]"]
 
@@ -46,11 +46,11 @@ def launches(times: Mapping[str, tuple[float, float]]) -> None:
         axes.xaxis.set_major_formatter(lambda seconds, _: with_unit(seconds, "s"))
         axes.set_xlabel("time after the call")
         figure.legend(loc="outside lower center", ncols=2, fontsize=8, frameon=False)
-        plt.show()
-    width = max(map(len, times))
-    print(f"{'':{width}}  Python went on  device done")
-    for name, (on, done) in times.items():
-        print(f"{name:{width}}  {with_unit(on, 's'):>14}  {with_unit(done, 's'):>11}")
+        width = max(map(len, times))
+        show("When Python went on after a call, and when the device was done", "\n".join([
+            f"{'':{width}}  Python went on  device done",
+            *(f"{name:{width}}  {with_unit(on, 's'):>14}  {with_unit(done, 's'):>11}"
+              for name, (on, done) in times.items())]))
 
 
 def cost(comparison: Any, fit: Fit) -> None:
@@ -89,5 +89,5 @@ def cost(comparison: Any, fit: Fit) -> None:
                  ylabel="seconds a call (logarithmic)")
         axes.set_title("time = launch + bytes / bandwidth")
         figure.legend(loc="outside lower center", fontsize=8, frameon=False)
-        plt.show()
-    print("\n".join(lines))
+        show("Seconds a call against its bytes, measured and by the cost model",
+             "\n".join(lines))

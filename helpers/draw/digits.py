@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from .style import INK, ink_on, style
+from .style import INK, ink_on, show, style
 
 MAX_IMAGES = 60
 PER_ROW = 10
@@ -54,8 +54,7 @@ def digits(images: np.ndarray, captions: Sequence[object] | None = None, title: 
             place.add_patch(Rectangle((0, 0), 1, 1, transform=place.transAxes, fill=False,
                                       edgecolor=INK, linewidth=0.8))
             place.set_title(text, fontsize=8, loc="center")
-        plt.show()
-    print(_digits_text(images, texts, title, across))
+        show("Images of digits", _digits_text(images, texts, title, across))
 
 
 def _as_images(images: object) -> np.ndarray:
@@ -131,8 +130,8 @@ def attention(weights: np.ndarray, image: np.ndarray, query: int) -> None:
                                       fill=False, edgecolor="white", linewidth=4))
             place.add_patch(Rectangle((query % columns - 0.5, query // columns - 0.5), 1, 1,
                                       fill=False, edgecolor=INK, linewidth=2, linestyle="--"))
-        plt.show()
-    print(_attention_text(heads, grid, query))
+        show("An image, and what one of its places attends to",
+             _attention_text(heads, grid, query))
 
 
 def _as_heads(weights: object, image: object, query: int) -> tuple[np.ndarray, tuple[int, int]]:

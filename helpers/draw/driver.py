@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from .gpu import _box, _canvas
-from .style import FAINT, INK, SHADES, style
+from .style import FAINT, INK, SHADES, show, style
 
 KERNEL = re.compile(r"__global__\s+void\s+(\w+)")
 VARIABLE = re.compile(r"__(?:constant|device)__\s+[\w ]+?\s+\**(\w+)\s*(\[[^\]]*\])?\s*[;={]")
@@ -68,11 +68,12 @@ def driver(source: str, **arrays: np.ndarray) -> None:
                  SHADES[2], height=1.3)
             _arrow(axes, (4.2, 5.85), (8.6, 5.85), "<|-|>")
             axes.text(5.1, 5.55, "copy", fontsize=9, style="italic")
-    print(f"source, {lines} lines -> nvcc -> machine code -> module with function"
-          f" {', '.join(functions)}" + (f" and variable {', '.join(variables)}" * bool(variables)))
-    for name, x in arrays.items():
-        print(f"array {name} -> copy -> memory, {x.nbytes:,} bytes at an address")
-    print("module and memory belong to a context")
+        show("The driver's view of a program", "\n".join([
+            f"source, {lines} lines -> nvcc -> machine code -> module with function"
+            f" {', '.join(functions)}" + f" and variable {', '.join(variables)}" * bool(variables),
+            *(f"array {name} -> copy -> memory, {x.nbytes:,} bytes at an address"
+              for name, x in arrays.items()),
+            "module and memory belong to a context"]))
 
 
 def _arrow(axes: Axes, start: tuple, end: tuple, kind: str = "-|>") -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from .style import COLOURS, FAINT, INK, SHADES, style
+from .style import COLOURS, FAINT, INK, SHADES, show, style
 
 WARP = 32
 MOST_THREADS = 40  # in a row of `threads`
@@ -82,16 +82,15 @@ def threads(n: int, grid: int, block: int, loop: bool = False) -> None:
                     _box(axes, t, r + 1.2, 1, str(element), shade, size=7)
                 else:
                     _box(axes, t, r + 1.2, 1, str(element), "white", "", COLOURS[5], size=7)
-        plt.show()
-    print(f"{grid} x {block} = {threads} threads, {n} elements:", end=" ")
-    if loop:
-        least, most = n // threads, rounds
-        each = f"{most}" if least == most else f"{least} or {most}"
-        print(f"each thread takes {each}, in steps of {threads}; none is left out.")
-    elif n > threads:
-        print(f"elements {threads} to {n - 1} have no thread.")
-    else:
-        print(f"{threads - n} threads have no element, the guard stops them.")
+        if loop:
+            each = f"{rounds}" if n == threads * rounds else f"{n // threads} or {rounds}"
+            text = f"each thread takes {each}, in steps of {threads}; none is left out."
+        elif n > threads:
+            text = f"elements {threads} to {n - 1} have no thread."
+        else:
+            text = f"{threads - n} threads have no element, the guard stops them."
+        show("The threads of a launch and the elements that they take",
+             f"{grid} x {block} = {threads} threads, {n} elements:\n{text}")
 
 
 def waves(blocks: int, multiprocessors: int, resident: int = 1) -> None:
@@ -129,10 +128,11 @@ def waves(blocks: int, multiprocessors: int, resident: int = 1) -> None:
                 else:
                     _box(axes, place + 0.04, wave + 1.2, 0.92, "", "white", "////", FAINT,
                          height=0.92)
-        plt.show()
-    last = blocks - (count - 1) * slots
-    print(f"{sms} multiprocessors hold {slots} blocks at a time: {blocks} blocks take {count} waves"
-          f", {last} of {slots} places used in the last, {blocks / (count * slots):.0%} overall.")
+        last = blocks - (count - 1) * slots
+        show("Which multiprocessor runs which block, wave after wave",
+             f"{sms} multiprocessors hold {slots} blocks at a time: {blocks} blocks take"
+             f" {count} waves,\n{last} of {slots} places used in the last,"
+             f" {blocks / (count * slots):.0%} overall.")
 
 
 def warps(condition: np.ndarray) -> None:
@@ -165,9 +165,9 @@ def warps(condition: np.ndarray) -> None:
                                       (10, "condition false", SHADES[1], "..")):
             _box(axes, x, low, 1, "", fill, hatch, height=0.6)
             axes.text(x + 1.4, low + 0.3, label, va="center", fontsize=8)
-        plt.show()
-    for w, lanes in enumerate(groups):
-        print(f"warp {w}: true in {np.count_nonzero(lanes)} of {lanes.size} lanes, {_paths(lanes)}")
+        show("Which lanes of each warp take a branch", "\n".join(
+            f"warp {w}: true in {np.count_nonzero(lanes)} of {lanes.size} lanes, {_paths(lanes)}"
+            for w, lanes in enumerate(groups)))
 
 
 def _paths(lanes: np.ndarray) -> str:
@@ -224,10 +224,10 @@ def latency(warps: int, work: int = 2, wait: int = 14, cycles: int = 48) -> None
             _box(axes, cycle, warps + 0.25, 1, "", COLOURS[0] if used else "white",
                  edge=INK if used else FAINT, height=0.74)
         axes.text(0, warps + 1.1, f"cycle 0 to {cycles - 1}", va="top", fontsize=8)
-        plt.show()
-    several = "s" if warps > 1 else ""
-    print(f"{warps} warp{several}, each {work} cycles of work and {wait} of waiting: the scheduler"
-          f" issues in {busy} of {cycles} cycles.")
+        several = "s" if warps > 1 else ""
+        show("A scheduler's warps, cycle by cycle",
+             f"{warps} warp{several}, each {work} cycles of work and {wait} of waiting:\n"
+             f"the scheduler issues in {busy} of {cycles} cycles.")
 
 
 @dataclass(frozen=True)
@@ -315,9 +315,9 @@ def occupancy(block: int, registers: int = 32, shared: int = 0, gpu: str = "H200
             axes.text(count + most / 100, k + 0.5, f"{count}" + (", the limit" if tight else ""),
                       va="center", fontsize=9)
         axes.axvline(live, color=INK, linestyle="--", linewidth=1)
-        plt.show()
-    threads = live * math.ceil(block / WARP) * WARP
-    several = "s" if live > 1 else ""
-    print(f"{gpu}: {live} block{several} of {block} threads at a time, limited by"
-          f" {' and '.join(reasons)}:"
-          f" {threads} of {limits.threads} threads, occupancy {threads / limits.threads:.0%}.")
+        threads = live * math.ceil(block / WARP) * WARP
+        several = "s" if live > 1 else ""
+        show("How many blocks each resource allows on a multiprocessor",
+             f"{gpu}: {live} block{several} of {block} threads at a time, limited by"
+             f" {' and '.join(reasons)}:\n{threads} of {limits.threads} threads,"
+             f" occupancy {threads / limits.threads:.0%}.")

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.patches import Rectangle
 
 from ..formats import aligned
-from .style import FAINT, INK, ink_on, style
+from .style import FAINT, INK, ink_on, show, style
 
 CELL = (0.95, 0.45)  # inches
 LEAST_RANGE = 1.5  # from the lightest cell to the darkest: small differences look small
@@ -62,11 +62,11 @@ def heatmap(panels: Sequence[Panel], x: str | None = None, y: str | None = None)
     y = y if y is not None else (free.pop(0) if len(free) + (x is not None) > 1 else None)
     x = x if x is not None else (free.pop(0) if free else names[0])
     maps = [_reduced(panel, x, y) for panel in panels]
-    _draw(maps, x, y)
+    lines = []
     for panel in maps:
         over = f"; each cell the best over {', '.join(panel.others)}" if panel.others else ""
-        print(f"{panel.title}{over} (* least)")
-        print(_text(panel, x, y))
+        lines += [f"{panel.title}{over} (* least)", _text(panel, x, y)]
+    _draw(maps, x, y, "\n".join(lines))
 
 
 def _reduced(panel: Panel, x: str, y: str | None) -> _Map:
@@ -87,7 +87,7 @@ def _reduced(panel: Panel, x: str, y: str | None) -> _Map:
     return _Map(panel.title, across, down, values, texts, others)
 
 
-def _draw(maps: list[_Map], x: str, y: str | None) -> None:
+def _draw(maps: list[_Map], x: str, y: str | None, text: str) -> None:
     widths = [max(3.2, 0.9 + CELL[0] * len(panel.across)) for panel in maps]
     height = 1.0 + CELL[1] * max(len(panel.down) for panel in maps)
     with style():
@@ -103,7 +103,7 @@ def _draw(maps: list[_Map], x: str, y: str | None) -> None:
             axes.set_title(panel.title, fontsize=9)
             axes.tick_params(length=0)
             axes.spines[:].set_visible(False)
-        plt.show()
+        show(f"Maps over {x}{f' and {y}' if y else ''}", text)
 
 
 def _draw_one(axes: plt.Axes, panel: _Map) -> None:

@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 
 from ..formats import aligned
 from .broadcasting import clash
-from .style import INK, SHADES, style
+from .style import INK, SHADES, show, style
 
 MAX_AXES = 8
 
@@ -192,8 +192,8 @@ def indexing(x: object, index: object) -> None:
     drawn = plan(shape, index)
     with style():
         _figure(shape, drawn)
-        plt.show()
-    print(_as_text(shape, drawn))
+        show("Which axes of the result come from which part of an index",
+             _as_text(shape, drawn))
 
 
 def _fate(entry: _Entry, drawn: _Plan) -> str:

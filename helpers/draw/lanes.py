@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import matplotlib.pyplot as plt
 from matplotlib.patches import Rectangle
 
-from .style import FAINT, INK, SHADES, style
+from .style import FAINT, INK, SHADES, show, style
 
 MOST = 16
 
@@ -62,10 +62,10 @@ def shuffles(values: Sequence[int], kind: str = "sum") -> None:
                     axes.annotate("", ((lane + 0.5) * unit, top - 0.02),
                                   ((source + 0.5) * unit, top - 0.73),
                                   arrowprops={"arrowstyle": "->", "color": INK, "linewidth": 0.9})
-        plt.show()
-    for step, row, used in rows:
-        text = " ".join(str(value) if lane in used else "." for lane, value in enumerate(row))
-        print(f"{'at first' if step is None else f'step {step}':<9}{text}")
+        show("A warp's values, step by step", "\n".join(
+            f"{'at first' if step is None else f'step {step}':<9}"
+            + " ".join(str(value) if lane in used else "." for lane, value in enumerate(row))
+            for step, row, used in rows))
 
 
 def _steps(lanes: list[int], kind: str) -> list[tuple[int | None, list[int], range]]:

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from .style import FAINT, INK, SHADES, style
+from .style import FAINT, INK, SHADES, show, style
 
 MAX_CELLS = 96
 MAX_WIDTH = 100  # characters in a line of the text
@@ -163,8 +163,7 @@ def memory(x: np.ndarray, unit: str = "element", title: str = "") -> None:
     layout = _Layout(x, unit)
     with style():
         _figure(layout, title)
-        plt.show()
-    print(_as_text(layout))
+        show(f"{title or 'An array'} above the buffer that holds it", _as_text(layout))
 
 
 def _shade(index: tuple[int, ...]) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import matplotlib.pyplot as plt
 from matplotlib.patches import Rectangle
 
-from .style import COLOURS, INK, SHADES, style
+from .style import COLOURS, INK, SHADES, show, style
 
 
 class Format(NamedTuple):
@@ -65,8 +65,7 @@ def formats() -> None:
         axes.set_xlim(-4.2, 32.2)
         axes.set_ylim(len(FORMATS) - 0.1, -0.1)
         axes.axis("off")
-        plt.show()
-    print(f"{'':9} sign exponent fraction  1 and the next    largest   smallest")
-    for name, f in FORMATS.items():
-        print(f"{name:9} {1:4} {f.exponent:8} {f.fraction:8}  1 + {f.eps:<10.2g}  {f.largest:9.3g}"
-              f"  {f.smallest:9.2g}")
+        show("The bits of each number format", "\n".join([
+            f"{'':9} sign exponent fraction  1 and the next    largest   smallest",
+            *(f"{name:9} {1:4} {f.exponent:8} {f.fraction:8}  1 + {f.eps:<10.2g}  {f.largest:9.3g}"
+              f"  {f.smallest:9.2g}" for name, f in FORMATS.items())]))

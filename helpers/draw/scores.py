@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 
 from .gpu import _count
-from .style import COLOURS, FAINT, INK, SHADES, style
+from .style import COLOURS, FAINT, INK, SHADES, show, style
 
 FULL, PARTLY, NEVER, NOW = SHADES[0], SHADES[1], "white", COLOURS[0]
 MOST = 64  # tiles along one side that can still be told apart
@@ -51,8 +51,8 @@ def scores(queries: int, keys: int, tile: tuple[int, int], causal: bool = False,
             end = min(queries, keys)
             axes.plot([0, end], [0, end], color=INK, linewidth=1.5, zorder=2)
         _legend(figure.add_axes((0.66, 0.02, 0.33, 0.86)), kinds, block)
-        plt.show()
-    print(_text(kinds, queries, keys, rows, columns, block))
+        show("The scores of attention in tiles",
+             _text(kinds, queries, keys, rows, columns, block))
 
 
 def shares(side: int, d: int, thread: tuple[int, int]) -> None:
@@ -93,11 +93,13 @@ def shares(side: int, d: int, thread: tuple[int, int]) -> None:
                    Patch(facecolor=FULL, edgecolor=INK, label="its warp")]
         figure.legend(handles=handles, loc="upper left", bbox_to_anchor=(0.79, 0.93),
                       frameon=False, fontsize=9)
-        plt.show()
-    print(f"Thread ({x}, {y}): queries {rows * y} to {rows * y + rows - 1}, keys"
-          f" {', '.join(map(str, keys))}, numbers {', '.join(map(str, numbers))} of the answers.")
-    print(f"{rows * len(keys)} scores and {rows * len(numbers)} numbers in its registers; its warp"
-          f" has all keys of queries {2 * rows * (y // 2)} to {2 * rows * (y // 2 + 1) - 1}.")
+        show("What one thread computes of a tile and of the answers",
+             f"Thread ({x}, {y}): queries {rows * y} to {rows * y + rows - 1},"
+             f" keys {', '.join(map(str, keys))},\n"
+             f"numbers {', '.join(map(str, numbers))} of the answers.\n"
+             f"{rows * len(keys)} scores and {rows * len(numbers)} numbers in its registers; its"
+             f" warp\nhas all keys of queries {2 * rows * (y // 2)} to"
+             f" {2 * rows * (y // 2 + 1) - 1}.")
 
 
 def _share(axes: Axes, side: int, across: int, rows: int, y: int, columns: range) -> None:
@@ -179,7 +181,7 @@ def _text(kinds: list[list[str]], queries: int, keys: int, rows: int, columns: i
     text = (f"{queries} x {keys} scores in tiles of {rows} x {columns}: {len(kinds)} x"
             f" {len(kinds[0])} = {len(flat)} tiles")
     if "never" in flat or "partly" in flat:
-        text += (f", {flat.count('full')} computed, {flat.count('partly')} computed and masked,"
+        text += (f",\n{flat.count('full')} computed, {flat.count('partly')} computed and masked,"
                  f" {flat.count('never')} never touched.")
     else:
         text += ", all computed."

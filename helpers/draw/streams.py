@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 
 from ..formats import with_unit
 from .charts import MARKERS, check_comparison
-from .style import COLOURS, FAINT, INK, SHADES, style
+from .style import COLOURS, FAINT, INK, SHADES, show, style
 
 # Colour and hatch of copies in, kernels, copies out and host functions, as a timeline orders them.
 LOOKS = (("#9CC4EA", "///"), (SHADES[1], ""), (SHADES[3], "\\\\\\"), (SHADES[4], "..."))
@@ -54,12 +54,10 @@ def timeline(*runs: Any, recorded: bool = True) -> None:
             raise ValueError(f"{len(run.streams)} streams are more than fit into a picture:"
                              f" at most {MOST_LANES}.")
     _draw(runs)
-    print("\n\n".join(run.table() for run in runs))
     others = [other for run in runs for other in run.recorded] if recorded else []
     for machine in dict.fromkeys(other.machine for other in others):
         theirs = [other for other in others if other.machine == machine]
         _draw(theirs)
-        print("\n\n".join(run.table() for run in theirs))
 
 
 def _draw(runs: Sequence[Any]) -> None:
@@ -81,7 +79,7 @@ def _draw(runs: Sequence[Any]) -> None:
                  for line, label in (("--", "at least"), (":", "Python was through"))]
         figure.legend(handles=patches + lines, loc="outside lower center", ncols=5, fontsize=8,
                       frameon=False)
-        plt.show()
+        show("What ran when on each stream", "\n\n".join(run.table() for run in runs))
 
 
 def _lanes(run: Any) -> list[tuple[str, list[Piece]]]:
@@ -165,5 +163,4 @@ def chunks(comparison: Any, model: Mapping[str, Sequence[float]] | None = None) 
         axes.set_ylim(bottom=0)
         axes.set(xlabel="chunks (logarithmic)", ylabel="time, the machine's best = 1")
         figure.legend(loc="outside lower center", fontsize=8, frameon=False)
-        plt.show()
-    print("\n".join(lines).strip())
+        show("Time against the number of chunks", "\n".join(lines).strip())

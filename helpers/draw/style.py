@@ -25,6 +25,25 @@ def ink_on(fill: tuple[float, ...] | str) -> str:
     return "black" if linear @ [0.2126, 0.7152, 0.0722] > 0.179 else "white"
 
 
+def show(about: str, text: str = "", printed: bool = True) -> None:
+    """Show the current figure with its alternative text, and print the same facts.
+
+    Parameters
+    ----------
+    about, text : str
+        What the picture shows in a few words, and its facts. A notebook's output keeps both as the
+        picture's "alt", which pages made from it give to screen readers.
+    printed : bool
+        Whether `text` is printed; not where the caller does so.
+    """
+    alt = {"image/png": {"alt": f"{about}.\n{text}".strip()}}
+    # IPython takes the metadata from here, and the picture itself from Matplotlib's own formatter.
+    plt.gcf()._repr_mimebundle_ = lambda include=None, exclude=None: ({}, alt)
+    plt.show()
+    if printed and text:
+        print(text)
+
+
 @contextmanager
 def style() -> Iterator[None]:
     """The course's Matplotlib settings, for the duration of one picture."""

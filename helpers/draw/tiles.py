@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from .gpu import _count
-from .style import COLOURS, FAINT, INK, SHADES, style
+from .style import COLOURS, FAINT, INK, SHADES, show, style
 
 LEFT, RIGHT, BOTH = COLOURS[0], COLOURS[1], COLOURS[2]
 
@@ -47,8 +47,7 @@ def tiles(m: int, n: int, k: int, tile: tuple[int, int], depth: int = 1,
         _matrices(axes, m, n, k, rows, columns, depth)
         if thread:
             _one_tile(figure.add_axes((0.62, 0.02, 0.37, 0.94)), rows, columns, *thread)
-        plt.show()
-    print(_text(m, n, rows, columns, thread))
+        show("The tiles of a matrix product", _text(m, n, rows, columns, thread))
 
 
 def _matrices(axes: Axes, m: int, n: int, k: int, rows: int, columns: int, depth: int) -> None:
@@ -99,10 +98,10 @@ def _one_tile(axes: Axes, rows: int, columns: int, high: int, wide: int) -> None
 
 def _text(m: int, n: int, rows: int, columns: int, thread: tuple[int, int] | None) -> str:
     each = rows * columns / (rows + columns)
-    lines = [f"A block computes {rows} x {columns} elements of C: for each of the k steps it reads"
-             f" {rows} + {columns} numbers",
-             f"for {rows * columns} multiply-adds, {each:.3g} for each number. The grid reads"
-             f" A {-(-n // columns)} times and B {-(-m // rows)} times."]
+    lines = [f"A block computes {rows} x {columns} elements of C: for each of the k steps",
+             f"it reads {rows} + {columns} numbers for {rows * columns} multiply-adds, {each:.3g}"
+             " for each number.",
+             f"The grid reads A {-(-n // columns)} times and B {-(-m // rows)} times."]
     if thread:
         high, wide = thread
         lines.append(f"A thread computes {high} x {wide}: for each step {high} + {wide} numbers,"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..formats import aligned, with_unit
+from ..formats import aligned, range_with_unit, with_unit
 from ..timing import Ceiling, Comparison, Timing
 from .variant import Generated, Tuned
 
@@ -182,8 +182,7 @@ class Tuning:
         times = [v.timing for v in shown]
         columns = [
             ["measured", *(with_unit(t.median, "s") for t in times)],
-            ["middle half", *(f"{with_unit(t.low, 's')} to {with_unit(t.high, 's')}"
-                              for t in times)],
+            ["middle half", *(range_with_unit(t.low, t.high, "s") for t in times)],
         ]
         if self.nbytes:
             columns.append(["bytes/s", *(with_unit(self.nbytes / t.median, "B/s") for t in times)])

@@ -23,6 +23,17 @@ def test_record_stores_outputs_and_nothing_of_the_run(tmp_path):
     assert "execution" not in stored.cells[0].metadata
 
 
+def test_record_keeps_a_pictures_alternative_text_and_no_other_metadata(tmp_path):
+    picture = ("from IPython.display import display\n"
+               "metadata = {'image/png': {'alt': 'A line', 'width': 3}, 'isolated': True}\n"
+               "display({'image/png': 'iVBORw0KGgo='}, raw=True, metadata=metadata)")
+    path = tmp_path / "note.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(picture)]), path)
+    record(path)
+    (output,) = read(path).cells[0].outputs
+    assert output.metadata == {"image/png": {"alt": "A line"}}
+
+
 def test_record_leaves_a_failing_notebook_as_it_was(tmp_path):
     path = tmp_path / "note.ipynb"
     nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 / 0")]), path)

@@ -30,6 +30,13 @@ def test_answers_of_a_lesson_share_a_process(pytestconfig):
     assert ROOT.joinpath(answers).is_file()
 
 
+def test_long_groups_come_first(pytestconfig):
+    in_turn = pytestconfig.pluginmanager.get_plugin(str(ROOT / "conftest.py")).in_turn
+    tests = {"tests/a.py": 2, "solutions/b.ipynb": 3, "tests/c.py": 700, "notebooks/d.ipynb": 40}
+    assert sorted(tests, key=lambda group: in_turn(group, tests)) == [
+        "notebooks/d.ipynb", "solutions/b.ipynb", "tests/c.py", "tests/a.py"]
+
+
 def test_cuda_stub_is_not_attempted_yet():
     task = Task("kernel", lambda x: x, lambda: [(1,)])
     assert task.judge("void f() {\n// YOUR CODE HERE\n}").state == "todo"

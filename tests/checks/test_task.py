@@ -1,5 +1,7 @@
 """The machinery of the checks itself: counted interpreter work, answers in parts, descriptions."""
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,12 @@ def test_interpreter_work_is_the_same_in_the_first_run():
     few, again, many = (instructions(namespace["fresh"], (n,)) for n in (10, 10, 1000))
     assert few == again > 10
     assert many > 20 * few
+
+
+def test_no_garbage_is_collected_while_interpreter_work_is_counted():
+    seen = []
+    instructions(lambda: seen.append(gc.isenabled()), ())
+    assert seen == [False, False] and gc.isenabled()
 
 
 def spec(name):

@@ -196,7 +196,8 @@ def nvcc(kernel, tile, target, *more):
 
 
 @pytest.mark.skipif(NVCC is None, reason="nvcc is not installed")
-@pytest.mark.parametrize("kernel", list(TILES))
+@pytest.mark.parametrize("kernel", [
+    name if name == "float32" else pytest.param(name, marks=pytest.mark.slow) for name in TILES])
 def test_nvcc_accepts(tmp_path, kernel):
     """For the oldest and the recorded GPU, each with its tile, without a register spilled."""
     for arch, tile in (75, TILES[kernel][64][-1]), (90, TILES[kernel][64][0]):

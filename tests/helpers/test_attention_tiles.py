@@ -48,7 +48,7 @@ def test_picture_counts_tiles(capsys):
     draw.scores(200, 330, (64, 32), causal=True)
     draw.scores(300, 300, (64, 64), block=2)
     text = capsys.readouterr().out
-    assert "4 x 11 = 44 tiles, 12 computed, 7 computed and masked, 25 never touched." in text
+    assert "4 x 11 = 44 tiles,\n12 computed, 7 computed and masked, 25 never touched." in text
     assert "5 x 5 = 25 tiles, all computed.\nBlock 2 visits 5 of them" in text
 
 
@@ -84,7 +84,7 @@ def test_recorded_attention_names_its_machine():
 def test_picture_of_a_threads_share(capsys):
     draw.shares(side=64, d=64, thread=(5, 2))
     text = capsys.readouterr().out
-    assert "queries 16 to 23, keys 5, 21, 37, 53, numbers 5, 21, 37, 53 of the answers" in text
+    assert "queries 16 to 23, keys 5, 21, 37, 53,\nnumbers 5, 21, 37, 53 of the answers" in text
     assert "32 scores and 32 numbers in its registers; its warp has all keys of queries 16 to 31" \
         in text
     with pytest.raises(ValueError, match="multiples of 16"):

@@ -29,7 +29,7 @@ def test_threads(arguments, words, capsys):
 
 def test_waves(capsys):
     draw.waves(10, 4, 2)
-    assert "10 blocks take 2 waves, 2 of 8 places used in the last, 62% overall" in \
+    assert "10 blocks take 2 waves,\n2 of 8 places used in the last, 62% overall" in \
         capsys.readouterr().out
 
 
@@ -56,7 +56,7 @@ def test_resident_blocks(block, registers, shared, gpu, blocks):
 
 def test_occupancy_names_the_limit(capsys):
     draw.occupancy(256, 64)
-    assert "limited by registers: 1024 of 2048 threads, occupancy 50%" in capsys.readouterr().out
+    assert "limited by registers:\n1024 of 2048 threads, occupancy 50%" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("wrong, words", [

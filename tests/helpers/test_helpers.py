@@ -218,6 +218,7 @@ def test_units(value, text):
 
 def test_the_machine_is_measured_once(monkeypatch):
     asked = []
+    monkeypatch.setenv("COURSE_QUICK_TIMES", "1")  # small arrays
     monkeypatch.setattr(timing, "_fastest", lambda *args: asked.append(args) or 1.0)
     timing._ceiling.cache_clear()
     try:

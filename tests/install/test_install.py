@@ -207,6 +207,12 @@ def test_each_command_works_first_and_installs_only_what_is_missing(course, firs
     assert not (course.venv / "unfinished").exists()
 
 
+def test_kernels_of_the_venv_can_tell_of_a_notebooks_first_cell(course):
+    course.make("lab")
+    (copied,) = (course.venv / "etc" / "ipython" / "startup").iterdir()
+    assert copied.read_bytes() == (ROOT / "install" / "first_cell.py").read_bytes()
+
+
 def test_matplotlib_lists_the_fonts_at_installation_and_before_each_test_run(course):
     for command, listed in (("lab", True), ("lab", False), ("test", True), ("test", True)):
         course.make(command)
@@ -336,6 +342,35 @@ def test_a_course_that_is_not_writable_is_installed_in_the_learners_folder(
     assert course.make("lab") == 0 and course.asked == []
 
 
+@pytest.mark.parametrize("harm, words", [
+    (None, ""), ("pyproject.toml", "not yours to change"), (".venv/unfinished", "Creating")])
+def test_somebody_elses_venv_is_used_unless_it_is_unfinished(
+        course, monkeypatch, tmp_path, capfd, harm, words):
+    course.make("lab")
+    course.asked  # noqa: B018, forgotten
+    if harm:
+        with open(course.root / harm, "a") as file:
+            file.write("\n# the owner's new edition\n")
+    own, really = tmp_path / "mine", os.access
+    monkeypatch.setenv("COURSE_WORK", str(own))
+    monkeypatch.setattr(os, "access", lambda path, mode: (
+        not Path(path).is_relative_to(course.root) and really(path, mode)))
+    (course.root / "simulator" / "src").mkdir()
+    course.load()
+    before = sorted(course.root.rglob("*"))
+    for _ in range(2):
+        capfd.readouterr()
+        assert course.make("lab") == 0
+        place = own if words == "Creating" else course.root
+        assert course.ran[0] == str(place / ".venv" / "bin" / "python")
+        (course.root / ".venv" / "unfinished").unlink(missing_ok=True)
+        course.load()  # whoever has one of their own keeps it
+        if words != "Creating":
+            assert course.asked == [] and words in capfd.readouterr().out
+    assert not [path for path in course.root.rglob("*")
+                if path not in before and "__pycache__" not in str(path)]
+
+
 def test_nothing_of_another_course_is_found_before_the_venv(course, monkeypatch):
     for name in ("PYTHONPATH", "PYTHONHOME", "JUPYTER_PATH"):
         monkeypatch.setenv(name, "/another/course")
@@ -356,6 +391,15 @@ UNREACHABLE = [
     "ConnectionResetError(104, 'Connection reset by peer')",
     "SSLError(SSLCertVerificationError(1, 'certificate verify failed'))",
 ]
+# What pip prints for a file that is shorter than the index says, by pip's age and by the file.
+CUT_OFF = [
+    "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE. If you have updated",
+    "pip._vendor.urllib3.exceptions.ProtocolError: ('Connection broken: IncompleteRead(5 bytes "
+    "read, 95 more expected)', IncompleteRead(5 bytes read, 95 more expected))",
+    "error: incomplete-download\n\n\u00d7 Download failed because not enough bytes were received",
+    "ERROR: Wheel 'numpy' located at /tmp/numpy-2.1-py3-none-any.whl is invalid.",
+    "zipfile.BadZipFile: File is not a zip file",
+]
 NO_NETWORK = (
     "WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError(': Failed "
     "to establish a new connection: [Errno -3] Temporary failure in name resolution'\n"
@@ -368,6 +412,7 @@ FAILURES = [
     ("ERROR: [Errno 122] Disk quota exceeded", "The disk is full", "Free some space"),
     ("ERROR: [Errno 30] Read-only file system: 'x'", "is not writable", "folder of your own"),
     *[(line, "pip cannot reach the package index", "HTTPS_PROXY") for line in UNREACHABLE],
+    *[(line, "A download was cut off, or changed", "run this again") for line in CUT_OFF],
     ("error: command 'x86_64-linux-gnu-g++' failed: No such file", "C++ compiler", "apt install"),
     ("src/a.hpp:1: fatal error: cuda.h: None\nERROR: Failed", "error: cuda.h: None", "its output"),
     ("ERROR: something new\n", "pip failed: ERROR: something new", "all of its output"),
@@ -612,6 +657,9 @@ def test_lab_opens_the_rendered_readme_and_passes_options_on(course):
     assert "--LabApp.default_url=/lab/tree/README.md" in course.ran
     assert course.ran[-3:] == ["--no-browser", "--port", "8899"]
     assert f"--ServerApp.root_dir={course.root / 'work'}" in course.ran
+    assert "--HTMLExporter.template_name=course" in course.ran
+    pages = f"--TemplateExporter.extra_template_basedirs={course.root / 'install' / 'pages'}"
+    assert pages in course.ran
     (folder,) = [one.partition("=")[2] for one in course.ran if "app_settings_dir" in one]
     settings = json.loads(Path(folder, "overrides.json").read_text())
     viewers = settings["@jupyterlab/docmanager-extension:plugin"]

@@ -174,6 +174,15 @@ def test_ignored_cells_give_a_reason_and_are_few(path):
     assert len(ignored) <= 0.3 * len(cells)
 
 
+@recorded
+def test_each_picture_has_an_alternative_text(path):
+    for cell in code_cells(path):
+        for output in cell.outputs:
+            if "image/png" in output.get("data", {}):
+                about = output.metadata.get("image/png", {}).get("alt", "")
+                assert len(about.partition("\n")[0].split()) >= 3, cell.id
+
+
 def text_beside(cell):
     """What a cell prints or shows as text, besides Matplotlib's name for a figure."""
     texts = [output.text if output.output_type == "stream" else

@@ -10,5 +10,6 @@ extern "C" __global__ void barrier_in_a_branch(const float* x, float* sums) {
             __syncthreads();
         }
     }
+    __syncthreads();
     if (t == 0) sums[blockIdx.x] = tile[0];
 }

@@ -22,18 +22,19 @@ TYPE_CHECKING = False  # type checkers take it for True; `typing` itself costs m
 if TYPE_CHECKING:
     from . import inspect  # noqa: I001 -- one line for each name is too long
     from .engine import (
-        AssertionFault, BarrierFault, GlobalOutOfBounds, IntegerDivisionByZero, KernelFault,
-        KernelSignal, KernelTimeout, LocalOutOfBounds, MisalignedAccess, NotDeviceMemory,
-        NullPointer, Race, SharedOutOfBounds, StackOverflow, UninitialisedRead, UseAfterFree,
-        checks, counting,
+        AssertionFault, BarrierFault, GlobalOutOfBounds, IntegerDivisionByZero,
+        IntegerDivisionOverflow, KernelFault, KernelSignal, KernelTimeout, LocalOutOfBounds,
+        MisalignedAccess, NotDeviceMemory, NullPointer, Race, SharedOutOfBounds, StackOverflow,
+        UninitialisedRead, UseAfterFree, checks, counting,
     )  # fmt: skip
 
 __version__ = "0.1"
 __all__ = [
-    "AssertionFault", "BarrierFault", "GlobalOutOfBounds", "IntegerDivisionByZero", "KernelFault",
-    "KernelSignal", "KernelTimeout", "LocalOutOfBounds", "MisalignedAccess", "NotDeviceMemory",
-    "NullPointer", "Race", "SharedOutOfBounds", "StackOverflow", "UninitialisedRead",
-    "UseAfterFree", "checks", "counting", "inspect", "install", "uninstall",
+    "AssertionFault", "BarrierFault", "GlobalOutOfBounds", "IntegerDivisionByZero",
+    "IntegerDivisionOverflow", "KernelFault", "KernelSignal", "KernelTimeout", "LocalOutOfBounds",
+    "MisalignedAccess", "NotDeviceMemory", "NullPointer", "Race", "SharedOutOfBounds",
+    "StackOverflow", "UninitialisedRead", "UseAfterFree", "checks", "counting", "inspect",
+    "install", "uninstall",
 ]  # fmt: skip
 # What IPython looks for in a module that `%load_ext` names.
 _IPYTHON = ("load_ipython_extension", "unload_ipython_extension")

@@ -176,7 +176,9 @@ def run(
     jobs = jobs or cores()
     shared = [program for program in programs if not program.alone]
     alone = [program for program in programs if program.alone]
-    size = max(8, math.ceil(len(shared) / (4 * jobs)))  # starting a process takes seconds
+    # Starting a process takes seconds. On a GPU, where a program may break the context of those
+    # after it, there are more of them.
+    size = max(8, math.ceil(len(shared) / (jobs if FORKS else 4 * jobs)))
     groups = [shared[first:first + size] for first in range(0, len(shared), size)]
     size = math.ceil(len(alone) / jobs) if FORKS else 1
     groups += [alone[first:first + size] for first in range(0, len(alone), size or 1)]

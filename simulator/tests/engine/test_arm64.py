@@ -12,6 +12,7 @@ from nogpu.engine import compiler
 
 CROSS, QEMU = "aarch64-linux-gnu-g++", "qemu-aarch64"
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(shutil.which(CROSS) is None, reason=f"{CROSS} is not installed"),
     pytest.mark.skipif(shutil.which(QEMU) is None, reason=f"{QEMU} is not installed"),
 ]

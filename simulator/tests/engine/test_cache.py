@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import platform
 import stat
@@ -12,6 +13,7 @@ import tempfile
 import textwrap
 import warnings
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -100,7 +102,15 @@ def test_a_damaged_entry_is_compiled_again(fresh_cache: Path, damage: str) -> No
     assert engine.compile(ZERO).from_cache is True
 
 
-def test_racing_processes_share_the_cache(fresh_cache: Path) -> None:
+@pytest.mark.parametrize(
+    "without_runtime", [False, pytest.param(True, marks=pytest.mark.slow)]
+)
+def test_racing_processes_share_the_cache(
+    runtime_entry: tuple[str, dict, bytes], fresh_cache: Path, without_runtime: bool
+) -> None:
+    """They compile the same kernels; the slow variant has them build the same runtime, too."""
+    if not without_runtime:
+        cache.store(*runtime_entry)
     code = (
         "from nogpu import engine\n"
         "for k in range(4):\n"
@@ -268,6 +278,22 @@ def test_no_folder_at_all_is_said_clearly(
         cache.directory()
 
 
+def test_a_full_disk_is_told_once_and_the_kernel_runs(
+    fresh_cache: Path, own_temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, count in ((errno.ENOSPC, 1), (errno.ENOSPC, 0), (errno.EIO, 0)):
+        error = OSError(number, os.strerror(number))
+        monkeypatch.setattr(cache, "_write_whole", Mock(side_effect=error))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            assert works().from_cache is False
+        assert len(caught) == count
+        for each in caught:
+            text = str(each.message)
+            assert str(fresh_cache) in text and "is full" in text and "NOGPU_CACHE_DIR" in text
+    assert not list(fresh_cache.glob("*.bin"))
+
+
 # ---- what an entry depends on, and entries that do not load ----------------------------------
 
 
@@ -288,15 +314,29 @@ def test_an_entry_that_does_not_load_is_compiled_again(fresh_cache: Path) -> Non
 
 
 def test_a_runtime_that_does_not_load_is_built_again(
-    runtime_entry: tuple[str, dict, bytes], fresh_cache: Path
+    runtime_entry: tuple[str, dict, bytes], fresh_cache: Path, tmp_path: Path
 ) -> None:
-    code = f"from nogpu import engine; engine.compile({ZERO!r}); print('runs')"
     cache.store(*runtime_entry)
-    entry = unloadable(fresh_cache)
-    before = entry.read_bytes()
-    done = run_python(code)
-    assert done.stdout == "runs\n", done.stderr
-    assert entry.read_bytes() != before
+    (entry,) = fresh_cache.glob("*.bin")
+    intact = entry.read_bytes()
+    unloadable(fresh_cache)
+    assert entry.read_bytes() != intact
+    built = tmp_path / "built.so"
+    built.write_bytes(runtime_entry[2])
+    done = run_python(
+        f"""
+        from pathlib import Path
+        from nogpu import engine
+        from nogpu.engine import native
+        def build(found):  # in place of the compiler, which takes seconds
+            print("built")
+            return Path({str(built)!r}).read_bytes()
+        native._compile_runtime = build
+        engine.compile({ZERO!r})
+        """
+    )
+    assert done.stdout == "built\n", done.stderr
+    assert cache.load(entry.stem)[1] == runtime_entry[2]
 
 
 def keys_of(monkeypatch: pytest.MonkeyPatch, **changes: object) -> set[tuple]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from engine_support import array, launch, pack
+from engine_support import GCC, array, launch, pack
 
 from nogpu import engine
 
@@ -134,8 +134,8 @@ SMALL = ("copy_float32, cut", "copy_offset 3", "copy_float4", "scale_float4", "s
 def test_every_compiler_counts_the_same(compiler):
     for name in SMALL:
         counts = count(CASES[name], compiler)
-        engine.use_compiler("g++")
-        expected = count(CASES[name], "g++")
+        engine.use_compiler(GCC)
+        expected = count(CASES[name], GCC)
         engine.use_compiler(compiler)
         assert counts.as_dict() == expected.as_dict(), name
         assert [line.line for line in counts.lines] == [line.line for line in expected.lines]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import platform
 from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from engine_support import array, pack
+from engine_support import array, pack, read
 
 from nogpu import engine
 
@@ -55,6 +56,15 @@ GLOBAL, SHARED, LOCAL = (
     engine.SharedOutOfBounds,
     engine.LocalOutOfBounds,
 )
+# arm64 divides the smallest integer by -1 without a trap.
+OVERFLOWS = [
+    P("divide_overflow", engine.IntegerDivisionOverflow, "if (i == 3) counts[0] = "
+      "(int)((unsigned)(n - 999) << 31) / (n - @);", "1001", "999", thread=(3, 0, 0),
+      says="divides the smallest integer of a type by -1, and the quotient overflows"),
+    P("modulo_overflow_long", engine.IntegerDivisionOverflow, "volatile long long by = n - @; "
+      "if (i == 3) counts[0] = (int)((long long)((unsigned long long)(n - 999) << 63) % by);",
+      "1001", "999", thread=(3, 0, 0), says="by -1"),
+] if platform.machine() == "x86_64" else []
 TABLE = [
     # ---- global memory out of bounds
     P("read_past_end", GLOBAL, "if (i < @) b[i] = a[i];", "n + 5", "n",
@@ -171,7 +181,7 @@ TABLE = [
     P("no_barrier_reader_first", engine.Race, "__shared__ float tile[256]; "
       "tile[threadIdx.x] = a[0]; @ b[i] = tile[255 - threadIdx.x];", "", "__syncthreads();",
       "tile", 128, (128, 0, 0)),
-    P("same_word", engine.Race, "__shared__ float tile[256]; tile[threadIdx.x @] = 1; "
+    P("same_word", engine.Race, "__shared__ float tile[256]; tile[threadIdx.x @] = threadIdx.x; "
       "__syncthreads(); if (threadIdx.x == 0) b[i] = tile[0];", "* 0", "",
       "tile", 0, (1, 0, 0)),
     P("reduction", engine.Race, "__shared__ float sum[256]; sum[threadIdx.x] = 1; "
@@ -197,7 +207,7 @@ TABLE = [
       "v[t] = t; v[t + 32] = 0; @ "
       "for (int s = 16; s; s /= 2) { float x = v[t + s]; @ v[t] += x; @ }", "",
       "__syncwarp();", "v", None, None, threads=(32,)),
-    P("bytes", engine.Race, "__shared__ unsigned char c[256]; c[threadIdx.x @] = 1; "
+    P("bytes", engine.Race, "__shared__ unsigned char c[256]; c[threadIdx.x @] = threadIdx.x; "
       "__syncthreads(); if (threadIdx.x == 0) b[i] = c[0];", "/ 2", "",
       "c", 0, (1, 0, 0)),
     # ---- races between blocks
@@ -218,14 +228,17 @@ TABLE = [
       "for (int j = 0; j < gridDim.x; j++) s += b[j]; a[0] = s; }", "", "__threadfence();",
       "b", None, (0, 0, 0), None, threads=(32,)),
     # ---- barriers
-    P("early_return", engine.BarrierFault, "if (threadIdx.x >= @) return; __syncthreads();",
-      "250", "256", thread=(250, 0, 0), says="never reach"),
     P("two_barriers", engine.BarrierFault, "if (threadIdx.x < @) {\n __syncthreads();\n } "
-      "else {\n __syncthreads();\n }", "128", "256", thread=(128, 0, 0), says="another one"),
-    P("barrier_in_branch", engine.BarrierFault, "if (threadIdx.x % @ == 0) __syncthreads();",
-      "2", "1", thread=(1, 0, 0)),
-    P("loop_count", engine.BarrierFault, "for (int j = 0; j < @; j++) __syncthreads();",
-      "threadIdx.x % 3", "3", thread=(0, 0, 0)),
+      "else {\n __syncthreads();\n }", "130", "128", thread=(130, 0, 0), says="another one"),
+    P("two_on_a_line", engine.BarrierFault, "if (threadIdx.x % 64 < @) __syncthreads(); "
+      "else __syncthreads();", "16", "32", thread=(16, 0, 0), says="another one"),
+    P("barrier_in_branch", engine.BarrierFault, "if (threadIdx.x % @ == 0) __syncthreads(); "
+      "__syncthreads();", "2", "1", thread=(1, 0, 0)),
+    P("loop_count", engine.BarrierFault, "for (int j = 0; j < @; j++) __syncthreads(); "
+      "__syncthreads();", "threadIdx.x % 3", "3", thread=(1, 0, 0)),
+    P("absent_source", engine.BarrierFault, "if (threadIdx.x < 20) "
+      "b[i] = __shfl_down_sync(0xfffff, 1.0f, @);", "16", "1, 4", thread=(4, 0, 0),
+      says="takes no part"),
     P("lane_left", engine.BarrierFault, "if (threadIdx.x == @) return; "
       "b[i] = __shfl_down_sync(0xffffffffu, 1.0f, 1);", "5", "500", thread=(5, 0, 0),
       says="mask"),
@@ -247,6 +260,7 @@ TABLE = [
       "1"),
     P("divide_long", engine.IntegerDivisionByZero, "if (i < n) b[i] = 1000ll / (i - @);", "300",
       "1000", thread=(44, 0, 0), block=(1, 0, 0)),
+    *OVERFLOWS,
     P("assertion", engine.AssertionFault, "assert(i < @);", "500", "5000",
       thread=(244, 0, 0), block=(1, 0, 0), says="i < 500"),
     P("trap", engine.KernelSignal, "if (i == @) __trap();", "3", "-1", thread=(3, 0, 0)),
@@ -323,6 +337,89 @@ def test_repaired_twin_is_clean(module: engine.Module, name: str) -> None:
     run(module, BY_NAME[name], "good")
 
 
+@dataclass
+class Correct:
+    """A correct kernel that looks like a faulty one; it gets what the planted ones get."""
+
+    body: str
+    outside: str = ""
+    threads: int = 256
+    grid: int = 4
+
+
+CORRECT = {
+    "a flag that many threads set": Correct("if (a[i % n] > 10) counts[0] = 1;"),
+    "one number in shared memory, stored by all": Correct(
+        "__shared__ int all; all = n; __syncthreads(); if (i < n) b[i] = all;"),
+    "a store of what is there": Correct(
+        "counts[1] = 5; if (i < n) b[i] = 1; counts[1] = 5;"),
+    "bytes that many threads set": Correct("((char*)counts)[i % 7] = 3;"),
+    "a value that many threads store in a structure": Correct(
+        "((Pair*)counts)[i % 2] = Pair{1, 2};", "struct Pair { int first, second; };"),
+    "the loop around atomicCAS": Correct(
+        "unsigned long long* p = (unsigned long long*)counts; unsigned long long old = *p, assumed;"
+        " do { assumed = old; old = atomicCAS(p, assumed, (unsigned long long)"
+        "__double_as_longlong(1.0 + __longlong_as_double((long long)assumed))); } "
+        "while (assumed != old);", grid=40),
+    "the loop around atomicCAS in shared memory": Correct(
+        "__shared__ unsigned int sum; if (threadIdx.x == 0) sum = 0; __syncthreads(); "
+        "unsigned int old = sum, assumed; do { assumed = old; "
+        "old = atomicCAS(&sum, assumed, assumed + 1); } while (assumed != old); "
+        "__syncthreads(); if (threadIdx.x == 0) counts[blockIdx.x] = sum;"),
+    "threads that leave before a barrier": Correct(
+        "__shared__ int tile[256]; if (threadIdx.x >= 250) return; tile[threadIdx.x] = i; "
+        "__syncthreads(); b[i % 1000] = tile[0] * 0;"),
+    "two barriers, each reached by whole warps": Correct(
+        "__shared__ int tile[256]; tile[threadIdx.x] = i; if (threadIdx.x / 32 % 2) {\n"
+        "__syncthreads();\n} else {\n__syncthreads();\n} "
+        "if (i < n) b[i] = tile[255 - threadIdx.x];"),
+    "a barrier in a loop whose threads leave one by one": Correct(
+        "for (int j = 0; j < threadIdx.x % 3; j++) __syncthreads();"),
+    "a union of a vector and an array": Correct(
+        "Both one; one.v = ((float4*)a)[i % 250]; Both other = one; b[i] = other.f[3];",
+        "union Both { float4 v; float f[4]; };"),
+    "a shuffle within a part of the warp": Correct(
+        "if (threadIdx.x % 32 < 16) b[i] = __shfl_xor_sync(0xffff, 1.0f, 8);"),
+}
+
+
+@pytest.mark.parametrize("name", CORRECT)
+def test_correct_kernels_have_no_fault(compiler: str, name: str) -> None:
+    kernel = CORRECT[name]
+    module = engine.compile(
+        f"{kernel.outside}\n__global__ void f(float* a, float* b, int* counts, int n) {{\n"
+        f"    int i = blockIdx.x * blockDim.x + threadIdx.x; (void)i;\n    {kernel.body}\n}}\n"
+    )
+    given = [
+        array(np.arange(1000, dtype=np.float32), "a"),
+        engine.allocate(4096, "b", itemsize=4),
+        array(np.zeros(64, np.int32), "counts"),
+    ]
+    arguments = [*pack(*given), np.int32(1000).tobytes()]
+    try:
+        for _ in range(3):
+            module.kernel("f").launch(
+                (kernel.grid,), (kernel.threads,), arguments, time_limit=30)
+    finally:
+        for allocation in given:
+            allocation.free()
+
+
+def test_a_structure_of_a_vector_and_numbers_is_passed_by_value(compiler: str) -> None:
+    module = engine.compile(
+        "struct Mixed { int4 a; char b; double c[2]; short1 d; };\n"
+        "__global__ void f(Mixed m, double* sum) { *sum = m.a.w + m.b + m.c[1] + m.d.x; }"
+    )
+    mixed = np.zeros((), np.dtype({
+        "names": ["a", "b", "c", "d"], "itemsize": 48, "offsets": [0, 16, 24, 40],
+        "formats": [(np.int32, 4), np.int8, (np.float64, 2), np.int16]}))  # fmt: skip
+    mixed["a"], mixed["b"], mixed["c"], mixed["d"] = (1, 2, 3, 4), 7, (0.5, 2.5), 9
+    out = array(np.zeros(1), "out")
+    module.kernel("f").launch((1,), (1,), [mixed.tobytes(), *pack(out)])
+    assert read(out, np.float64)[0] == 22.5
+    out.free()
+
+
 def test_device_variable_overrun_through_a_pointer(compiler: str) -> None:
     module = engine.compile(
         "__device__ float table[16];\n"
@@ -332,3 +429,19 @@ def test_device_variable_overrun_through_a_pointer(compiler: str) -> None:
     with pytest.raises(engine.GlobalOutOfBounds) as caught:
         module.kernel("f").launch((1,), (32,), [np.int32(17).tobytes()])
     assert (caught.value.array, caught.value.index) == ("table", 16)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="arm64 divides without a trap")
+@pytest.mark.parametrize("type", ["int", "long long"])
+def test_without_checks_a_division_that_may_have_overflowed_says_so(
+        compiler: str, type: str) -> None:
+    module = engine.compile(f"""
+    __global__ void divide({type}* x, {type} number, {type} by) {{ *x = number / by; }}""")
+    kind = np.int32 if type == "int" else np.int64
+    x = array(np.zeros(1, kind), "x")
+    smallest = np.iinfo(kind).min
+    for number, by, overflows in ((smallest, -1, True), (smallest, 0, True), (7, 0, False)):
+        with engine.checks(False), pytest.raises(engine.IntegerDivisionByZero) as caught:
+            module.kernel("divide").launch(
+                (1,), (1,), pack(x, kind(number), kind(by)), time_limit=30)
+        assert ("or by -1, which overflows" in str(caught.value)) == overflows

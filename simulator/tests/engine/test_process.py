@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -61,6 +62,32 @@ def test_time_limit(module: engine.Module, x: engine.Allocation, checked: bool, 
     with pytest.raises(engine.KernelTimeout):
         module.kernel(name).launch((2,), (64,), pack(x), time_limit=0.1)
     still_works(module, x)
+
+
+SLEEPING = """
+__global__ void rest(int times, unsigned ns) { while (times--) __nanosleep(ns); }
+__global__ void wait(volatile int* x) { while (*x == 0) __nanosleep(1000000); }
+__global__ void meet(volatile int* x) {
+    if (threadIdx.x == 0) while (*x == 0) __nanosleep(1000000);
+    else *x = 1;
+}
+"""
+
+
+def test_a_sleeping_kernel_leaves_the_processor(x: engine.Allocation, checked: bool) -> None:
+    def switches(nanoseconds: int) -> int:
+        """How often the process gave up a processor in a hundred sleeps."""
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
+        rest = pack(np.int32(100), np.uint32(nanoseconds))
+        sleeping.kernel("rest").launch((1,), (1,), rest)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw - before
+
+    sleeping = engine.compile(SLEEPING)
+    assert switches(1_000_000) >= 100 > switches(100)  # shorter than a call of the system
+    engine.fill(x.address, 0, 1, 4)
+    with pytest.raises(engine.KernelTimeout):
+        sleeping.kernel("wait").launch((1,), (1,), pack(x), time_limit=0.1)
+    sleeping.kernel("meet").launch((1,), (2,), pack(x), time_limit=60)
 
 
 @pytest.mark.parametrize("name", ENDLESS)
@@ -408,7 +435,7 @@ def in_child(number):
             x.free()
     engine.streams.synchronize()
 
-for number in range(20):
+for number in range(FORKS):
     child = os.fork()
     if child == 0:
         try:
@@ -436,9 +463,10 @@ print("done", flush=True)
 """
 
 
-def test_fork_under_load() -> None:
+@pytest.mark.parametrize("forks", [6, pytest.param(40, marks=pytest.mark.slow)])
+def test_fork_under_load(forks: int) -> None:
     """Streams run kernels, threads allocate and compile; each child does all of it as well."""
-    done = run_python(UNDER_LOAD)
+    done = run_python(UNDER_LOAD.replace("FORKS", str(forks)))
     assert done.stdout == "done\n", (done.stdout, done.stderr[-3000:])
 
 

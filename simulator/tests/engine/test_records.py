@@ -88,7 +88,7 @@ def test_each_recorded_fault_belongs_to_one_class() -> None:
 
 def test_each_fault_says_what_it_is_called() -> None:
     classes = faults.KernelFault.__subclasses__()
-    assert len({cls.called for cls in classes}) == len(classes) == 15
+    assert len({cls.called for cls in classes}) == len(classes) == 16
     assert all(cls.kind != engine.KernelFault.kind for cls in classes)
 
 

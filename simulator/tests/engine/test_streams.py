@@ -36,6 +36,7 @@ __global__ void spin_step(unsigned* x, unsigned c, long long cycles) {
 }
 __global__ void wild(int* x) { x[2] = 1; }
 __global__ void talk(int value) { printf("%d\n", value); }
+__global__ void count() { printf("%06d\n", blockIdx.x * blockDim.x + threadIdx.x); }
 __global__ void bump(int* x) { atomicAdd(x, 1); }
 """
 
@@ -444,6 +445,39 @@ def test_printf_comes_with_the_wait(module: engine.Module) -> None:
         assert b"".join(texts) == b"0\n1\n2\n"
     finally:
         engine.set_printer(None)
+
+
+@pytest.mark.parametrize("in_stream", [True, False])
+def test_lines_of_printf_that_are_dropped_are_counted(
+        module: engine.Module, in_stream: bool) -> None:
+    count, texts = 1_000_000, []
+    engine.set_printer(texts.append)
+    try:
+        launch = Stream().launch if in_stream else engine.Kernel.launch
+        launch(module.kernel("count"), (count // 1000,), (1000,), [])
+        engine.streams.synchronize()
+    finally:
+        engine.set_printer(None)
+    (note, *rest) = b"".join(texts).decode().splitlines()
+    assert note.startswith("[nogpu] ") and "were dropped" in note
+    assert int(note.split()[1]) + len(rest) == count
+    assert set(map(len, rest)) == {6}, "a line was cut"
+    assert len(set(rest)) == len(rest) > 100_000
+
+
+def test_texts_of_launches_that_are_dropped_are_counted(module: engine.Module) -> None:
+    launches, texts, stream = 12, [], Stream()
+    engine.set_printer(texts.append)
+    try:
+        for _ in range(launches):
+            stream.launch(module.kernel("count"), (200,), (1000,), [])
+        stream.synchronize()
+    finally:
+        engine.set_printer(None)
+    lines = b"".join(texts).decode().splitlines()
+    notes = [line for line in lines if line.startswith("[nogpu] ")]
+    assert len(notes) == 1 and lines[0] == notes[0]
+    assert int(notes[0].split()[1]) + len(lines) - 1 == launches * 200_000
 
 
 def test_waiting_inside_queued_work_is_refused(module: engine.Module) -> None:

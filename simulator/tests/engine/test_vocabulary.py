@@ -439,3 +439,33 @@ def test_printf(run) -> None:
     finally:
         engine.set_printer(None)
     assert b"".join(said) == b"3 of three:  1.50!\n"
+
+
+PRINTED = [
+    (r'"%d %s|", 1.5, 7u', "0 (no string)|"),  # a double's lower half is 0
+    (r'"%d %d|", 1.5, 7', "0 1073217536|"),  # an H200's answer, as the next two
+    (r'"%f|", 3', "0.000000|"),
+    (r'"%d %d %f|", 1', "1 0 0.000000|"),
+    (r'"%n|%d|", (int*)8, 5', "|5|"),
+    (r'"%d %f %s|", 1', "1 0.000000 (no string)|"),
+    (r'"%s %s|", (const char*)0, "x"', "(null) x|"),
+    (r'"%lld %hhd %ld %zu|", -5000000000ll, 7, 8l, sizeof(int)', "-5000000000 7 8 4|"),
+    (r'"[%5d] [%-5d] [%05d] [%+d] [%#x] [%5.1f]|", 42, 42, 42, 42, 255, 2.25f',
+     "[   42] [42   ] [00042] [+42] [0xff] [  2.2]|"),
+    (r'"[%10s] [%-4s] [%.2s]|", "abc", "abc", "abc"', "[       abc] [abc ] [ab]|"),
+    (r'"%*d|%.*f|%c%%|", 6, 42, 2, 3.14159, 65', "    42|3.14|A%|"),
+    (r'"%q %", 5', "%q %"),
+    (r'"%d|", printf("a %d %d|", 1, 2)', "a 1 2|2|"),
+]
+
+
+def test_printf_reads_no_more_than_it_is_given(compiler: str) -> None:
+    calls = "".join(f"    printf({call});\n" for call, _ in PRINTED)
+    module = engine.compile(f"__global__ void prints() {{\n{calls}}}")
+    said = []
+    engine.set_printer(said.append)
+    try:
+        module.kernel("prints").launch((1,), (1,), [])
+    finally:
+        engine.set_printer(None)
+    assert b"".join(said).decode() == "".join(text for _, text in PRINTED)

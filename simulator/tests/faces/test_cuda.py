@@ -682,3 +682,36 @@ def test_free_all_blocks_in_a_host_function_does_not_wait() -> None:
     assert done.stdout.splitlines() == [
         "pool", "True", f"('array', '{refused}')", f"('wait', '{refused}')", "512",
     ], done.stderr  # fmt: skip
+
+
+def test_a_capture_ends_with_its_stream(cp) -> None:
+    """It could never be ended, and all later work on the default stream was refused."""
+    stream = cp.cuda.Stream()
+    stream.begin_capture()
+    del stream
+    gc.collect()
+    assert (cp.arange(3) + 1).tolist() == [1, 2, 3]
+    assert not cp.cuda.Stream.null.is_capturing()
+
+
+def test_the_default_stream_is_refused_while_a_blocking_one_captures(cp) -> None:
+    stream = cp.cuda.Stream()
+    with stream:
+        stream.begin_capture()
+        b = cp.arange(4) + 1
+        with pytest.raises(cp.cuda.runtime.CUDARuntimeError, match="CaptureImplicit"):
+            cp.cuda.Stream.null.is_capturing()
+        graph = stream.end_capture()  # the question has not spoilt it
+        graph.launch()
+    assert b.tolist() == [1, 2, 3, 4]
+    assert not cp.cuda.Stream.null.is_capturing()
+
+
+def test_work_that_a_capture_forbids_raises_cuda_s_error(cp) -> None:
+    stream, a = cp.cuda.Stream(), cp.arange(4)
+    stream.begin_capture()
+    with pytest.raises(cp.cuda.driver.CUDADriverError, match="STREAM_CAPTURE_IMPLICIT"):
+        a + 1
+    with pytest.raises(cp.cuda.runtime.CUDARuntimeError, match="CaptureInvalidated"):
+        stream.end_capture()
+    assert (a + 1).tolist() == [1, 2, 3, 4]

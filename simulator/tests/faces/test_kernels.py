@@ -336,7 +336,7 @@ def test_names_in_namespaces_and_templates_and_mistyped_ones():
 
 
 def test_raw_kernels_and_modules_can_be_pickled():
-    sources.record_sources()  # as a lesson does at its start
+    sources.record_sources()  # as a program does at its start
     module = cp.RawModule(code='extern "C" __global__ void one(int* x) { *x = 1; }')
     again = pickle.loads(pickle.dumps(module)).get_function("one")
     x = cp.zeros(1, "i4")
@@ -411,7 +411,7 @@ def test_vectorize_refuses_a_variable_of_two_types():
         y = x
         return y
 
-    with pytest.raises(TypeError, match="Data type mismatch of variable: `y`: int64 != float64"):
+    with pytest.raises(TypeError, match="Cannot cast from .float64. to int64 with casting rule"):
         cp.vectorize(changing)(cp.ones(2))
 
 

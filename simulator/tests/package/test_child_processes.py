@@ -178,7 +178,8 @@ OLD = sorted(Path.home().glob(".pyenv/versions/[23].[678]*/bin/python"))
 @pytest.mark.parametrize("python", OLD, ids=lambda path: path.parts[-3])
 def test_a_python_that_is_too_old_starts_as_ever(python, folder):
     code = "import sys; sys.stdout.write(str([p for p in sys.path if 'startup' in p]))"
-    done = run("-c", code, python=str(python), path=(children.STARTUP,))
+    # Python 2 would leave a sitecustomize.pyc in the package.
+    done = run("-Bc", code, python=str(python), path=(children.STARTUP,))
     assert (done.stdout, done.stderr) == ("[]", "")
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import grp
 import hashlib
 import json
@@ -226,14 +227,24 @@ def _read(file_name: str, folder: int, limit: int = -1) -> bytes:
 
 
 def store(name: str, description: dict, library: bytes) -> None:
-    """Write an entry. A full or read-only disk costs the next run a compilation, nothing else."""
+    """Write an entry. A full or read-only disk costs the next run a compilation, nothing else.
+
+    A full disk is told in a warning, once in a process: every later run would be slow without it.
+    """
     global _stores
     text = json.dumps(description).encode()
     body = text + library
     data = _HEADER.pack(_MAGIC, _digest(name, body), len(text)) + body
     try:
-        with _folder() as (_, folder):
-            _write_whole(f"{name}.bin", data, folder)
+        with _folder() as (path, folder):
+            try:
+                _write_whole(f"{name}.bin", data, folder)
+            except OSError as error:
+                if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                    _warn(f"Compiled kernels are not kept, because the disk of {path} is full: each"
+                          " run compiles them again. Free some space there, or let "
+                          "NOGPU_CACHE_DIR name a folder elsewhere.")  # fmt: skip
+                raise
             _stores += 1
             if _stores % 50 == 0:
                 _prune(folder)

@@ -142,9 +142,9 @@ class Race(KernelFault):
 
 
 class BarrierFault(KernelFault):
-    """A barrier, or a warp operation, that some of its threads never reach."""
+    """A barrier, or a warp operation, that threads of its warp do not reach together."""
 
-    called = "barrier that some threads never reach"
+    called = "barrier not reached together"
     kind = "barrier"
     records = (FaultKind.Barrier,)
 
@@ -158,11 +158,22 @@ class StackOverflow(KernelFault):
 
 
 class IntegerDivisionByZero(KernelFault):
-    """An integer division or remainder by zero."""
+    """An integer division or remainder by zero; without checks perhaps one that overflows."""
 
     called = "integer division by zero"
     kind = "division by zero"
-    records = (FaultKind.Division,)
+    records = (FaultKind.Division, FaultKind.DivisionOfSmallest)
+
+
+class IntegerDivisionOverflow(KernelFault):
+    """A signed integer's smallest value divided by -1: the quotient does not fit its type.
+
+    Processors other than x86-64 report nothing.
+    """
+
+    called = "integer division that overflows"
+    kind = "division overflow"
+    records = (FaultKind.DivisionOverflow,)
 
 
 class AssertionFault(KernelFault):
@@ -354,6 +365,15 @@ def build(record: FaultRecord, place: Place) -> KernelFault:
     elif kind == FaultKind.Division:
         detail = f"{who} divides an integer by zero"
         address = None
+    elif kind == FaultKind.DivisionOverflow:
+        detail = f"{who} divides the smallest integer of a type by -1, and the quotient overflows"
+        address = None
+    elif kind == FaultKind.DivisionOfSmallest:
+        detail = (
+            f"{who} divides the smallest integer of a type by zero, or by -1, which overflows: "
+            "with checks on it is known which"
+        )
+        address = None
     elif kind == FaultKind.Assertion:
         detail = f"{who}: assertion `{record.text.decode(errors='replace')}` failed"
     elif kind == FaultKind.Trap:
@@ -450,15 +470,15 @@ def _nearest(
 
 def _barrier_detail(record: FaultRecord, who: str) -> str:
     other = f"thread {tuple(record.other_thread)}"
-    if record.detail == BarrierTrouble.Exited:
-        return (
-            f"{who} left the kernel while {record.waiting} thread(s) wait at the barrier in line "
-            f"{record.other_line}, which {record.missing} never reach(es)"
-        )
     if record.detail == BarrierTrouble.TwoBarriers:
         return (
-            f"{who} waits at the barrier in line {record.line} while {other} of the same block "
+            f"{who} waits at the barrier in line {record.line} while {other} of the same warp "
             f"waits at another one, in line {record.other_line}"
+        )
+    if record.detail == BarrierTrouble.SourceAbsent:
+        return (
+            f"{who} reads a value of {other} by a shuffle in which that lane takes no part: what "
+            "it gets is undefined"
         )
     if record.detail == BarrierTrouble.LaneExited:
         return (

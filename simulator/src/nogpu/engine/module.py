@@ -206,6 +206,7 @@ class Module:
         return [
             *arguments, f"-DCUSIM_CHECKED={int(checked)}",
             f"-DCUSIM_COUNTED={int(counted)}",
+            f"-DCUSIM_UNIONS={int('union' in self.source)}",
             f"-DCUSIM_NVCC={int(self.dialect == 'nvcc')}", f"-DCUSIM_LIBC={int(libc)}",
             *left,
             *(["-DNDEBUG"] if "-DNDEBUG" in self.options.preprocessor else []),

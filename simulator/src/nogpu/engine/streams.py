@@ -265,10 +265,28 @@ class Stream:
             self._capture.check()
             return self._capture
         if _captures and self.handle == 0:
-            for capture in list(_captures):
-                if any(not stream.non_blocking for stream in capture.streams):
-                    raise capture.refuse("cudaErrorStreamCaptureImplicit")
+            capture = self._implied_capture()
+            if capture is not None:
+                raise capture.refuse("cudaErrorStreamCaptureImplicit")
         return None
+
+    def _implied_capture(self) -> _Capture | None:
+        """The capture that work on the legacy default stream would have to wait for, if any."""
+        return next((one for one in list(_captures) if self.handle == 0
+                     and any(not stream.non_blocking for stream in one.streams)), None)  # fmt: skip
+
+    def is_capturing(self) -> bool:
+        """`capturing`, as CUDA answers it.
+
+        Raises
+        ------
+        StreamError
+            ``cudaErrorStreamCaptureImplicit`` for the legacy default stream while a blocking
+            stream is capturing, which goes on.
+        """
+        if self._implied_capture() is not None:
+            raise _error("cudaErrorStreamCaptureImplicit")
+        return self.capturing
 
     def _is_idle(self, planner: scheduler.Scheduler) -> bool:
         return planner.quiet or planner.idle(self._pointer)
@@ -528,7 +546,12 @@ class Stream:
         return self._capture is not None
 
     def destroy(self) -> None:
-        """Forget it; what is queued still runs, and its fault comes out of the next wait."""
+        """Forget it; what is queued still runs, and its fault comes out of the next wait.
+
+        A capture that began on it ends: no graph can come of it any more.
+        """
+        if self._capture is not None and self._capture.origin is self:
+            self._capture.end()
         with _lock:
             _streams.pop(self.handle, None)
             pointer, self._native = self._native, None

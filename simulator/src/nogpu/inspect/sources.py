@@ -15,8 +15,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .. import finder
-
 
 @dataclass(frozen=True)
 class Source:
@@ -61,7 +59,7 @@ def record_sources(needs: str | None = None) -> None:
         With "pycuda", PyCUDA is imported for this; else it is wrapped where it is imported already.
     """
     cupy = sys.modules.get("cupy")
-    if cupy is not None and not finder.is_simulated(cupy) and hasattr(cupy, "RawModule"):
+    if hasattr(cupy, "RawModule"):
         _wrap_raw_module(cupy)
     wanted = needs == "pycuda" or "pycuda" in sys.modules
     if wanted and importlib.util.find_spec("pycuda") is not None:
@@ -74,7 +72,7 @@ def record_sources(needs: str | None = None) -> None:
 
 def _wrap_raw_module(cupy: object) -> None:
     original = cupy.RawModule
-    if getattr(original, "_records_source", False):
+    if getattr(original, "_records_source", False):  # a wrapped class, or nogpu's own
         return
 
     # A subclass, because the class of the real library is no Python class and cannot be changed.

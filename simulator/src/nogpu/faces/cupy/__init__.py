@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import numpy as _numpy
 from numpy import (  # noqa: F401 -- CuPy hands on NumPy's types and constants
-    base_repr, binary_repr, bool_, broadcast_shapes, byte, can_cast, cdouble, clongdouble,
-    common_type, complex64, complex128, complexfloating, csingle, double, dtype, e, euler_gamma,
-    finfo, float16, float32, float64, floating, format_float_positional,
-    format_float_scientific, generic, get_printoptions, half, iinfo, index_exp, inexact, inf, int8,
-    int16, int32, int64, int_, intc, integer, intp, isdtype, issubdtype, iterable, long, longlong,
-    min_scalar_type, mintypecode, nan, ndindex, newaxis, number, pi, printoptions,
-    promote_types, s_, set_printoptions, short, signedinteger, single, typename, ubyte, uint,
-    uint8, uint16, uint32, uint64, uintc, uintp, ulong, ulonglong, unsignedinteger, ushort,
+    base_repr, binary_repr, bool_, broadcast_shapes, byte, cdouble, clongdouble, complex64,
+    complex128, complexfloating, csingle, double, dtype, e, euler_gamma, finfo, float16, float32,
+    float64, floating, format_float_positional, format_float_scientific, generic,
+    get_printoptions, half, iinfo, index_exp, inexact, inf, int8, int16, int32, int64, int_, intc,
+    integer, intp, isdtype, issubdtype, iterable, long, longlong, mintypecode, nan, ndindex,
+    newaxis, number, pi, printoptions, promote_types, s_, set_printoptions, short, signedinteger,
+    single, typename, ubyte, uint, uint8, uint16, uint32, uint64, uintc, uintp, ulong, ulonglong,
+    unsignedinteger, ushort,
 )  # fmt: skip
 from numpy import bool  # noqa: A004, F401
 
@@ -27,6 +27,7 @@ from cupy._core import core as _core_core
 from cupy._core._ufunc import ufunc  # noqa: F401
 from cupy._core.core import ndarray
 from cupy._routines import broadcast, c_, flatiter, mgrid, ogrid, poly1d, r_  # noqa: F401
+from cupy._routines import polyadd, polymul, polysub  # noqa: F401
 from cupy._routines import cross, dot, einsum, inner, kron, matmul, outer  # noqa: F401
 from cupy._routines import tensordot, trace, vdot  # noqa: F401
 from cupy._version import __version__  # noqa: F401
@@ -58,6 +59,24 @@ def result_type(*arrays_and_dtypes: object) -> dtype:
     """The dtype that results from promotion."""
     dtypes = [x.dtype if isinstance(x, ndarray) else x for x in arrays_and_dtypes]
     return _numpy.result_type(*dtypes)
+
+
+def can_cast(from_: object, to: object, casting: str = "safe") -> _numpy.bool:
+    """Whether a cast between types is allowed by a rule."""
+    return _numpy.can_cast(from_.dtype if isinstance(from_, ndarray) else from_, to, casting)
+
+
+def common_type(*arrays: ndarray) -> type:
+    """The type of inexact numbers that the arrays have in common."""
+    if "b" in [array.dtype.kind for array in arrays]:
+        raise TypeError("can't get common type for non-numeric array")
+    kinds = [array.dtype if array.dtype.kind in "fc" else float64 for array in arrays]
+    return _numpy.result_type(*kinds).type if kinds else float16
+
+
+def min_scalar_type(a: object) -> dtype:
+    """The smallest type that holds a number; the type of an array."""
+    return a.dtype if isinstance(a, ndarray) else _numpy.min_scalar_type(a)
 
 
 def is_available() -> bool:  # noqa: F811

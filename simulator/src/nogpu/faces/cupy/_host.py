@@ -8,6 +8,7 @@ from operator import index
 
 import numpy as np
 from cupy._core import core
+from cupy._creation.from_data import asarray  # noqa: F401 -- for the routines
 from numpy.lib.array_utils import normalize_axis_index
 
 

@@ -11,7 +11,7 @@ from ._runtime import get_runtime_info
 from ._scatter import scatter_add, scatter_max, scatter_min
 from ._ufunc_config import errstate, geterr, seterr
 
-from ._synchronize import DeviceSynchronized, allow_synchronize  # isort: skip
+from cupy.cuda._synchronize import DeviceSynchronized, allow_synchronize  # isort: skip
 from nogpu.faces import missing as _missing
 
 _MODULES = ("profiler", "scipy", "linalg", "time", "optimizing")

@@ -15,13 +15,7 @@ def geterr() -> dict:
 
 
 def seterr(*, divide=None, linalg=None, fallback_mode=None) -> dict:
-    """Set how errors are treated; return what was set before.
-
-    Raises
-    ------
-    NotImplementedError
-        For ``divide``: a device divides by zero without a word.
-    """
+    """Set how errors are treated, but for ``divide``; return what was set before."""
     before = geterr()
     if divide is not None:
         raise NotImplementedError

@@ -60,7 +60,20 @@ class HostBuffer:
         _release_buffer(buffer)
 
 
-class DeviceAllocation(Dependent):
+class Place:
+    """Something with an address in the device's memory."""
+
+    def __int__(self) -> int:
+        return self._address
+
+    __index__ = __int__
+
+    def as_buffer(self, size: int, offset: int = 0) -> memoryview:
+        """Its bytes; on a GPU no processor can read them."""
+        return memoryview((ctypes.c_uint8 * size).from_address(int(self) + offset))
+
+
+class DeviceAllocation(Place, Dependent):
     """Device memory, freed with this object."""
 
     def __init__(self, *arguments: object) -> None:
@@ -98,21 +111,11 @@ class DeviceAllocation(Dependent):
             self._allocation = None
             _frees.free_later(allocation)
 
-    def __int__(self) -> int:
-        return self._address
-
-    def __index__(self) -> int:
-        return self._address
-
     def __hash__(self) -> int:
         return hash(self._address)
 
-    def as_buffer(self, size: int, offset: int = 0) -> memoryview:
-        """Its bytes; on a GPU no processor can read them."""
-        return memoryview((ctypes.c_uint8 * size).from_address(self._address + offset))
 
-
-class PointerHolderBase:
+class PointerHolderBase(Place):
     """Base of classes that hold a pointer: they define ``get_pointer``."""
 
     def __init__(self) -> None:
@@ -124,12 +127,7 @@ class PointerHolderBase:
     def __int__(self) -> int:
         return self.get_pointer()
 
-    def __index__(self) -> int:
-        return self.get_pointer()
-
-    def as_buffer(self, size: int, offset: int = 0) -> memoryview:
-        """Its bytes; on a GPU no processor can read them."""
-        return memoryview((ctypes.c_uint8 * size).from_address(int(self) + offset))
+    __index__ = __int__
 
 
 def pointer(item: object, function: str) -> int:
@@ -148,8 +146,7 @@ def mismatch(function: str, *items: object) -> ArgumentError:
     names = ", ".join(type(item).__name__ for item in items)
     return ArgumentError(
         f"Python argument types in\n    pycuda._driver.{function}({names})\n"
-        "did not match C++ signature"
-    )
+        "did not match C++ signature")
 
 
 def whole(item: object, function: str) -> int:
@@ -326,24 +323,6 @@ class Memcpy2D:
         self.src_pitch = self.dst_pitch = self.width_in_bytes = self.height = 0
         self._source = self._destination = None
 
-    def set_src_host(self, buffer: object) -> None:
-        """Take the source from the host."""
-        self._source = ("H", HostBuffer(_loose(buffer)))
-
-    def set_dst_host(self, buffer: object) -> None:
-        """Copy to the host."""
-        self._destination = ("H", HostBuffer(_loose(buffer), writable=True))
-
-    def set_src_device(self, address: object) -> None:
-        """Take the source from the device."""
-        self._source = ("D", pointer(address, "set_src_device"))
-
-    def set_dst_device(self, address: object) -> None:
-        """Copy to the device."""
-        self._destination = ("D", pointer(address, "set_dst_device"))
-
-    set_src_unified, set_dst_unified = set_src_device, set_dst_device
-
     def _ends(self) -> tuple[str, int, int, tuple]:
         if self._source is None or self._destination is None:
             raise failed("cuMemcpy2D", "CUDA_ERROR_INVALID_VALUE")
@@ -357,8 +336,7 @@ class Memcpy2D:
                 "cuMemcpy2D",
                 to + (self.dst_y + row) * self.dst_pitch + self.dst_x_in_bytes,
                 origin + (self.src_y + row) * self.src_pitch + self.src_x_in_bytes,
-                self.width_in_bytes, kind, stream, keep,
-            )  # fmt: skip
+                self.width_in_bytes, kind, stream, keep)
 
     def __call__(self, stream: object = None, aligned: bool = True) -> None:
         if isinstance(stream, bool):
@@ -367,6 +345,27 @@ class Memcpy2D:
         self._rows(stream, to, origin, kind, keep)
         if stream is None:
             engine.streams.null.synchronize()
+
+
+def _end_setter(name: str) -> Callable:
+    """What sets a copy's source or destination, on the host or on the device."""
+    source, on_host = "_src_" in name, name.endswith("_host")
+
+    def set_end(self: Memcpy2D, place: object) -> None:
+        end = HostBuffer(_loose(place), not source) if on_host else pointer(place, name)
+        setattr(self, "_source" if source else "_destination", ("H" if on_host else "D", end))
+
+    return set_end
+
+
+table.methods(Memcpy2D, _end_setter, """
+set_src_host(self, buffer: object) -> None: Take the source from the host.
+set_dst_host(self, buffer: object) -> None: Copy to the host.
+set_src_device(self, address: object) -> None: Take the source from the device.
+set_dst_device(self, address: object) -> None: Copy to the device.
+""")
+Memcpy2D.set_src_unified = Memcpy2D.set_src_device
+Memcpy2D.set_dst_unified = Memcpy2D.set_dst_device
 
 
 def _start(end: HostBuffer | int) -> int:
@@ -398,8 +397,7 @@ class Memcpy3D(Memcpy2D):
                 stream,
                 to + (self.dst_z + plane) * self.dst_pitch * self.dst_height,
                 origin + (self.src_z + plane) * self.src_pitch * self.src_height,
-                kind, keep,
-            )  # fmt: skip
+                kind, keep)
         if stream is None:
             engine.streams.null.synchronize()
 

@@ -13,13 +13,7 @@ __all__ = ["Event", "Stream"]
 
 
 class Stream(Dependent):
-    """A queue of work.
-
-    Parameters
-    ----------
-    flags : int
-        1 for one that does not wait for the default stream.
-    """
+    """A queue of work."""
 
     def __init__(self, *args: int, flags: int = 0) -> None:
         self._engine = None
@@ -56,8 +50,7 @@ class Stream(Dependent):
             raise _contexts.ArgumentError(
                 "Python argument types in\n    Stream.wait_for_event("
                 f"{type(self).__name__}, {type(event).__name__})\ndid not match C++ signature:\n"
-                "    wait_for_event(pycuda::stream {lvalue}, pycuda::event)"
-            )
+                "    wait_for_event(pycuda::stream {lvalue}, pycuda::event)")
         self._engine.wait(event._engine)
 
     def __eq__(self, other: object) -> bool:
@@ -74,19 +67,12 @@ def queue_of(stream: Stream | None) -> engine.streams.Stream:
     if not isinstance(stream, Stream):
         raise TypeError(
             "No registered converter was able to extract a C++ reference to type pycuda::stream "
-            f"from this Python object of type {type(stream).__name__}"
-        )
+            f"from this Python object of type {type(stream).__name__}")
     return stream._engine
 
 
 class Event(Dependent):
-    """A mark in a stream.
-
-    Parameters
-    ----------
-    flags : int
-        Members of ``event_flags``.
-    """
+    """A mark in a stream."""
 
     def __init__(self, flags: int = 0) -> None:
         self._enter_context()

@@ -31,8 +31,7 @@ def sizeof(type_name: str, preamble: str = "") -> int:
 
     module = SourceModule(
         f"{preamble}\nextern \"C\" __global__ void write_size(size_t* output)"
-        f"\n{{ *output = sizeof({type_name}); }}\n", no_extern_c=True,
-    )  # fmt: skip
+        f"\n{{ *output = sizeof({type_name}); }}\n", no_extern_c=True)
     output = np.zeros(1, np.uintp)
     module.get_function("write_size")(driver.Out(output), block=(1, 1, 1), grid=(1, 1))
     return int(output[0])

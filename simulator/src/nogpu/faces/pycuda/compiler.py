@@ -11,6 +11,7 @@ from pathlib import Path
 
 from nogpu import engine
 from nogpu.faces import missing as _missing
+from nogpu.faces import table
 
 from . import _contexts, _modules
 
@@ -69,8 +70,7 @@ def _build(source: object, options: list[str], plain: bool, keep: bool = False) 
     if not re.fullmatch(r"(sm|compute|lto)_\d{2,3}[af]?", arch):
         raise _error(
             "compilation", options,
-            f"nvcc fatal   : Value '{arch}' is not defined for option 'gpu-architecture'\n",
-        )  # fmt: skip
+            f"nvcc fatal   : Value '{arch}' is not defined for option 'gpu-architecture'\n")
     shift = int(plain)  # the line extern "C" { that nvcc would see first
     if plain:
         _refuse_templates(source, options)
@@ -96,8 +96,7 @@ def _refuse_templates(source: str, options: list[str]) -> None:
     if lines:
         text = "".join(
             f'kernel.cu({line + 1}): error: this declaration may not have extern "C" linkage\n'
-            for line in lines
-        )
+            for line in lines)
         plural = "s" if len(lines) > 1 else ""
         text += f'\n{len(lines)} error{plural} detected in the compilation of "kernel.cu".\n'
         raise _error("compilation", options, text)
@@ -158,48 +157,22 @@ class CudaModule:
     def _bind_module(self) -> None:
         self.get_global = self.module.get_global
 
-    def get_function(self, name: str) -> object:
-        """A kernel."""
-        return self.module.get_function(name)
 
-    def get_texref(self, name: str) -> object:
-        """Texture references went with CUDA 12."""
-        return self.module.get_texref(name)
-
-    def get_surfref(self, name: str) -> object:
-        """Surface references went with CUDA 12."""
-        return self.module.get_surfref(name)
+table.methods(CudaModule, lambda name: lambda self, what: getattr(self.module, name)(what), """
+get_function(self, name: str) -> object: A kernel.
+get_texref(self, name: str) -> object: Texture references went with CUDA 12.
+get_surfref(self, name: str) -> object: Surface references went with CUDA 12.
+""")
 
 
 class SourceModule(CudaModule):
-    """CUDA source, compiled and loaded at once.
-
-    Parameters
-    ----------
-    source : str
-        Put in ``extern "C" { ... }`` unless ``no_extern_c``.
-    nvcc, keep, code, cache_dir
-        Accepted.
-    options : list of str, optional
-        nvcc's.
-    no_extern_c : bool
-        For templates. Names are then mangled, unless the source says ``extern "C"`` itself.
-    arch : str, optional
-    include_dirs : list of str, optional
-    """
+    """CUDA source, compiled and loaded at once; ``nvcc``, ``keep``, ``code`` are without effect."""
 
     def __init__(
-        self,
-        source: str,
-        nvcc: str = "nvcc",
-        options: list[str] | None = None,
-        keep: bool = False,
-        no_extern_c: bool = False,
-        arch: str | None = None,
-        code: str | None = None,
-        cache_dir: str | None = None,
-        include_dirs: Sequence[str] | None = None,
-    ) -> None:
+        self, source: str, nvcc: str = "nvcc", options: list[str] | None = None, keep: bool = False,
+        no_extern_c: bool = False, arch: str | None = None, code: str | None = None,
+        cache_dir: str | None = None, include_dirs: Sequence[str] | None = None,
+    ) -> None:  # fmt: skip
         found = _all_options(options, arch, code, include_dirs or ())
         self._source, self._options, self._no_extern_c = source, tuple(options or ()), no_extern_c
         module = _build(source, found, plain=not no_extern_c, keep=keep)

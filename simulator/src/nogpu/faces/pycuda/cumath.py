@@ -20,12 +20,9 @@ def _unary(name: str, function: Callable) -> Callable:
             raise drv.CompileError(
                 f"{name} does not compile for {array.dtype}", [], "",
                 f'error: calling a constexpr __host__ function("{name}") from a __global__ '
-                "function is not allowed: CUDA has no such function of integers\n",
-            )  # fmt: skip
+                "function is not allowed: CUDA has no such function of integers\n")
         out = array._new_like_me() if out is None else out
-        gpuarray._need(array)
-        x = gpuarray._flat(array)
-        return gpuarray._run(out, lambda: function(x), stream, array, kernel=function)
+        return array._map(function, out, stream, kernel=function)
 
     apply.__name__ = name
     apply.__doc__ = f"``{name}`` of each element."
@@ -44,8 +41,8 @@ for _name, _function in {
 def _two(function: Callable, one: GPUArray, other: GPUArray, stream: object) -> GPUArray:
     gpuarray._need(one, other)
     x, y = gpuarray._flat(one), gpuarray._flat(other)
-    out = one._new_like_me()
-    return gpuarray._run(out, lambda: function(x, y), stream, one, other, kernel=function)
+    return gpuarray._run(one._new_like_me(), lambda: function(x, y), stream, one, other,
+                         kernel=function)  # fmt: skip
 
 
 def fmod(arg, mod, stream=None):
@@ -62,11 +59,9 @@ def _parts(name: str) -> Callable:
     function = getattr(np, name)
 
     def split(arg, stream):
-        gpuarray._need(arg)
-        x = gpuarray._flat(arg)
         return tuple(
-            gpuarray._run(arg._new_like_me(), lambda part=part: function(x)[part], stream, arg,
-                          kernel=(name, part))
+            arg._map(lambda x, part=part: function(x)[part], arg._new_like_me(), stream,
+                     kernel=(name, part))
             for part in (0, 1)
         )  # fmt: skip
 

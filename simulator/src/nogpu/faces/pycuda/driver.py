@@ -30,14 +30,7 @@ def set_debugging(flag: bool = True) -> None:
 
 
 class CompileError(Error):
-    """A source did not compile.
-
-    Attributes
-    ----------
-    msg : str
-    command_line : list of str
-    stdout, stderr : str
-    """
+    """A source did not compile."""
 
     def __init__(
         self, msg: str, command_line: Sequence[str], stdout: str = "", stderr: str = ""
@@ -74,8 +67,7 @@ class ArgumentHandler:
             except AttributeError:
                 raise TypeError(
                     f"could not determine array length of '{type(self.array)}': "
-                    "unsupported array type or not an array"
-                ) from None
+                    "unsupported array type or not an array") from None
         return self.dev_alloc
 
     def pre_call(self, stream: object) -> None:
@@ -180,21 +172,7 @@ def _check_block(function: Function, block: Sequence[int]) -> None:
 
 
 def _function_call(function: Function, *args: object, **kwargs: object) -> float | None:
-    """Launch.
-
-    Parameters
-    ----------
-    *args : numpy numbers, allocations, GPUArrays, `In`, `Out`, `InOut`, ...
-        Nobody counts them or compares their types with the kernel's.
-    block : tuple of three int
-    grid : tuple of one to three int
-    stream : Stream, optional
-    shared : int
-        Bytes of dynamic shared memory.
-    texrefs : list
-    time_kernel : bool
-        Wait, and return seconds.
-    """
+    """Launch. Nobody counts the arguments or compares their types with the kernel's."""
     grid, stream = kwargs.pop("grid", (1, 1)), kwargs.pop("stream", None)
     block, shared = kwargs.pop("block", None), kwargs.pop("shared", 0)
     kwargs.pop("texrefs", [])
@@ -225,13 +203,7 @@ def _function_call(function: Function, *args: object, **kwargs: object) -> float
 def _function_prepare(
     function: Function, arg_types: Sequence[object], texrefs: object = None
 ) -> Function:
-    """Say the arguments' types once, for `prepared_call` and its relatives.
-
-    Parameters
-    ----------
-    arg_types : str or sequence
-        Letters of `struct`, NumPy's types or dtypes; anything else counts as a pointer.
-    """
+    """Say the arguments' types once, for `prepared_call` and its relatives."""
     function.texrefs = texrefs or []
     letters = ""
     for kind in arg_types:
@@ -264,8 +236,7 @@ def _prepared_launch(
 def _old_block(name: str, block: object) -> None:
     warnings.warn(
         f"Not passing the block size to {name} is deprecated as of version 2011.1.",
-        DeprecationWarning, stacklevel=3,
-    )  # fmt: skip
+        DeprecationWarning, stacklevel=3)
 
 
 def _function_prepared_call(
@@ -313,15 +284,9 @@ def _function_getattr(function: Function, name: str) -> int:
     return function.get_attribute(getattr(function_attribute, name.upper()))
 
 
-_prefixed = {
-    "_function_call": "__call__",
-    "_function_prepare": "prepare",
-    "_function_prepared_call": "prepared_call",
-    "_function_prepared_async_call": "prepared_async_call",
-    "_function_prepared_timed_call": "prepared_timed_call",
-    "_function_getattr": "__getattr__",
-}
-for _own, _public in _prefixed.items():
+for _public in ("__call__ prepare prepared_call prepared_async_call prepared_timed_call "
+                "__getattr__").split():  # fmt: skip
+    _own = f"_function_{_public.strip('_')}"
     _method = globals()[_own]
     _method.__qualname__ = f"_add_functionality.<locals>.{_own[1:]}"  # as errors name it
     setattr(Function, _public, _method)

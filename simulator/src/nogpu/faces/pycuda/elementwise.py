@@ -84,16 +84,7 @@ def get_elwise_kernel(arguments, operation, name="kernel", keep=False, options=N
 class ElementwiseKernel:
     """A kernel that does ``operation`` for every index ``i`` below ``n``.
 
-    Parameters
-    ----------
-    arguments : str or list
-        Declarations in C, or `VectorArg` and `ScalarArg`. Nobody compares them with the arrays.
-    operation : str
-    name : str
-    keep : bool
-    options : list of str, optional
-    preamble, loop_prep, after_loop : str, optional
-        Source before the kernel, before its loop and after it.
+    Nobody compares the declarations with the arrays.
     """
 
     def __init__(self, arguments, operation, name="kernel", keep=False, options=None, **kwargs):
@@ -110,8 +101,7 @@ class ElementwiseKernel:
             made = get_elwise_kernel_and_types(use_range=use_range, **self.gen_kwargs)
             assert [one for one in made[1] if isinstance(one, VectorArg)], (
                 "ElementwiseKernel can only be used with functions that have at least one "
-                "vector argument"
-            )
+                "vector argument")
             self._made[key] = made
         return self._made[key]
 
@@ -159,8 +149,7 @@ def get_axpbyz_kernel(dtype_x, dtype_y, dtype_z, x_is_scalar=False, y_is_scalar=
     at_x, at_y = "0" if x_is_scalar else "i", "0" if y_is_scalar else "i"
     return _kernel(
         f"{z} a, {x} *x, {z} b, {y} *y, {z} *z",
-        f"z[i] = a * ({z}) x[{at_x}] + b * ({z}) y[{at_y}]", "axpbyz",
-    )  # fmt: skip
+        f"z[i] = a * ({z}) x[{at_x}] + b * ({z}) y[{at_y}]", "axpbyz")
 
 
 @context_dependent_memoize

@@ -60,12 +60,7 @@ def splay(n: int, dev: object = None) -> tuple[tuple[int, int], tuple[int, int, 
 
 
 class ArrayFlags:
-    """How an array lies in memory.
-
-    Attributes
-    ----------
-    c_contiguous, f_contiguous, forc : bool
-    """
+    """How an array lies in memory."""
 
     def __init__(self, array: GPUArray) -> None:
         def packed(axes: Sequence[int]) -> bool:
@@ -150,21 +145,7 @@ def _run(
 
 
 class GPUArray:
-    """An array in device memory.
-
-    Parameters
-    ----------
-    shape : int or sequence of int
-    dtype : dtype
-    allocator : function
-        Of bytes, gives device memory.
-    base : object, optional
-        Kept alive, for memory that belongs to something else.
-    gpudata : optional
-        Memory to use: an allocation or an address.
-    strides : sequence of int, optional
-    order : {"C", "F"}
-    """
+    """An array in device memory."""
 
     __array_priority__ = 100
 
@@ -252,8 +233,7 @@ class GPUArray:
             if self.shape != ary.shape:
                 warnings.warn(
                     "get() between arrays of different shape is deprecated and will be removed "
-                    "in PyCUDA 2017.x", DeprecationWarning, stacklevel=2,
-                )  # fmt: skip
+                    "in PyCUDA 2017.x", DeprecationWarning, stacklevel=2)
                 ary = ary.reshape(self.shape)
             if self.dtype != ary.dtype:
                 raise TypeError("self and ary must have the same dtype")
@@ -285,8 +265,7 @@ class GPUArray:
             return bool(self.get())
         raise ValueError(
             "The truth value of an array with more than one element is ambiguous. "
-            "Use a.any() or a.all()"
-        )
+            "Use a.any() or a.all()")
 
     def __len__(self):
         if not self.shape:
@@ -307,8 +286,7 @@ class GPUArray:
         if self.shape == ():
             return other._new_like_me(dtype)
         raise NotImplementedError(
-            f"Broadcasting binary operator with shapes: {self.shape}, {other.shape}."
-        )
+            f"Broadcasting binary operator with shapes: {self.shape}, {other.shape}.")
 
     def _axpbyz(self, selffac, other, otherfac, out, stream=None):
         """``out = selffac * self + otherfac * other``, in the result's type."""
@@ -318,16 +296,20 @@ class GPUArray:
         a, b = _number(kind, selffac), _number(kind, otherfac)
         x, y = _fit(self, out.size), _fit(other, out.size)
         return _run(
-            out, lambda: a * _cast(x, kind) + b * _cast(y, kind), stream, self, other
-        )
+            out, lambda: a * _cast(x, kind) + b * _cast(y, kind), stream, self, other)
 
     def _axpbz(self, selffac, number, out, stream=None):
         """``out = selffac * self + number``, in the result's type."""
         _need(self)
         kind = out.dtype
         a, b = _number(kind, selffac), _number(kind, number)
+        return self._map(lambda x: a * _cast(x, kind) + b, out, stream)
+
+    def _map(self, function, out, stream=None, kernel=None):
+        """``out = function(self)`` of the elements as they lie in memory."""
+        _need(self)
         x = _flat(self)
-        return _run(out, lambda: a * _cast(x, kind) + b, stream, self)
+        return _run(out, lambda: function(x), stream, self, kernel=kernel or function.__code__)
 
     def _with(self, other, out, function, stream=None):
         """``out = function(self, other)`` of two arrays."""
@@ -356,8 +338,8 @@ class GPUArray:
     def __rtruediv__(self, other):
         _need(self)
         out = self._new_like_me(_common(self, other))
-        number, x = _number(out.dtype, other), _flat(self)
-        return _run(out, lambda: _divide(number, _cast(x, out.dtype)), None, self)
+        number = _number(out.dtype, other)
+        return self._map(lambda x: _divide(number, _cast(x, out.dtype)), out)
 
     __rdiv__ = __rtruediv__
 
@@ -377,16 +359,13 @@ class GPUArray:
     def __rpow__(self, other):
         _need(self)
         out = self._new_like_me(_common(self, other))
-        number, x = _number(out.dtype, other), _flat(self)
-        return _run(out, lambda: _raise_to(number, x), None, self)
+        number = _number(out.dtype, other)
+        return self._map(lambda x: _raise_to(number, x), out)
 
     def __abs__(self):
         _need(self)
-        real = self.dtype
-        if real.kind == "c":
-            real = np.dtype(f"f{real.itemsize // 2}")
-        x = _flat(self)
-        return _run(self._new_like_me(real), lambda: np.abs(x), None, self)
+        real = np.dtype(f"f{self.itemsize // 2}") if self.dtype.kind == "c" else self.dtype
+        return self._map(lambda x: np.abs(x), self._new_like_me(real))
 
     def fill(self, value, stream=None):
         """Set all elements; the array is returned."""
@@ -397,8 +376,7 @@ class GPUArray:
     def reverse(self, stream=None):
         """The elements in reversed order."""
         _need(self)
-        x = _flat(self)
-        return _run(self._new_like_me(), lambda: x[::-1], stream, self)
+        return self._map(lambda x: x[::-1], self._new_like_me(), stream)
 
     def astype(self, dtype, stream=None):
         """The elements in another type, converted as C does."""
@@ -408,16 +386,14 @@ class GPUArray:
             return self.copy(stream)
         out = self._new_like_me(dtype)
         _need(self, out)
-        x = _flat(self)
-        return _run(out, lambda: x, stream, self)
+        return self._map(lambda x: x, out, stream)
 
     # views
 
     def _view(self, shape, strides, offset=0, dtype=None):
         return GPUArray(
             shape, self.dtype if dtype is None else dtype, self.allocator, base=self,
-            gpudata=int(self.gpudata) + offset, strides=strides,
-        )  # fmt: skip
+            gpudata=int(self.gpudata) + offset, strides=strides)
 
     def reshape(self, *shape, order="C"):
         """The same memory in another shape."""
@@ -466,8 +442,7 @@ class GPUArray:
         return GPUArray(
             [self.shape[i] for i in axes], self.dtype, self.allocator,
             base=self if self.base is None else self.base, gpudata=self.gpudata,
-            strides=[self.strides[i] for i in axes],
-        )  # fmt: skip
+            strides=[self.strides[i] for i in axes])
 
     @property
     def T(self):
@@ -522,9 +497,8 @@ class GPUArray:
 
     def _part(self, function, dtype):
         _need(self)
-        x = _flat(self)
         out = self._new_like_me(dtype, "F" if self.flags.f_contiguous else "C")
-        return _run(out, lambda: function(x), None, self, kernel=function)
+        return self._map(function, out, kernel=function)
 
     @property
     def real(self):
@@ -546,9 +520,7 @@ class GPUArray:
             return self
         if out is None:
             return self._part(np.conj, self.dtype)
-        _need(self)
-        x = _flat(self)
-        return _run(out, lambda: np.conj(x), None, self)
+        return self._map(lambda x: np.conj(x), out)
 
     conjugate = conj
 
@@ -586,9 +558,7 @@ def _comparison(function: Callable) -> Callable:
         assert np.isscalar(other)
         _need(self)
         number = _number(np.dtype(type(other)), other)
-        x = _flat(self)
-        result = self._new_like_me()
-        return _run(result, lambda: function(x, number), None, self, kernel=function)
+        return self._map(lambda x: function(x, number), self._new_like_me(), kernel=function)
 
     return compare
 
@@ -761,8 +731,7 @@ def _copy_of(ary: np.ndarray, allocator: Callable, *stream: object) -> GPUArray:
 
 def _full(name: str) -> Callable:
     return lambda shape, dtype, allocator, order: _filled(
-        GPUArray(shape, dtype, allocator, order=order), int(name == "ones")
-    )
+        GPUArray(shape, dtype, allocator, order=order), int(name == "ones"))
 
 
 empty = GPUArray
@@ -835,8 +804,7 @@ def arange(*args, **kwargs):
     if guessed and dtype != np.float32:
         warnings.warn(
             "behavior change: arange guessed dtype other than float32. "
-            "suggest specifying explicit dtype.", stacklevel=2,
-        )  # fmt: skip
+            "suggest specifying explicit dtype.", stacklevel=2)
     start, step, stop = (dtype.type(value) for value in (start, step, stop))
     result = GPUArray((math.ceil((stop - start) / step),), dtype)
     if result.size:
@@ -858,8 +826,7 @@ def _no_textures(name: str) -> Callable:
         raise drv.CompileError(
             f"pycuda.gpuarray.{name} does not compile", [], "",
             "It includes pycuda-helpers.hpp, which needs texture references: CUDA has none since "
-            "12.\n",
-        )  # fmt: skip
+            "12.\n")
 
     return refuse
 
@@ -899,8 +866,7 @@ def concatenate(arrays, axis=0, allocator=None):
         if one.ndim != len(shape):
             raise ValueError(
                 f"{number}'th array has different number of axes "
-                f"(should have {len(shape)}, has {one.ndim})"
-            )
+                f"(should have {len(shape)}, has {one.ndim})")
         if _differ(one.shape, arrays[0].shape, axis):
             raise ValueError(f"{number}'th array has residual not matching other arrays")
         shape[axis] += one.shape[axis]
@@ -933,8 +899,7 @@ def stack(arrays, axis=0, allocator=None):
     result = GPUArray(
         (*shape[:axis], len(arrays), *shape[axis:]),
         np.result_type(*(one.dtype for one in arrays)), allocator or arrays[0].allocator,
-        order="C" if axis == 0 else "F",
-    )  # fmt: skip
+        order="C" if axis == 0 else "F")
     for number, one in enumerate(arrays):
         result[(*(slice(None),) * axis, number)] = one
     return result
@@ -1011,10 +976,8 @@ logical_and, logical_or = _logical(np.logical_and), _logical(np.logical_or)
 
 def logical_not(x, out=None, allocator=None):
     """Whether elements are 0."""
-    _need(x)
-    values = _flat(x)
     out = GPUArray(x.shape, np.bool_, allocator or x.allocator) if out is None else out
-    return _run(out, lambda: np.logical_not(values), None, x)
+    return x._map(lambda values: np.logical_not(values), out)
 
 
 # reductions

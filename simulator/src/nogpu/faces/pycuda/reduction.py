@@ -49,13 +49,11 @@ def get_reduction_module(
 
     source = _SOURCE.format(
         block_size=block_size, map_expr=map_expr, reduce_expr=reduce_expr, preamble=preamble,
-        out_type=out_type, name=name, neutral=neutral, arguments=arguments,
-    )  # fmt: skip
+        out_type=out_type, name=name, neutral=neutral, arguments=arguments)
     complex_numbers = "complex<" in source
     if complex_numbers:
         source = "#include <pycuda-complex.hpp>\n" + source.replace(
-            "__global__ void", 'extern "C" __global__ void', 1
-        )
+            "__global__ void", 'extern "C" __global__ void', 1)
     return SourceModule(source, options=options, keep=keep, no_extern_c=complex_numbers)
 
 
@@ -72,8 +70,7 @@ def get_reduction_kernel_and_types(
         arguments = ", ".join(argument.declarator() for argument in arguments)
     module = get_reduction_module(
         out_type, block_size, neutral, reduce_expr, map_expr, arguments, name, keep, options,
-        preamble,
-    )  # fmt: skip
+        preamble)
     parsed = parse_arguments(arguments)
     function = module.get_function(name)
     function.prepare("P" + "".join(one.struct_char for one in parsed) + "II")
@@ -81,21 +78,7 @@ def get_reduction_kernel_and_types(
 
 
 class ReductionKernel:
-    """A kernel that reduces ``map_expr`` of every index ``i`` by ``reduce_expr`` of a and b.
-
-    Parameters
-    ----------
-    dtype_out : dtype
-    neutral, reduce_expr : str
-    map_expr : str, optional
-        ``in[i]`` unless given.
-    arguments : str
-        Declarations in C. The real library does not compile without them, either.
-    name : str
-    keep : bool
-    options : list of str, optional
-    preamble : str
-    """
+    """A kernel that reduces ``map_expr`` of every index ``i`` by ``reduce_expr`` of a and b."""
 
     def __init__(
         self, dtype_out, neutral, reduce_expr, map_expr=None, arguments=None,
@@ -105,15 +88,12 @@ class ReductionKernel:
         self.block_size = 512
         common = (dtype_to_ctype(dtype_out), self.block_size, neutral, reduce_expr)
         self._first, self._arguments = get_reduction_kernel_and_types(
-            1, *common, map_expr, arguments, f"{name}_stage1", keep, options, preamble
-        )
+            1, *common, map_expr, arguments, f"{name}_stage1", keep, options, preamble)
         assert [one for one in self._arguments if isinstance(one, VectorArg)], (
             "ReductionKernel can only be used with functions that have at least one "
-            "vector argument"
-        )
+            "vector argument")
         self._second, self._second_arguments = get_reduction_kernel_and_types(
-            2, *common, name=f"{name}_stage2", keep=keep, options=options, preamble=preamble
-        )
+            2, *common, name=f"{name}_stage2", keep=keep, options=options, preamble=preamble)
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         from .gpuarray import GPUArray
@@ -144,8 +124,7 @@ class ReductionKernel:
                 shape = () if blocks <= 1 else (blocks,)
                 result = GPUArray(shape, self.dtype_out, allocator)
             function.prepared_async_call(
-                (blocks, 1), (self.block_size, 1, 1), stream, result.gpudata, *values, each, size
-            )
+                (blocks, 1), (self.block_size, 1, 1), stream, result.gpudata, *values, each, size)
             if blocks <= 1:
                 return result
             function, arguments, args = self._second, self._second_arguments, [result]
@@ -156,8 +135,7 @@ def get_sum_kernel(dtype_out, dtype_in):
     """The sum."""
     dtype_out = dtype_in if dtype_out is None else dtype_out
     return ReductionKernel(
-        dtype_out, "0", "a+b", arguments=f"const {dtype_to_ctype(dtype_in)} *in"
-    )
+        dtype_out, "0", "a+b", arguments=f"const {dtype_to_ctype(dtype_in)} *in")
 
 
 @context_dependent_memoize
@@ -167,8 +145,7 @@ def get_dot_kernel(dtype_out, dtype_a=None, dtype_b=None):
     dtype_b = dtype_b or dtype_a
     return ReductionKernel(
         dtype_out or dtype_a, "0", "a+b", "a[i]*b[i]",
-        f"const {dtype_to_ctype(dtype_a)} *a, const {dtype_to_ctype(dtype_b)} *b",
-    )  # fmt: skip
+        f"const {dtype_to_ctype(dtype_a)} *a, const {dtype_to_ctype(dtype_b)} *b")
 
 
 __getattr__ = _missing.missing("pycuda.reduction")

@@ -23,18 +23,7 @@ __global__ void {name}(const scan_type *input, scan_type *output, unsigned long 
 
 
 class _ScanKernel:
-    """A kernel that combines each element with those before it.
-
-    Parameters
-    ----------
-    dtype : dtype
-    scan_expr : str
-        Of a and b.
-    neutral : optional
-    name_prefix : str
-    options : list of str, optional
-    preamble : str
-    """
+    """A kernel that combines each element with those before it."""
 
     def __init__(
         self, dtype, scan_expr, neutral=None, name_prefix="scan", options=None, preamble="",
@@ -46,8 +35,7 @@ class _ScanKernel:
         kind, name = dtype_to_ctype(dtype), f"{name_prefix}_kernel"
         source = _SOURCE.format(
             preamble=preamble, scan_expr=scan_expr, kind=kind, name=name,
-            before=self._before(neutral), step=self._step,
-        )  # fmt: skip
+            before=self._before(neutral), step=self._step)
         self._function = SourceModule(source, options=options).get_function(name).prepare("PPL")
 
     def _before(self, neutral: object) -> str:
@@ -61,8 +49,7 @@ class _ScanKernel:
             if not one.flags.forc:
                 raise RuntimeError("ScanKernel cannot deal with non-contiguous arrays")
         self._function.prepared_async_call(
-            (1, 1), (1, 1, 1), stream, input_ary.gpudata, output_ary.gpudata, input_ary.size
-        )
+            (1, 1), (1, 1, 1), stream, input_ary.gpudata, output_ary.gpudata, input_ary.size)
         return output_ary
 
 

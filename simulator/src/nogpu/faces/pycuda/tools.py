@@ -88,15 +88,7 @@ class DeviceData:
 
 
 class OccupancyRecord:
-    """How many of a multiprocessor's warps a launch can keep busy.
-
-    Attributes
-    ----------
-    tb_per_mp, warps_per_mp : int
-    occupancy : float
-    limited_by : str
-        "device", "warps", "regs" or "smem".
-    """
+    """How many of a multiprocessor's warps a launch can keep busy."""
 
     def __init__(
         self, devdata: DeviceData, threads: int, shared_mem: int = 0, registers: int = 0

@@ -29,20 +29,30 @@ struct Entry {
 enum WarpOp { kSyncWarp, kShuffle, kBallot, kAny, kAll, kMatchAny, kMatchAll };
 enum BarrierOp { kBarrier, kBarrierCount, kBarrierAnd, kBarrierOr };
 
+// An argument of printf, widened as C does: an int, a long long, a double or a pointer.
+enum PrintedKind { kPrintedInt, kPrintedLong, kPrintedDouble, kPrintedPointer };
+struct Printed {
+    int kind;
+    unsigned long long bits;
+};
+
 typedef float Bytes16 __attribute__((vector_size(16)));
 
 }  // namespace nogpu
 
 extern "C" {
-int nogpu_barrier(int op, int value, int line);
+// site: a number of its own for each barrier of a source text, also for two on one line.
+int nogpu_barrier(int op, int value, int line, int site);
 unsigned long long nogpu_warp(int op, unsigned int mask, unsigned long long value, int source,
                               int line);
 unsigned int nogpu_active_mask(int line);
 void nogpu_fence(int scope);
 void nogpu_yield();
+void nogpu_sleep(unsigned int nanoseconds);
 // increments: an integer 1 is added, for which a GPU has an instruction of its own.
 void nogpu_atomic_hook(const volatile void* address, unsigned int size, bool increments);
-int nogpu_printf(const char* format, ...) __attribute__((format(printf, 1, 2)));
+int nogpu_printf(const char* format, ...);  // without arguments
+int nogpu_print(const char* format, const nogpu::Printed* values, int count);
 void nogpu_assert_failed(const char* expression, int line, const char* function)
     __attribute__((noreturn));
 void nogpu_trap() __attribute__((noreturn));

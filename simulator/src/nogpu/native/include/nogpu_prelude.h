@@ -88,6 +88,36 @@ void* memset(void*, int, decltype(sizeof 0));
 #endif
 }
 
+namespace nogpu {
+static inline Printed printed(double value) {
+    return Printed{kPrintedDouble, __builtin_bit_cast(unsigned long long, value)};
+}
+static inline Printed printed(const void* value) {
+    return Printed{kPrintedPointer, (unsigned long long)value};
+}
+static inline Printed printed(const volatile void* value) {
+    return Printed{kPrintedPointer, (unsigned long long)value};
+}
+#define CUSIM_PRINTED(T, KIND) \
+    static inline Printed printed(T value) { return Printed{KIND, (unsigned long long)value}; }
+CUSIM_PRINTED(int, kPrintedInt)
+CUSIM_PRINTED(unsigned int, kPrintedInt)
+CUSIM_PRINTED(long, kPrintedLong)
+CUSIM_PRINTED(unsigned long, kPrintedLong)
+CUSIM_PRINTED(long long, kPrintedLong)
+CUSIM_PRINTED(unsigned long long, kPrintedLong)
+}  // namespace nogpu
+template <class First, class... Rest>
+static inline int printf(const char* format, First first, Rest... rest) {
+    const nogpu::Printed values[] = {nogpu::printed(first), nogpu::printed(rest)...};
+    return nogpu_print(format, values, 1 + sizeof...(Rest));
+}
+#if CUSIM_LIBC
+namespace std {
+using ::printf;
+}
+#endif
+
 #undef assert
 #ifdef NDEBUG
 #define assert(...) ((void)0)

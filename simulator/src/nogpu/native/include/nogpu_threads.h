@@ -1,19 +1,16 @@
 // Barriers, warp operations and fences. The line of the call travels along so that a report
-// about a barrier can say where each thread waits; two copies of one call have one line.
+// about a barrier can say where each thread waits. A barrier has a number, too: two of them may
+// stand on one line, and two copies of one that the compiler made have one number.
 #pragma once
 
 #define CUSIM_LINE int nogpu_line = __builtin_LINE()
 
-static inline void __syncthreads(CUSIM_LINE) { nogpu_barrier(nogpu::kBarrier, 0, nogpu_line); }
-static inline int __syncthreads_count(int predicate, CUSIM_LINE) {
-    return nogpu_barrier(nogpu::kBarrierCount, predicate, nogpu_line);
-}
-static inline int __syncthreads_and(int predicate, CUSIM_LINE) {
-    return nogpu_barrier(nogpu::kBarrierAnd, predicate, nogpu_line);
-}
-static inline int __syncthreads_or(int predicate, CUSIM_LINE) {
-    return nogpu_barrier(nogpu::kBarrierOr, predicate, nogpu_line);
-}
+#define CUSIM_BARRIER(KIND, PREDICATE) \
+    nogpu_barrier(nogpu::KIND, (PREDICATE), __LINE__, __COUNTER__)
+#define __syncthreads() ((void)CUSIM_BARRIER(kBarrier, 0))
+#define __syncthreads_count(...) CUSIM_BARRIER(kBarrierCount, (__VA_ARGS__) != 0)
+#define __syncthreads_and(...) CUSIM_BARRIER(kBarrierAnd, (__VA_ARGS__) != 0)
+#define __syncthreads_or(...) CUSIM_BARRIER(kBarrierOr, (__VA_ARGS__) != 0)
 static inline void __syncwarp(unsigned int mask = 0xffffffffu, CUSIM_LINE) {
     nogpu_warp(nogpu::kSyncWarp, mask, 0, 0, nogpu_line);
 }
@@ -30,7 +27,7 @@ static inline unsigned int __activemask(CUSIM_LINE) { return nogpu_active_mask(n
 static inline void __threadfence_block() { nogpu_fence(0); }
 static inline void __threadfence() { nogpu_fence(1); }
 static inline void __threadfence_system() { nogpu_fence(2); }
-static inline void __nanosleep(unsigned int) { nogpu_yield(); }
+static inline void __nanosleep(unsigned int nanoseconds) { nogpu_sleep(nanoseconds); }
 
 namespace nogpu {
 static inline unsigned int lane() {

@@ -1,5 +1,7 @@
 // Vector types. In instrumented builds the types of 2, 4, 8 and 16 bytes copy themselves through
 // one call of the runtime, as one access, because compilers split or merge plain copies at will.
+// A union's members cannot have copies of their own: in a source with a union (CUSIM_UNIONS) the
+// vectors are plain, and their copies are seen as the compiler makes them.
 #pragma once
 
 namespace nogpu {
@@ -31,7 +33,7 @@ template <> struct Raw<16> {
 };
 }  // namespace nogpu
 
-#if CUSIM_CHECKED
+#if CUSIM_CHECKED && !CUSIM_UNIONS
 #define CUSIM_COPIES(V, SIZE)                                                    \
     V() = default;                                                               \
     __attribute__((always_inline)) V(const V& other) {                           \
@@ -63,7 +65,7 @@ template <> struct Raw<16> {
     static inline V make_##V(T x, T y, T z, T w) { return V(x, y, z, w); }
 // A build for counting sees the other types in the pieces that a GPU moves: three members one by
 // one, 32 bytes in two halves.
-#if CUSIM_COUNTED
+#if CUSIM_COUNTED && !CUSIM_UNIONS
 #define CUSIM_COPIES_IN(V, PIECES, SIZE)                                         \
     V() = default;                                                               \
     __attribute__((always_inline)) V(const V& other) {                           \

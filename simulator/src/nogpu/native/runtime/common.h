@@ -17,6 +17,7 @@
 
 #include <atomic>
 #include <map>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,6 +67,7 @@ struct Job {
     struct Node* node;  // of a stream; null where the caller waits for the job itself
     FaultRecord fault;
     std::string output;
+    uint64_t dropped_lines;  // that were before it
     struct JobCounts* counts;  // see counters.h
     pthread_mutex_t lock;
 };
@@ -86,11 +88,27 @@ struct WarpState {
 };
 
 struct BlockBarrier {
-    uint32_t count, nonzero, first_thread;
-    int line, result_count, threads;
+    uint32_t count, nonzero;
+    int result_count, threads;
+    // Of each warp: whether one of its threads waits here, at which barrier of the source, and who.
+    uint32_t warps;
+    int site[32], line[32];
+    uint32_t first_thread[32];
 };
 
 static const uint32_t kMaxThreads = 1024;
+
+// An access that may be a race: what the thread does next tells. See shadow.h.
+struct Suspect {
+    uintptr_t address, base;
+    uint32_t size;  // of the part of the access that is looked at: 1 or 4 bytes
+    uint32_t before;  // what a write found there
+    uint32_t access_size, other_stamp, stamp;
+    uintptr_t access_address;
+    void* pc;
+    RegionKind region;
+    AccessKind access, other;
+};
 
 struct Worker {
     pthread_t thread;
@@ -122,6 +140,7 @@ struct Worker {
     uint32_t block_segments[64];  // recent segments of this block, for __threadfence
     uint32_t block_segment_count;
     uint32_t acquired, fenced;
+    std::vector<Suspect> suspects;
     uint32_t* shared_shadow;
     uint32_t* shared_fine;
     uint64_t shared_capacity;

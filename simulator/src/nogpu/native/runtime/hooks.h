@@ -2,18 +2,20 @@
 // -fsanitize=thread and -fsanitize=bounds,integer-divide-by-zero compile against; the runtimes
 // that usually stand behind them are not linked.
 #pragma once
+#include "print.h"
 #include "threads.h"
 
 #define CALLER __builtin_return_address(0)
 
-#define PLAIN(N)                                                                             \
-    CUSIM_API void __tsan_read##N(void* p) { check_access<N, kRead>(p, CALLER); }            \
-    CUSIM_API void __tsan_write##N(void* p) { check_access<N, kWrite>(p, CALLER); }
-PLAIN(1)
-PLAIN(2)
-PLAIN(4)
-PLAIN(8)
-PLAIN(16)
+// g++ copies two neighbouring doubles of a structure at once, by the 16-byte function too.
+#define PLAIN(N, ALIGNMENT)                                                                  \
+    CUSIM_API void __tsan_read##N(void* p) { check_access<N, kRead, ALIGNMENT>(p, CALLER); } \
+    CUSIM_API void __tsan_write##N(void* p) { check_access<N, kWrite, ALIGNMENT>(p, CALLER); }
+PLAIN(1, 1)
+PLAIN(2, 2)
+PLAIN(4, 4)
+PLAIN(8, 8)
+PLAIN(16, 8)
 
 #define VARIANTS(N)                                                                          \
     CUSIM_API void __tsan_unaligned_read##N(void* p) {                                       \
@@ -224,7 +226,7 @@ CUSIM_API void __ubsan_handle_divrem_overflow(OverflowData* data, uintptr_t, uin
     const uint32_t bits = 1u << (data->type->info >> 1);
     const uint64_t mask = bits >= 64 ? ~0ull : (1ull << bits) - 1;
     if (!hot.worker || !hot.in_kernel || !(hot.checks & kCheckDivision)) return;
-    if (bits <= 64 && (right & mask) != 0) return;  // INT_MIN / -1 is not a division by zero
+    if (bits <= 64 && (right & mask) != 0) return;  // INT_MIN / -1 traps by itself
     FaultRecord& f = begin_fault(kDivision);
     f.line = (int32_t)data->location.line;
     f.pc = (uint64_t)CALLER;
@@ -235,7 +237,7 @@ CUSIM_API void __ubsan_handle_divrem_overflow_abort(OverflowData* data, uintptr_
     __ubsan_handle_divrem_overflow(data, left, right);
 }
 
-// ---- assert, trap, printf -----------------------------------------------------------------
+// ---- assert, trap, time -----------------------------------------------------------------
 
 CUSIM_API void nogpu_assert_failed(const char* expression, int line, const char* function) {
     FaultRecord& f = begin_fault(kAssertion);
@@ -249,25 +251,6 @@ CUSIM_API void nogpu_trap() {
     FaultRecord& f = begin_fault(kTrap);
     f.pc = (uint64_t)CALLER;
     leave_kernel();
-}
-
-static const size_t kPrintfBuffer = 1 << 20;  // CUDA's default: older output is lost first
-
-CUSIM_API int nogpu_printf(const char* format, ...) {
-    char line[4096];
-    va_list list;
-    Locked guard;
-    va_start(list, format);
-    const int n = vsnprintf(line, sizeof line, format, list);
-    va_end(list);
-    if (!hot.worker || n < 0) return n;
-    Job* job = hot.worker->job;
-    pthread_mutex_lock(&job->lock);
-    job->output.append(line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
-    if (job->output.size() > 2 * kPrintfBuffer)
-        job->output.erase(0, job->output.size() - kPrintfBuffer);
-    pthread_mutex_unlock(&job->lock);
-    return n;
 }
 
 CUSIM_API long long nogpu_nanoseconds() {

@@ -70,6 +70,18 @@ static uint64_t kernel_counter(Worker* w, void* context) {
     return pc;
 }
 
+// Whether a division that trapped was of the smallest integer: then it may have been by -1.
+static bool divides_smallest(void* context) {
+#if defined(__x86_64__)
+    const greg_t* r = ((ucontext_t*)context)->uc_mcontext.gregs;
+    const int64_t low = r[REG_RAX], high = r[REG_RDX];  // of the dividend
+    return (low == INT64_MIN && high == -1) || ((int32_t)low == INT32_MIN && (int32_t)high == -1);
+#else
+    (void)context;
+    return false;  // arm64 divides without a trap
+#endif
+}
+
 // What a signal that no kernel has raised does without us.
 static void chain(int layer, int number, siginfo_t* info, void* context) {
     const struct sigaction old = previous_actions[layer][number];
@@ -115,7 +127,11 @@ static void on_signal(int layer, int number, siginfo_t* info, void* context) {
     const uint64_t address = (uint64_t)info->si_addr;
     FaultKind kind = kSignal;
     if (number == SIGFPE) {
-        kind = kDivision;
+        // Where divisions are checked, one by zero is found before it traps.
+        const bool by_minus_one = hot.checks & kCheckDivision;
+        kind = !divides_smallest(context) ? kDivision
+               : by_minus_one             ? kDivisionOverflow
+                                          : kDivisionOfSmallest;
     } else if (number == SIGSEGV || number == SIGBUS) {
         const uint64_t in_stacks = address - (uint64_t)w->stacks;
         if (in_stacks < (uint64_t)(kMaxThreads + 1) * kStack)
@@ -207,6 +223,7 @@ static void run_block(Worker* w, Job* job, uint64_t index) {
     c.block.y = (uint32_t)(row - (uint64_t)c.block.z * job->grid[1]);
     c.thread = uint3{0, 0, 0};
     c.next_thread = 0;
+    w->suspects.clear();
     if (hot.checks) start_block_segments(w);
     if (w->warps_used) {
         for (WarpState& s : w->warps) s.waiting = s.active_waiting = 0;
@@ -218,6 +235,7 @@ static void run_block(Worker* w, Job* job, uint64_t index) {
     become(w, f);
     nogpu_switch(&w->base_stack, f->stack_pointer);
     report_pending();
+    if (hot.checks) end_block_segments(w);
     if (UNLIKELY(w->counting != nullptr)) count_block_end(w);
 }
 
@@ -227,7 +245,7 @@ static void run_blocks(Worker* w, Job* job) {
     c.grid_size = uint3{job->grid[0], job->grid[1], job->grid[2]};
     c.total_threads = job->threads;
     c.spin_budget = kSpinBudget;
-    w->barrier.count = w->barrier.nonzero = 0;
+    w->barrier.count = w->barrier.nonzero = w->barrier.warps = 0;
     w->queue_head = w->queue_tail = 0;
     w->suspended = 0;
     w->warps_used = true;
@@ -479,6 +497,7 @@ static bool start_thread(pthread_t* thread, void* (*main)(void*), void* argument
 
 static bool add_worker() {  // with pool_lock held
     Worker* w = (Worker*)calloc(1, sizeof(Worker));
+    new (&w->suspects) std::vector<Suspect>();
     if (!w) return false;
     w->number = (int)workers->size();
     pthread_condattr_t steady;
@@ -687,6 +706,7 @@ CUSIM_API void cs_cancel(Job* job) {
 
 CUSIM_API void cs_result(Job* job, FaultRecord* fault, const char** output, uint64_t* bytes) {
     *fault = job->fault;
+    tell_of_dropped_lines(job->output, job->dropped_lines);
     *output = job->output.data();
     *bytes = job->output.size();
 }

@@ -46,16 +46,18 @@ enum FaultKind : int32_t {
     kSignal = 14,
     kTrap = 15,
     kCancelled = 16,
+    kDivisionOverflow = 17,
+    kDivisionOfSmallest = 18,  // by 0 or by -1: nobody has looked
 };
 
 enum RegionKind : int32_t { kNowhere = 0, kGlobal = 1, kShared = 2, kModule = 3 };
 enum AccessKind : int32_t { kRead = 0, kWrite = 1, kAtomic = 2 };
 enum BarrierTrouble : int32_t {
-    kExited = 1,       // threads left the kernel while others wait
-    kTwoBarriers = 2,  // threads of a block wait at two different barriers
+    kTwoBarriers = 2,  // threads of a warp wait at two different barriers
     kLaneExited = 3,   // lanes named in a warp mask left the kernel
     kNotInMask = 4,    // a thread called a warp operation whose mask omits it
     kDeadlock = 5,     // everyone waits for someone else
+    kSourceAbsent = 6,  // a shuffle from a lane that takes no part in it
 };
 
 enum Space : int32_t { kInGlobal = 0, kInShared = 1, kInModule = 2 };

@@ -4,7 +4,10 @@
 // segment (one block between two barriers, or one warp between two __syncwarp) and a thread.
 // Segments are numbered through the whole process, so a stamp below `hot.first` belongs to an
 // earlier launch. Two accesses of one launch, at least one of them a write, race unless they are
-// ordered: same thread, a barrier between, or a published fence (see ordered()).
+// ordered: same thread, a barrier between, or a published fence (see ordered()). Two conflicts
+// harm nobody: a store of the value that is there already, and a plain read after which the same
+// thread does an atomic operation on the same place, as the usual loop around atomicCAS does.
+// Such accesses are suspects until settle() decides.
 // The idea of shadow words with the last accesses is ThreadSanitizer's (Serebryany and
 // Iskhodzhanov, 2009); segments in place of vector clocks suffice because a block's threads
 // meet only at barriers.
@@ -23,6 +26,7 @@ struct SegmentInfo {
     uint32_t block;     // low 32 bits of the block's index
     uint32_t released;  // when the block published its writes by a fence and an atomic; 0: never
     uint32_t job;       // the launch's number: those of other streams may run at the same time
+    uint32_t ended;     // whether all threads of the block have
 };
 static SegmentInfo* segments;
 static std::atomic<uint32_t> next_segment{kFirstSegment};
@@ -77,6 +81,70 @@ static NOINLINE void race_fault(const Access& a, const Region& r, uint32_t other
     leave_kernel();
 }
 
+// ---- suspects ------------------------------------------------------------------------------
+
+// Remembers a write before it is done, or a plain read of what another thread updated atomically.
+static NOINLINE void suspect(const Access& a, const Region& r, uintptr_t address, uint32_t size,
+                             uint32_t other_stamp, AccessKind other) {
+    Suspect s;
+    s.address = address;
+    s.base = r.base;
+    s.size = size;
+    s.before = size == 4 ? *(uint32_t*)address : *(uint8_t*)address;
+    s.access_size = a.size;
+    s.other_stamp = other_stamp;
+    s.stamp = hot.stamp;
+    s.access_address = a.address;
+    s.pc = a.pc;
+    s.region = r.kind;
+    s.access = a.kind;
+    s.other = other;
+    if (a.kind == kRead)
+        for (const Suspect& earlier : hot.worker->suspects)
+            if (earlier.access == kRead && earlier.address == address && earlier.stamp == s.stamp)
+                race_fault(a, r, other_stamp, other);  // it reads again and again
+    Locked guard;
+    hot.worker->suspects.push_back(s);
+}
+
+// An atomic operation follows the thread's own plain read.
+static void acquit_read(uintptr_t address) {
+    Locked guard;
+    std::vector<Suspect>& all = hot.worker->suspects;
+    for (size_t i = 0; i < all.size();)
+        if (all[i].access == kRead && all[i].address == address && all[i].stamp == hot.stamp) {
+            all[i] = all.back();
+            all.pop_back();
+        } else {
+            i++;
+        }
+}
+
+// Judges the current thread's suspects: its writes, and where it ends or waits its reads too.
+static NOINLINE void settle_all(bool reads) {
+    std::vector<Suspect>& all = hot.worker->suspects;
+    size_t kept = 0;
+    for (size_t i = 0; i < all.size(); i++) {
+        const Suspect s = all[i];
+        if (s.stamp != hot.stamp || (s.access == kRead && !reads)) {
+            all[kept++] = s;
+            continue;
+        }
+        if (s.access == kWrite) {
+            const uint32_t now = s.size == 4 ? *(uint32_t*)s.address : *(uint8_t*)s.address;
+            if (now == s.before) continue;
+        }
+        const Access a{s.access_address, s.access_size, s.access, false, s.pc};
+        race_fault(a, Region{nullptr, nullptr, s.base, 0, s.region}, s.other_stamp, s.other);
+    }
+    Locked guard;
+    all.resize(kept);
+}
+
+static inline void settle(Worker* w, bool reads = true) {
+    if (UNLIKELY(!w->suspects.empty())) settle_all(reads);
+}
+
 // ---- segments ----------------------------------------------------------------------------
 
 static uint32_t take_segment(Worker* w) {
@@ -94,7 +162,7 @@ static uint32_t take_segment(Worker* w) {
     }
     const uint32_t s = w->segment_next++;
     segments[s].block = (uint32_t)w->block_index;
-    segments[s].released = 0;
+    segments[s].released = segments[s].ended = 0;
     segments[s].job = w->job->number;
     w->block_segments[w->block_segment_count++ & 63] = s;
     return s;
@@ -119,6 +187,11 @@ static void start_block_segments(Worker* w) {
     // Without numbers there is no telling what this block has written to shared memory.
     const uint32_t s = w->segment_first_of_interval;
     hot.block_first = s == kLastSegment ? 0 : s << 12;
+}
+
+static void end_block_segments(Worker* w) {
+    const uint32_t count = w->block_segment_count < 64 ? w->block_segment_count : 64;
+    for (uint32_t i = 0; i < count; i++) segments[w->block_segments[i]].ended = 1;
 }
 
 // A stamp of another stream's launch that began after this one. What races between two launches
@@ -245,7 +318,13 @@ static void check_unit(uint32_t* s, const Region& r, uintptr_t address, uint32_t
     const uint32_t mine = hot.stamp, read = s[1];
     const bool by_other = written >= r.first && (written & ~3u) != mine &&
                           !(a.strong && (written & kAtomicFlag)) && !ordered(written, r, false);
-    if (by_other)
+    if (by_other && a.kind == kRead && (written & kAtomicFlag)) {
+        suspect(a, r, address, bytes, written, kAtomic);
+        return;
+    }
+    if (by_other && a.kind == kWrite && !(written & kAtomicFlag))
+        suspect(a, r, address, bytes, written, kWrite);
+    else if (by_other)
         race_fault(a, r, written, written & kAtomicFlag ? kAtomic : kWrite);
     if (a.kind == kRead) {
         if (a.strong) return;
@@ -262,7 +341,20 @@ static void check_unit(uint32_t* s, const Region& r, uintptr_t address, uint32_t
         }
         return;
     }
-    if (read >= r.first && !ordered(read, r, true)) race_fault(a, r, read, kRead);
+    if (read >= r.first && !ordered(read, r, true)) {
+        const SegmentInfo& other = segments[read >> 12];
+        if (a.kind == kWrite && (r.kind != kShared || written >= r.first))
+            suspect(a, r, address, bytes, read, kRead);
+        else if (a.kind == kWrite || other.ended ||
+                 (!(read & kSeveralBlocks) && other.block == (uint32_t)hot.worker->block_index))
+            race_fault(a, r, read, kRead);
+        // A reader whose block still runs may be about to do an atomic operation, too.
+        s[1] = 0;
+    }
+    if (a.kind == kAtomic) {
+        if (read == mine) s[1] = 0;
+        acquit_read(address);
+    }
     // A thread's own plain write stays on record when it then uses an atomic on the same word:
     // other threads' atomics race with the plain write.
     if (a.strong && (written & ~3u) == mine && !(written & kAtomicFlag)) return;
@@ -371,7 +463,8 @@ static inline bool fast_write(uint32_t* s, uint32_t first, uint32_t lowest) {
     return true;
 }
 
-template <uint32_t N, AccessKind K>
+// A: what the address has to be a multiple of.
+template <uint32_t N, AccessKind K, uint32_t A = N>
 static inline void check_access(const void* p, void* pc) {
     const uintptr_t address = (uintptr_t)p;
     uintptr_t offset = address - arena_base;
@@ -381,7 +474,7 @@ static inline void check_access(const void* p, void* pc) {
         if (address - (uintptr_t)&nogpu_context < sizeof nogpu_context) return;
         offset = address - hot.shared_low;
         if (offset >= hot.shared_size) {
-            if (N > 1 && UNLIKELY(address % N) && (hot.checks & kCheckMisaligned) &&
+            if (A > 1 && UNLIKELY(address % A) && (hot.checks & kCheckMisaligned) &&
                 address >= 65536)
                 access_fault(kMisaligned, Access{address, N, K, false, pc}, kNowhere, 0);
             check_elsewhere(Access{address, N, K, false, pc});
@@ -393,7 +486,7 @@ static inline void check_access(const void* p, void* pc) {
         lowest = hot.block_first;
         first = hot.interval_first;
     }
-    if (N > 1 && UNLIKELY(address % N)) {
+    if (A > 1 && UNLIKELY(address % A)) {
         const Access a{address, N, K, false, pc};
         Region r;
         find_region(address, r);
@@ -440,6 +533,7 @@ static NOINLINE void check_general(const void* p, uint32_t bytes, AccessKind kin
 static void fence_seen(Worker* w) { w->fenced = 1; }
 
 static void strong_access_seen(Worker* w) {
+    settle(w, false);
     w->acquired = release_clock.load(std::memory_order_acquire);
     if (!w->fenced) return;
     w->fenced = 0;

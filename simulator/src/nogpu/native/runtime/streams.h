@@ -67,7 +67,11 @@ static std::deque<Node*>* python_queue;
 static pthread_cond_t python_work;
 static bool python_stopped;
 static std::vector<uint64_t>* released_ids;  // done: Python may drop what it holds for them
-static std::deque<std::string>* printed;
+struct Printed {
+    std::string text;
+    uint64_t dropped_lines;  // that were before it
+};
+static std::deque<Printed>* printed;
 static uint64_t printed_bytes;
 static std::vector<Span>* spans;
 static bool recording_spans;
@@ -83,7 +87,7 @@ static void start_state() {
     ready_nodes = new std::deque<Node*>;
     python_queue = new std::deque<Node*>;
     released_ids = new std::vector<uint64_t>;
-    printed = new std::deque<std::string>;
+    printed = new std::deque<Printed>;
     spans = new std::vector<Span>;
     pthread_condattr_t steady;
     pthread_condattr_init(&steady);
@@ -232,10 +236,12 @@ static void job_finished(Job* job) {
     n->start = job->started;
     if (!job->output.empty()) {
         printed_bytes += job->output.size();
-        printed->push_back(std::string());
-        printed->back().swap(job->output);
+        printed->push_back({std::move(job->output), job->dropped_lines});
         while (printed->size() > 1 && printed_bytes > 8 * kPrintfBuffer) {
-            printed_bytes -= printed->front().size();
+            const Printed& oldest = printed->front();
+            (*printed)[1].dropped_lines +=
+                oldest.dropped_lines + count_lines(oldest.text, oldest.text.size());
+            printed_bytes -= oldest.text.size();
             printed->pop_front();
         }
     }
@@ -588,9 +594,15 @@ CUSIM_API int cs_take_fault(uint64_t id, FaultRecord* record) {
 // The next text that kernels printed, whole; its length, 0 where there is none.
 CUSIM_API uint64_t cs_printed(char* text, uint64_t most) {
     pthread_mutex_lock(&pool_lock);
-    uint64_t length = printed->empty() ? 0 : printed->front().size();
+    uint64_t length = 0;
+    if (!printed->empty()) {
+        Printed& oldest = printed->front();
+        printed_bytes -= oldest.text.size();
+        tell_of_dropped_lines(oldest.text, oldest.dropped_lines);
+        printed_bytes += length = oldest.text.size();
+    }
     if (length && length <= most) {
-        memcpy(text, printed->front().data(), length);
+        memcpy(text, printed->front().text.data(), length);
         printed_bytes -= length;
         printed->pop_front();
     }

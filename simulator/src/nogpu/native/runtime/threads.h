@@ -37,6 +37,7 @@ static inline bool advance_thread() {
 
 CUSIM_API bool nogpu_next_thread(nogpu::Context*) {
     nogpu::Context& c = nogpu_context;
+    settle(hot.worker);
     if (UNLIKELY(c.next_thread + 1 >= c.total_threads)) {
         c.next_thread = c.total_threads;
         return false;
@@ -104,6 +105,7 @@ extern "C" __attribute__((visibility("hidden"), used)) void nogpu_fibre_main() {
     for (;;) {
         Worker* w = hot.worker;
         w->job->entry->run(&nogpu_context, w->job->arguments.data());
+        settle(w);
         if (nogpu_context.next_thread + 1 >= nogpu_context.total_threads)
             nogpu_context.next_thread = nogpu_context.total_threads;
         Fibre* me = w->current;
@@ -120,21 +122,6 @@ extern "C" __attribute__((visibility("hidden"), used)) void nogpu_fibre_main() {
 }
 
 // ---- faults of waiting ----------------------------------------------------------------------
-
-static uint32_t lowest_exited(Worker* w, uint32_t low, uint32_t high) {
-    // A thread that started, does not wait and does not run has left.
-    bool waits[kMaxThreads] = {false};
-    for (uint32_t i = 0; i < w->barrier.count; i++) waits[w->at_barrier[i]->id] = true;
-    for (uint32_t i = w->queue_head; i != w->queue_tail; i++)
-        waits[w->queue[i & (2 * kMaxThreads - 1)]->id] = true;
-    for (uint32_t v = 0; v < 32; v++)
-        for (uint32_t lane = 0; lane < 32; lane++)
-            if (((w->warps[v].waiting | w->warps[v].active_waiting) >> lane) & 1)
-                waits[v * 32 + lane] = true;
-    for (uint32_t t = low; t < high; t++)
-        if (!waits[t]) return t;
-    return high;
-}
 
 [[noreturn]] static NOINLINE void barrier_fault(Worker* w, BarrierTrouble trouble,
                                                 uint32_t thread, int line, uint32_t other,
@@ -162,7 +149,7 @@ static void release_barrier(Worker* w, Fibre* current) {
     b.threads = (int)b.count;
     for (uint32_t i = 0; i < b.count; i++)
         if (w->at_barrier[i] != current) enqueue(w, w->at_barrier[i]);
-    b.count = b.nonzero = 0;
+    b.count = b.nonzero = b.warps = 0;
     if (UNLIKELY(w->counting != nullptr)) count_barrier(w);
     if (hot.checks) {
         report_pending();
@@ -171,21 +158,25 @@ static void release_barrier(Worker* w, Fibre* current) {
     }
 }
 
-CUSIM_API int nogpu_barrier(int op, int value, int line) {
+// A GPU counts which warps have come, wherever in the source they wait; the threads of one warp
+// have to come to the same barrier. It does not wait for threads that have left the kernel.
+CUSIM_API int nogpu_barrier(int op, int value, int line, int site) {
     Worker* w = hot.worker;
     BlockBarrier& b = w->barrier;
     Fibre* me = w->current;
-    if (b.count == 0) {
-        b.line = line;
-        b.first_thread = linear_thread();
-    } else if (UNLIKELY(b.line != line) && (hot.checks & kCheckBarrier)) {
-        barrier_fault(w, kTwoBarriers, linear_thread(), line, b.first_thread, b.line,
+    const uint32_t thread = linear_thread(), warp = thread >> 5;
+    settle(w);
+    if (!((b.warps >> warp) & 1)) {
+        b.warps |= 1u << warp;
+        b.site[warp] = site;
+        b.line[warp] = line;
+        b.first_thread[warp] = thread;
+    } else if (UNLIKELY(b.site[warp] != site) && (hot.checks & kCheckBarrier)) {
+        barrier_fault(w, kTwoBarriers, thread, line, b.first_thread[warp], b.line[warp],
                       b.count + 1, 0);
     }
     w->at_barrier[b.count++] = me;
     b.nonzero += value != 0;
-    // Everyone is here when nobody is left to start and nobody waits elsewhere. Threads that
-    // left the kernel do not count, but with the check on they are reported.
     const nogpu::Context& c = nogpu_context;
     if (b.count == c.total_threads) {
         release_barrier(w, me);
@@ -228,7 +219,11 @@ static void finish_warp(Worker* w, uint32_t number, uint32_t lanes, int op, Fibr
         switch (op) {
             case nogpu::kShuffle: {
                 const uint32_t source = (uint32_t)s.source[lane] & 31u;
-                result = (lanes >> source) & 1 ? s.value[source] : s.value[lane];
+                // Of a lane that takes no part PTX says nothing; an H200 gives 0.
+                result = (lanes >> source) & 1 ? s.value[source] : 0;
+                if (!((lanes >> source) & 1) && (hot.checks & kCheckBarrier))
+                    barrier_fault(w, kSourceAbsent, number * 32 + lane, s.line[lane],
+                                  number * 32 + source, s.line[lane], 0, 0);
                 break;
             }
             case nogpu::kBallot: result = votes; break;
@@ -269,6 +264,7 @@ CUSIM_API unsigned long long nogpu_warp(int op, unsigned mask, unsigned long lon
                                         int source, int line) {
     Worker* w = hot.worker;
     const uint32_t thread = linear_thread(), number = thread >> 5, lane = thread & 31;
+    settle(w);
     if (!((mask >> lane) & 1)) {
         if (hot.checks & kCheckBarrier)
             barrier_fault(w, kNotInMask, thread, line, thread, line, 0, 0);
@@ -291,6 +287,7 @@ CUSIM_API unsigned long long nogpu_warp(int op, unsigned mask, unsigned long lon
 CUSIM_API unsigned nogpu_active_mask(int line) {
     Worker* w = hot.worker;
     const uint32_t thread = linear_thread(), lane = thread & 31;
+    settle(w);
     WarpState& s = w->warps[thread >> 5];
     w->warps_used = true;
     s.line[lane] = line;
@@ -347,9 +344,6 @@ static NOINLINE Fibre* idle(Worker* w) {
         }
     }
     if (b.count == w->suspended) {  // all that are left wait at the barrier
-        if (hot.checks & kCheckBarrier)
-            barrier_fault(w, kExited, lowest_exited(w, 0, total), 0, b.first_thread, b.line,
-                          b.count, total - b.count);
         release_barrier(w, nullptr);
         return pick(w);
     }
@@ -357,9 +351,10 @@ static NOINLINE Fibre* idle(Worker* w) {
         WarpState& s = w->warps[v];
         if (!s.waiting) continue;
         const uint32_t lane = (uint32_t)__builtin_ctz(s.waiting);
+        const uint32_t at = b.warps ? (uint32_t)__builtin_ctz(b.warps) : 0;
         barrier_fault(w, kDeadlock, v * 32 + lane, s.line[lane],
-                      b.count ? b.first_thread : v * 32 + lane, b.count ? b.line : s.line[lane],
-                      b.count, w->suspended - b.count);
+                      b.count ? b.first_thread[at] : v * 32 + lane,
+                      b.count ? b.line[at] : s.line[lane], b.count, w->suspended - b.count);
     }
     return nullptr;
 }
@@ -370,6 +365,7 @@ CUSIM_API void nogpu_yield() {
     Worker* w = hot.worker;
     nogpu_context.spin_budget = kSpinBudget;
     if (!w || !hot.in_kernel) return;
+    settle(w, false);
     if (nogpu_context.next_thread + 1 < nogpu_context.total_threads ||
         w->queue_head != w->queue_tail) {
         enqueue(w, w->current);
@@ -382,6 +378,18 @@ CUSIM_API void nogpu_yield() {
         begin_fault(kCancelled);  // the block that this one waits for may be the one that failed
         leave_kernel();
     }
+}
+
+// Where other threads of the block can run, they do. Otherwise the processor is free for that long,
+// at most a millisecond as on a GPU; what is shorter than a call of the system takes is no sleep.
+CUSIM_API void nogpu_sleep(uint32_t nanoseconds) {
+    Worker* w = hot.worker;
+    const bool alone = w && nogpu_context.next_thread + 1 >= nogpu_context.total_threads &&
+                       w->queue_head == w->queue_tail;
+    nogpu_yield();
+    if (!alone || nanoseconds < 10000) return;
+    const timespec time = {0, nanoseconds < 1000000 ? (long)nanoseconds : 1000000};
+    nanosleep(&time, nullptr);
 }
 
 static inline void count_spin() {

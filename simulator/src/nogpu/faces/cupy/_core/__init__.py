@@ -1,11 +1,8 @@
 """The array, its universal functions, and the kernels that a program writes itself."""
 
-from cupy._core import core
-from cupy._core._accelerator import (  # noqa: F401 -- CuPy has them here
-    get_reduction_accelerators,
-    get_routine_accelerators,
-    set_reduction_accelerators,
-    set_routine_accelerators,
-)
+from cupy._core import _accelerator, core
 
+from nogpu.faces import table as _table
+
+globals().update(_table.functions_of(_accelerator))
 ndarray = core.ndarray

@@ -37,7 +37,11 @@ def expression(name: str, dtype: np.dtype, *operands: str) -> str | None:
     if text is None:
         return None
     kind = dtype.kind
-    if name == "absolute" and kind in "ub":
+    if kind == "c" and name.startswith("logical"):
+        operands = tuple(f"({x}.real() != 0 || {x}.imag() != 0)" for x in operands)
+    if kind == "c" and name == "power":
+        text = "pow({0}, {1})"
+    elif name == "absolute" and kind in "ub":
         text = _UNSIGNED_ABSOLUTE
     elif name == "conjugate" and kind != "c":
         text = "{0}"

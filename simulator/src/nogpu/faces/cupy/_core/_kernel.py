@@ -25,17 +25,7 @@ _lock = engine.forking.held("kernels of a library", threading.RLock())
 
 
 class ParameterInfo:
-    """One parameter of a kernel, read from its declaration.
-
-    Attributes
-    ----------
-    name : str
-    dtype : dtype or None
-        None for a letter that stands for a type.
-    ctype : str or None
-        The C++ type, or the letter.
-    raw, is_const : bool
-    """
+    """One parameter of a kernel, read from its declaration."""
 
     def __init__(self, param: str, is_const: bool) -> None:
         self.dtype = self.ctype = None
@@ -85,8 +75,7 @@ def _decide_types(
             elif p.ctype in letters:
                 if np.dtype(letters[p.ctype]) != np.dtype(found):
                     raise TypeError(
-                        f"Type is mismatched. {p.name} {found} {letters[p.ctype]} {p.ctype}"
-                    )
+                        f"Type is mismatched. {p.name} {found} {letters[p.ctype]} {p.ctype}")
             else:
                 letters[p.ctype] = found
     decided = [
@@ -176,8 +165,7 @@ def _layout(
             kinds.append((ndim, False))
             packed.append(
                 struct.pack(
-                    f"<Q{1 + 2 * ndim}q", item.data.ptr, math.prod(loop_shape), *loop_shape, *steps
-                )
+                    f"<Q{1 + 2 * ndim}q", item.data.ptr, math.prod(loop_shape), *loop_shape, *steps)
             )
     return tuple(kinds), packed, loop_shape
 
@@ -289,43 +277,17 @@ class _Codes:
     def __getattr__(self, name: str) -> object:
         owner = type(self)
         raise _missing.error(
-            f"cupy.{owner.__name__}", name, f"'{owner.__module__}.{owner.__name__}' object"
-        )
+            f"cupy.{owner.__name__}", name, f"'{owner.__module__}.{owner.__name__}' object")
 
 
 class ElementwiseKernel(_Codes):
-    """A kernel of one's own that works element by element, with broadcasting.
-
-    Parameters
-    ----------
-    in_params, out_params : str
-        Declarations such as ``"float32 x, raw T y"``. A single letter stands for a type that the
-        arrays decide; ``raw`` arrays are indexed by hand.
-    operation : str
-        C++ for one element: each parameter is its element there, ``i`` the element's number.
-    name : str
-        The kernel's name.
-    reduce_dims : bool
-        Join axes where that changes nothing.
-    preamble : str
-        C++ before the kernel.
-    no_return, return_tuple : bool
-    **kwargs
-        ``options``; ``loop_prep`` and ``after_loop``: C++ around the loop.
-    """
+    """A kernel of one's own that works element by element, with broadcasting."""
 
     def __init__(
-        self,
-        in_params: str,
-        out_params: str,
-        operation: str,
-        name: str = "kernel",
-        reduce_dims: bool = True,
-        preamble: str = "",
-        no_return: bool = False,
-        return_tuple: bool = False,
-        **kwargs: object,
-    ) -> None:
+        self, in_params: str, out_params: str, operation: str, name: str = "kernel",
+        reduce_dims: bool = True, preamble: str = "", no_return: bool = False,
+        return_tuple: bool = False, **kwargs: object,
+    ) -> None:  # fmt: skip
         self._declare(in_params, out_params, name, "_ind")
         self.operation, self.preamble, self.kwargs = operation, preamble, kwargs
         self.reduce_dims, self.no_return, self.return_tuple = reduce_dims, no_return, return_tuple
@@ -334,18 +296,7 @@ class ElementwiseKernel(_Codes):
         self._memo: dict[tuple, engine.Kernel] = {}
 
     def __call__(self, *args: object, **kwargs: object) -> object:
-        """Apply it: inputs, then outputs where they are given.
-
-        Parameters
-        ----------
-        *args
-            Arrays and numbers.
-        size : int, optional
-            Number of elements, where all arrays are raw.
-        block_size : int
-            Threads in a block: 128.
-        stream : Stream, optional
-        """
+        """Apply it: inputs, then outputs where they are given."""
         size, stream, block_size = -1, None, 128
         if kwargs:
             size = kwargs.pop("size", -1)
@@ -359,16 +310,14 @@ class ElementwiseKernel(_Codes):
         if given != nin and given != self.nargs:
             raise TypeError(
                 f"Wrong number of arguments for {self.name!r}. It must be either {nin} or "
-                f"{self.nargs} (with outputs), but given {given}."
-            )
+                f"{self.nargs} (with outputs), but given {given}.")
         items = [a if type(a) is _ndarray else _preprocess(a) for a in args]
         shape = self._shape(items, size)
         dtypes = tuple([a.dtype if isinstance(a, _ndarray) else None for a in items])
         found = self._types.get(dtypes)
         if found is None:
             found = self._types[dtypes] = _decide_types(
-                self.in_params, self.out_params, dtypes[:nin], dtypes[nin:]
-            )
+                self.in_params, self.out_params, dtypes[:nin], dtypes[nin:])
         in_types, out_types, letters = found
         outs = self._outputs(items[nin:], out_types, shape, size != -1)
         if self.no_return:
@@ -382,9 +331,7 @@ class ElementwiseKernel(_Codes):
             return result
         items[nin:] = outs
         types = in_types + out_types
-        kinds, packed, loop_shape = _layout(
-            items, self._own_params, types, shape, self.reduce_dims
-        )
+        kinds, packed, loop_shape = _layout(items, self._own_params, types, shape, self.reduce_dims)
         key = (types, kinds, len(loop_shape))
         kernel = self._memo.get(key)
         if kernel is None:
@@ -401,8 +348,7 @@ class ElementwiseKernel(_Codes):
         if size != -1:
             if looped:
                 raise ValueError(
-                    "Specified 'size' can be used only if all of the ndarray are 'raw'."
-                )
+                    "Specified 'size' can be used only if all of the ndarray are 'raw'.")
             return (int(size),)
         if not looped:
             raise ValueError("Loop size is undecided.")
@@ -429,8 +375,7 @@ class ElementwiseKernel(_Codes):
         unknown = self.kwargs.keys() - {"options", "loop_prep", "after_loop"}
         if unknown:
             raise TypeError(
-                f"_get_elementwise_kernel() got an unexpected keyword argument '{min(unknown)}'"
-            )
+                f"_get_elementwise_kernel() got an unexpected keyword argument '{min(unknown)}'")
         source = self._source(types, kinds, ndim, letters)
         kernel = _build(source, self.name, options)
         arrays = tuple(t for t, kind in zip(types, kinds) if kind != "scalar")

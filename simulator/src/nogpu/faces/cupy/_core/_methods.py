@@ -31,13 +31,18 @@ from cupy.linalg._norms import _ndarray_trace
 
 from nogpu.faces import table
 
+
+def _conj(array: ndarray) -> ndarray:
+    return UFUNCS["conjugate"](array) if array.dtype.kind == "c" else array
+
+
 _METHODS = {
     "sum": _routines_math.sum, "prod": _routines_math.prod, "mean": _routines_math.mean,
     "var": _routines_math.var, "std": _routines_math.std, "all": _routines_math.all,
     "any": _routines_math.any, "max": _routines_math.amax, "min": _routines_math.amin,
     "cumsum": _routines_math.cumsum, "cumprod": _routines_math.cumprod,
     "argmax": _routines_math.argmax, "argmin": _routines_math.argmin, "ptp": _routines_math.ptp,
-    "clip": _routines_math.clip, "conj": UFUNCS["conjugate"], "conjugate": UFUNCS["conjugate"],
+    "clip": _routines_math.clip, "conj": _conj, "conjugate": _conj,
     "round": around, "take": _routines_indexing.take, "choose": indexing.choose,
     "compress": indexing.compress, "repeat": repeat, "nonzero": nonzero,
     "searchsorted": searchsorted, "sort": _routines_sorting._ndarray_sort,
@@ -68,8 +73,7 @@ def _in_place_matmul(self: ndarray, other: object) -> ndarray:
 
 def _scatter(name: str) -> Callable:
     return lambda self, slices, value: _routines_indexing.scatter(
-        self, slices, value, name.removeprefix("scatter_")
-    )
+        self, slices, value, name.removeprefix("scatter_"))
 
 
 _EXPORTS = {"__dlpack__": dlpack.export, "toDlpack": dlpack.export_capsule}
@@ -87,6 +91,8 @@ def _array_ufunc(self, ufunc: np.ufunc, method: str, *inputs: object, **kwargs: 
     function = getattr(importlib.import_module("cupy"), ufunc.__name__, None)
     if function is None or ufunc is not getattr(np, ufunc.__name__, None):
         return NotImplemented
+    if getattr(function, "_compares", False):
+        inputs = [x.item() if isinstance(x, np.ndarray) and x.ndim == 0 else x for x in inputs]
     if method == "__call__":
         return function(*inputs, **kwargs)
     return getattr(function, method)(*inputs, **kwargs)
@@ -125,7 +131,7 @@ def _install() -> None:
     ndarray.__imatmul__ = _in_place_matmul
     ndarray.__getitem__ = _routines_indexing.getitem
     ndarray.__setitem__ = _routines_indexing.setitem
-    ndarray.__reduce__ = lambda self: (array, (self.get(),))
+    ndarray.__reduce__ = lambda self: (array, (self.get(order="A"),))
     ndarray.__array_ufunc__, ndarray.__array_function__ = _array_ufunc, _array_function
     ndarray.flat = property(flatiter, doc="An iterator over the elements in C order.")
     table.methods(ndarray, _scatter, """

@@ -23,42 +23,13 @@ def _chunks(length: int, results: int) -> int:
 
 
 class ReductionKernel(_kernel._Codes):
-    """A reduction of one's own over any axes.
-
-    Parameters
-    ----------
-    in_params, out_params : str
-        As for `ElementwiseKernel`.
-    map_expr : str
-        C++ for what an element becomes first; ``_j`` is the element's number.
-    reduce_expr : str
-        C++ that makes one value of ``a`` and ``b``.
-    post_map_expr : str
-        C++ that stores the result ``a``, e.g. ``"y = sqrt(a)"``.
-    identity : str or None
-        Where the reduction starts.
-    name : str
-    reduce_type : str, optional
-        The type of ``a`` and ``b``; the output's unless given.
-    reduce_dims : bool
-    preamble : str
-    options : tuple of str
-    """
+    """A reduction of one's own over any axes."""
 
     def __init__(
-        self,
-        in_params: str,
-        out_params: str,
-        map_expr: str,
-        reduce_expr: str,
-        post_map_expr: str,
-        identity: object,
-        name: str = "reduce_kernel",
-        reduce_type: str | None = None,
-        reduce_dims: bool = True,
-        preamble: str = "",
-        options: tuple = (),
-    ) -> None:
+        self, in_params: str, out_params: str, map_expr: str, reduce_expr: str, post_map_expr: str,
+        identity: object, name: str = "reduce_kernel", reduce_type: str | None = None,
+        reduce_dims: bool = True, preamble: str = "", options: tuple = (),
+    ) -> None:  # fmt: skip
         self._declare(in_params, out_params, name, "_in_ind", "_out_ind")
         self.map_expr, self.reduce_expr, self.post_map_expr = map_expr, reduce_expr, post_map_expr
         self.identity = "" if identity is None else str(identity)
@@ -68,18 +39,7 @@ class ReductionKernel(_kernel._Codes):
         self._memo: dict[tuple, tuple[engine.Kernel, engine.Kernel, int]] = {}
 
     def __call__(self, *args: object, **kwargs: object) -> object:
-        """Reduce: inputs, then the output where it is given.
-
-        Parameters
-        ----------
-        *args
-            Arrays and numbers; arrays broadcast.
-        out : ndarray, optional
-        axis : int or tuple of int, optional
-            All axes unless given.
-        keepdims : bool
-        stream : Stream, optional
-        """
+        """Reduce: inputs, then the output where it is given."""
         out, axis = kwargs.pop("out", None), kwargs.pop("axis", None)
         keepdims, stream = kwargs.pop("keepdims", False), kwargs.pop("stream", None)
         if kwargs:
@@ -109,12 +69,10 @@ class ReductionKernel(_kernel._Codes):
         out_types = types[1]
         reduced, kept = _split_axes(axis, len(shape))
         out_shape = tuple(
-            size if i in kept else 1 for i, size in enumerate(shape) if keepdims or i in kept
-        )
+            size if i in kept else 1 for i, size in enumerate(shape) if keepdims or i in kept)
         if self.identity == "" and 0 in shape:
             raise ValueError(
-                f"zero-size array to reduction operation {self.name} which has no identity"
-            )
+                f"zero-size array to reduction operation {self.name} which has no identity")
         for out in outs:
             if out.shape != out_shape:
                 raise ValueError("Out shape is mismatched")
@@ -142,13 +100,11 @@ class ReductionKernel(_kernel._Codes):
     ) -> None:  # fmt: skip
         in_types, out_types, letters = types
         in_kinds, packed_in, in_shape = _kernel._layout(
-            inputs, self.in_params, in_types, shape, self.reduce_dims
-        )
+            inputs, self.in_params, in_types, shape, self.reduce_dims)
         flat_outs = [core._wrap(out._view.reshape(kept), out) if out.shape != kept else out
                      for out in outs]  # fmt: skip
         out_kinds, packed_out, out_shape = _kernel._layout(
-            flat_outs, self.out_params, out_types, kept, self.reduce_dims
-        )
+            flat_outs, self.out_params, out_types, kept, self.reduce_dims)
         key = (in_types, out_types, in_kinds, out_kinds, len(in_shape), len(out_shape))
         compiled = self._memo.get(key)
         if compiled is None:
@@ -201,8 +157,7 @@ class ReductionKernel(_kernel._Codes):
         out_elements = "".join(_kernel._element(*row, "_out_ind", "_i") for row in outs)
         includes = _kernel._headers(
             head, in_list, out_list, self.preamble, self.map_expr, self.reduce_expr,
-            self.post_map_expr, self.identity, self.reduce_type,
-        )  # fmt: skip
+            self.post_map_expr, self.identity, self.reduce_type)
         ours = _kernel._OURS
         start = f"bool _empty = true;\n_type_reduce _s = _type_reduce({self.identity});\n"
         if self.identity:

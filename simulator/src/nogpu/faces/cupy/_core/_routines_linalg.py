@@ -129,6 +129,8 @@ def matmul(a, b, out=None):
     shape = (*batch, *rows, *columns)
     if out is not None and _host.typed(out, "out").shape != shape:
         raise ValueError("Output array has an invalid size")
+    if out is not None:
+        core.check_cast(dtype, out.dtype, "same_kind", "out dtype")
     if max(a.ndim, b.ndim) > 2:  # a batched product reads rows that lie one after the other
         a, b = _host.contiguous(a, dtype), _host.contiguous(b, dtype)
     elif dtype.kind in "fc":

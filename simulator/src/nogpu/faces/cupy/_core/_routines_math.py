@@ -15,14 +15,9 @@ _LONG = 1024  # elements from which on a running sum in float32 would show
 
 
 def reduce(
-    array: ndarray,
-    function: Callable[[np.ndarray, tuple, bool], np.ndarray],
-    dtype: np.dtype,
-    axis: object,
-    out: ndarray | None,
-    keepdims: bool,
-    empty: str | None = None,
-) -> ndarray:
+    array: ndarray, function: Callable[[np.ndarray, tuple, bool], np.ndarray], dtype: np.dtype,
+    axis: object, out: ndarray | None, keepdims: bool, empty: str | None = None,
+) -> ndarray:  # fmt: skip
     """Queue ``function(view, axes, keepdims)`` over the axes.
 
     ``empty`` is the operation's name where an empty reduction has no answer.
@@ -31,8 +26,7 @@ def reduce(
     shape = _host.reduced(array.shape, axes, keepdims)
     if empty is not None and math.prod(shape) and array.size == 0:
         raise ValueError(
-            f"zero-size array to reduction operation {empty} which has no identity"
-        )
+            f"zero-size array to reduction operation {empty} which has no identity")
     if out is not None and not isinstance(out, ndarray):
         raise TypeError(f"Unsupported type {type(out)}")
     return core.compute(lambda view: function(view, axes, keepdims), [array], shape, dtype, out)
@@ -80,8 +74,7 @@ def _total(loop, array, axis, dtype, out, keepdims):
     return reduce(
         source,
         lambda view, axes, keep: loop.reduce(view, axis=axes, dtype=wide, keepdims=keep),
-        dtype, axis, out, keepdims,
-    )  # fmt: skip
+        dtype, axis, out, keepdims)
 
 
 def by_ufunc(loop: np.ufunc, name: str | None = None, dtype: object = None) -> Callable:
@@ -91,8 +84,7 @@ def by_ufunc(loop: np.ufunc, name: str | None = None, dtype: object = None) -> C
         return reduce(
             array,
             lambda view, axes, keep: loop.reduce(view, axis=axes, keepdims=keep),
-            array.dtype if dtype is None else np.dtype(dtype), axis, out, keepdims, name,
-        )  # fmt: skip
+            array.dtype if dtype is None else np.dtype(dtype), axis, out, keepdims, name)
 
     return method
 
@@ -101,14 +93,11 @@ def position(function: Callable, name: str) -> Callable[..., ndarray]:
     """``argmax`` or ``argmin``."""
 
     def method(array, axis=None, dtype=None, out=None, keepdims=False):
-        if array.dtype.kind == "c":
-            raise TypeError("complex argmax/argmin is not supported")
         if axis is not None:
             (axis,) = _host.axes_of(axis, array.ndim)
         return reduce(
             array, lambda view, axes, keep: function(view, axis=axis, keepdims=keep),
-            np.dtype(np.int64 if dtype is None else dtype), axis, out, keepdims, name,
-        )  # fmt: skip
+            np.dtype(np.int64 if dtype is None else dtype), axis, out, keepdims, name)
 
     return method
 
@@ -130,8 +119,7 @@ def scan(loop: np.ufunc) -> Callable[..., ndarray]:
         wide = {"e": np.float32, "f": np.float64, "F": np.complex128}.get(dtype.char, dtype)
         return core.compute(
             lambda view: loop.accumulate(view, axis=axis, dtype=wide),
-            [source], source.shape, dtype, out,
-        )  # fmt: skip
+            [source], source.shape, dtype, out)
 
     return method
 

@@ -31,7 +31,7 @@ def _ndarray_sort(a, axis=-1, kind=None):
 
 def _ndarray_argsort(a, axis=-1, kind=None):
     _check_kind(kind)
-    _refuse_zero_d(a)
+    a = a if a.ndim else a.reshape(1)
     shape = (a.size,) if axis is None else a.shape
     axis = None if axis is None else _host.one_axis(axis, a.ndim)
     return _host.compute(lambda v: np.argsort(v, axis=axis, kind="stable"), [a], shape, np.int64)

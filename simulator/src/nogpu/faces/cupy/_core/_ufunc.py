@@ -12,29 +12,18 @@ from nogpu.faces import missing as _missing
 
 _WEAK = (bool, int, float, complex)
 _ABSENT = object()
+_COMPARISONS = {f"cupy_{name}" for name in ("less", "less_equal", "greater", "greater_equal",
+                                            "equal", "not_equal")}  # fmt: skip
 _fusing = _fusion_thread_local.thread_local
 
 
 class ufunc:  # noqa: N801 -- the library's name
-    """An element-wise function that broadcasts and promotes.
-
-    Attributes
-    ----------
-    name : str
-        As messages give it, e.g. ``"cupy_add"``.
-    nin, nout, nargs : int
-    types : list of str
-        The loops, e.g. ``"dd->d"``.
-    """
+    """An element-wise function that broadcasts and promotes; ``types`` are its loops: "dd->d"."""
 
     def __init__(
-        self,
-        name: str,
-        loop: np.ufunc,
-        types: list[str] | None = None,
-        doc: str = "",
+        self, name: str, loop: np.ufunc, types: list[str] | None = None, doc: str = "",
         refuse: dict[str, str] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.name, self._loop, self.__doc__ = name, loop, doc
         self.nin, self.nout, self.nargs = loop.nin, loop.nout, loop.nin + loop.nout
         self.types = types if types is not None else [t for t in loop.types if _on_device(t)]
@@ -43,6 +32,7 @@ class ufunc:  # noqa: N801 -- the library's name
         self._refuse = refuse or {}
         # Where CuPy has a kernel for them, the modules of routines set these.
         self._at = self._reduction = self._accumulate = self._reduceat = None
+        self._compares = name in _COMPARISONS
         self._integers: Callable | None = None  # instead of the loop, for signed integers
         self._cache: dict[tuple, tuple[np.dtype, ...]] = {}
 
@@ -66,10 +56,10 @@ class ufunc:  # noqa: N801 -- the library's name
             kind if isinstance(kind, np.dtype) else (np.dtype(bool) if kind is bool else kind)
             for kind in kinds
         ]
-        if any(isinstance(kind, np.dtype) and kind.kind in self._refuse for kind in asked):
-            kind = next(k for k in asked if isinstance(k, np.dtype) and k.kind in self._refuse)
-            if all(not isinstance(k, np.dtype) or k.kind == kind.kind for k in asked):
-                raise TypeError(self._refuse[kind.kind])
+        first = getattr(asked[0], "kind", None)
+        if dtype is None and first in self._refuse and all(
+                getattr(kind, "kind", None) == first for kind in asked):
+            raise TypeError(self._refuse[first])
         signature = None
         if dtype is not None:
             signature = (None,) * self.nin + (dtype,) * self.nout
@@ -78,8 +68,7 @@ class ufunc:  # noqa: N801 -- the library's name
                 found = self._loop.resolve_dtypes((*asked, *(None,) * self.nout))
             else:
                 found = self._loop.resolve_dtypes(
-                    (*asked, *(None,) * self.nout), signature=signature, casting="unsafe"
-                )
+                    (*asked, *(None,) * self.nout), signature=signature, casting="unsafe")
         except (TypeError, ValueError):
             found = None
         types = "".join(d.char for d in found[: self.nin]) + "->" if found else ""
@@ -89,8 +78,7 @@ class ufunc:  # noqa: N801 -- the library's name
         if found is None:
             shown = tuple(
                 k if isinstance(k, np.dtype) else np.dtype({int: "l", float: "d", complex: "D"}[k])
-                for k in asked
-            )
+                for k in asked)
             text = "(" + ", ".join(repr(k) for k in shown) + ("," if len(shown) == 1 else "") + ")"
             raise TypeError(f"Wrong type ({text}) of arguments for {self.name}")
         if any(d.char in "gGOMm" for d in found):
@@ -126,7 +114,7 @@ class ufunc:  # noqa: N801 -- the library's name
         out = kwargs.pop("out", None)
         dtype = kwargs.pop("dtype", None)
         casting = kwargs.pop("casting", "same_kind")
-        kwargs.pop("_where", None)
+        where = kwargs.pop("_where", None)
         if kwargs:
             raise TypeError(f"Wrong arguments {kwargs}")
         nin = self.nin
@@ -134,14 +122,12 @@ class ufunc:  # noqa: N801 -- the library's name
             some = f"either {nin} or {self.nargs} (with outputs)"
             raise TypeError(
                 f"Wrong number of arguments for '{self.name}'. It must be {some}, "
-                f"but given {len(args)}."
-            )
+                f"but given {len(args)}.")
         outs = args[nin:]
         if out is not None:
             if outs:
                 raise ValueError(
-                    "Cannot specify 'out' as both a positional and keyword argument"
-                )
+                    "Cannot specify 'out' as both a positional and keyword argument")
             outs = out if isinstance(out, tuple) else (out,)
             if len(outs) != self.nout:
                 raise ValueError("The number of outputs does not match")
@@ -152,13 +138,19 @@ class ufunc:  # noqa: N801 -- the library's name
                 inputs.append(item)
             else:
                 inputs.append(core._argument(item))
+        if self._compares:
+            inputs = _typed_integers(inputs)
         for item in outs:
             if item is not None and not isinstance(item, ndarray):
                 raise TypeError(f"Unsupported type {type(item)}")
         dtypes = self._resolve(inputs, None if dtype is None else np.dtype(dtype))
-        return self._run(inputs, outs, dtypes, casting)
+        if where is not None and not isinstance(where, (bool, np.bool_)):
+            where = core._argument(where)
+        return self._run(inputs, outs, dtypes, casting, where)
 
-    def _run(self, inputs: list, outs: tuple, dtypes: tuple, casting: str) -> object:
+    def _run(
+        self, inputs: list, outs: tuple, dtypes: tuple, casting: str, where: object = None
+    ) -> object:
         views, shape, nbytes = [], None, 0
         scalars = True
         for item, dtype in zip(inputs, dtypes):
@@ -178,6 +170,9 @@ class ufunc:  # noqa: N801 -- the library's name
         if scalars:
             shape = ()
         given = [o for o in outs if o is not None]
+        mask = True if where is None else where
+        if isinstance(where, ndarray):
+            given, shape, mask = [*given, where], _ABSENT, where._view
         if shape is _ABSENT:
             shape = core.broadcast_shape([*inputs, *given])
         results = []
@@ -202,10 +197,13 @@ class ufunc:  # noqa: N801 -- the library's name
         def work() -> None:
             with np.errstate(all="ignore"):
                 operands = [v.now() if type(v) is _Converted else v for v in views]
-                if replaced is None:
+                if replaced is not None:
+                    np.copyto(targets[0], replaced(*operands), "unsafe", np.asarray(mask, bool))
+                elif where is None:
                     loop(*operands, out=targets, casting="unsafe", signature=types)
                 else:
-                    targets[0][...] = replaced(*operands)
+                    loop(*operands, out=targets, casting="unsafe", signature=types,
+                         where=np.asarray(mask, bool))  # fmt: skip
 
         core._enqueue(work, max(nbytes, targets[0].nbytes), (self.name, targets[0].dtype))
         return results[0] if len(results) == 1 else tuple(results)
@@ -274,6 +272,17 @@ def _on_device(types: str) -> bool:
     return not set(types) & set("gGOMmSUV")
 
 
+def _typed_integers(inputs: list) -> list:
+    """The operands of a comparison; an integer beside integers is one of 64 bits, so it may lie
+    outside their range."""
+    one, other = inputs
+    for python, typed in ((one, other), (other, one)):
+        if type(python) is int and getattr(getattr(typed, "dtype", None), "kind", "") in "iu":
+            kind = np.uint64 if python >= 2**63 else np.int64
+            return [kind(x) if x is python else x for x in inputs]
+    return inputs
+
+
 def _as_array(item: object) -> ndarray:
     return core.from_host(np.asarray(item)) if isinstance(item, _SCALARS) else core._argument(item)
 
@@ -288,8 +297,19 @@ def _scalar(item: object, dtype: np.dtype) -> np.generic:
 def operator(function: ufunc, numpy_function: np.ufunc, name: str, swapped: bool = False):
     """A binary method of ndarray: CuPy's function, or NumPy's verdict on what it cannot take."""
 
+    unequal = {"__eq__": False, "__ne__": True}.get(name)
+
     def method(self: ndarray, other: object) -> object:
         kind = type(other)
+        if function._compares:
+            if isinstance(other, np.ndarray) and other.ndim == 0:
+                other = other.item()
+                kind = type(other)
+            elif unequal is not None and (other is None or kind.__eq__ is object.__eq__
+                                          and (not unequal or kind.__ne__ is object.__ne__)):
+                result = core._new(self.shape, np.dtype(bool))
+                result.fill(unequal)
+                return result
         if kind in _WEAK or isinstance(other, (ndarray, np.ndarray, np.generic)):
             return function(other, self) if swapped else function(self, other)
         if core._exports(other) or _prefers_itself(other):

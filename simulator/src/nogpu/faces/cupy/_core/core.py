@@ -8,9 +8,10 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
+from cupy.cuda import _synchronize
 from cupy.cuda import memory as _memory
 from cupy.cuda import stream as _stream
-from cupy_backends.cuda.api import _contexts, runtime
+from cupy_backends.cuda.api import _contexts, _errors, runtime
 
 from nogpu import engine
 from nogpu.faces import missing as _missing
@@ -49,12 +50,21 @@ def check_shape(shape: int | Iterable[int]) -> Shape:
             result = (shape.__index__(),)
         except AttributeError:
             raise TypeError(
-                f"'{type(shape).__name__}' object cannot be interpreted as an integer"
-            ) from None
+                f"'{type(shape).__name__}' object cannot be interpreted as an integer") from None
     for size in result:
         if size < 0:
             raise ValueError("Negative dimensions are not allowed")
     return result
+
+
+def check_order(order: str | None, allowed: str = "CFAK") -> str:
+    """An order by its first letter, small or not: K for None, C for no letter; or ValueError."""
+    letter = "K" if order is None else order[:1].upper() or "C"
+    if letter not in "CFAK":
+        raise ValueError("order not understood")
+    if letter not in allowed:
+        raise ValueError(f"order '{letter}' is not permitted")
+    return letter
 
 
 def contiguous_strides(shape: Shape, itemsize: int, order: str = "C") -> Shape:
@@ -161,19 +171,7 @@ class _Interface:
 
 
 class ndarray:  # noqa: N801 -- the library's name
-    """An array on the device.
-
-    Parameters
-    ----------
-    shape : int or tuple of int
-    dtype : dtype
-        float64 unless said.
-    memptr : MemoryPointer, optional
-        Memory to look at; new memory, never written, unless given.
-    strides : tuple of int, optional
-        In bytes; only with ``memptr``.
-    order : {"C", "F"}
-    """
+    """An array on the device."""
 
     __slots__ = ("__weakref__", "_base", "_view", "data")
     __array_priority__ = 100
@@ -188,18 +186,24 @@ class ndarray:  # noqa: N801 -- the library's name
 
     def _init(self, shape, dtype=float, memptr=None, strides=None, order="C"):
         shape, dtype = check_shape(shape), check_dtype(dtype)
-        order = {"C": "C", "F": "F", "c": "C", "f": "F", None: "C"}.get(order)
-        if order is None:
+        order = check_order(order or "C")
+        if order not in "CF":
             raise ValueError("order must be 'C' or 'F'")
         itemsize = dtype.itemsize
-        if strides is not None and memptr is None:
-            raise ValueError("memptr is required if strides is given.")
         if strides is None:
             strides = contiguous_strides(shape, itemsize, order)
         else:
             strides = tuple(int(step) for step in strides)
             if len(strides) != len(shape):
                 raise ValueError("len(shape) != len(strides)")
+            reach = [(size - 1) * step for size, step in zip(shape, strides)] if math.prod(shape) \
+                else []  # fmt: skip
+            size = math.prod(shape) * itemsize
+            if memptr is None and any(one < 0 for one in reach):
+                raise ValueError("ndarray() with strides currently does not allow negative strides")
+            if memptr is None and sum(reach) + itemsize > max(size, itemsize):
+                raise ValueError("ndarray() with strides must stay withing a contiguous size of "
+                                 f"{size} but got {sum(reach) + itemsize}.")  # fmt: skip
         if memptr is None:
             memptr = _memory._allocate(math.prod(shape) * itemsize, True, itemsize)
         self.data, self._base = memptr, None
@@ -225,8 +229,7 @@ class ndarray:  # noqa: N801 -- the library's name
         if reshaped is None:
             raise AttributeError(
                 "Incompatible shape for in-place modification. Use `.reshape()` to make a copy "
-                "with the desired shape."
-            )
+                "with the desired shape.")
         self._view = reshaped
 
     @property
@@ -278,8 +281,7 @@ class ndarray:  # noqa: N801 -- the library's name
         if ndim == 0:
             return struct.pack("<Qqqq", self.data.ptr, 1, 1, 0)
         return struct.pack(
-            f"<Q{1 + 2 * ndim}q", self.data.ptr, view.size, *view.shape, *view.strides
-        )
+            f"<Q{1 + 2 * ndim}q", self.data.ptr, view.size, *view.shape, *view.strides)
 
     @property
     def __cuda_array_interface__(self) -> dict:
@@ -301,18 +303,7 @@ class ndarray:  # noqa: N801 -- the library's name
     # to the host and back
 
     def get(self, stream=None, order="C", out=None, blocking=True) -> np.ndarray:
-        """Copy to the host.
-
-        Parameters
-        ----------
-        stream : Stream, optional
-            The current one unless given.
-        order : {"C", "F", "A"}
-            Of a new host array; a contiguous source keeps its own.
-        out : numpy.ndarray, optional
-        blocking : bool
-            False returns before the copy is done (into pinned memory).
-        """
+        """Copy to the host."""
         stream = _stream.get_current_stream() if stream is None else stream
         _contexts.set_device()
         _forbid_transfer(stream, "D2H")
@@ -323,30 +314,25 @@ class ndarray:  # noqa: N801 -- the library's name
                 raise TypeError(f"{out.dtype} array cannot be obtained from {self.dtype} array")
             if self.shape != out.shape:
                 raise ValueError(
-                    f"Shape mismatch. Expected shape: {self.shape}, actual shape: {out.shape}"
-                )
+                    f"Shape mismatch. Expected shape: {self.shape}, actual shape: {out.shape}")
             if not (out.flags.c_contiguous or out.flags.f_contiguous):
                 raise RuntimeError(
-                    "`out` cannot be specified when copying to non-contiguous ndarray"
-                )
+                    "`out` cannot be specified when copying to non-contiguous ndarray")
         source, flags = self, self._view.flags
         if out is None:
-            if order not in ("C", "F", "A", "K"):
+            order = order.upper()
+            if order not in ("C", "F", "A") and self.size:
                 raise ValueError(f"unsupported order: {order}")
-            fortran = order == "F" or (order in ("A", "K") and flags.fnc)
+            fortran = self.size and (order == "F" or order == "A" and flags.fnc)
             out = np.empty(self.shape, self.dtype, order="F" if fortran else "C")
         same = (flags.c_contiguous and out.flags.c_contiguous) or (
-            flags.f_contiguous and out.flags.f_contiguous
-        )
+            flags.f_contiguous and out.flags.f_contiguous)
         if not same:
             with stream:
                 source = _copy(self, "C" if out.flags.c_contiguous else "F")
+        _synchronize._declare_synchronize()
         if self.size:
-            pinned = runtime._is_pinned(out.ctypes.data)
-            stream._engine.copy(
-                out.ctypes.data, source.data.ptr, source.nbytes, "DtoH",
-                keep=(out, source), pinned=pinned,
-            )  # fmt: skip
+            _transfer(stream, out.ctypes.data, source.data.ptr, "DtoH", out, source)
         if blocking:
             stream.synchronize()
         return out
@@ -384,12 +370,15 @@ class ndarray:  # noqa: N801 -- the library's name
 
     def __bool__(self) -> bool:
         if self.size == 0:
-            raise ValueError("The truth value of an empty array is ambiguous")
+            warnings.warn(
+                "The truth value of an empty array is ambiguous. Returning False, but in future "
+                "this will result in an error. Use `array.size > 0` to check that an array is not "
+                "empty.", DeprecationWarning, stacklevel=2)
+            return False
         if self.size > 1:
             raise ValueError(
                 "The truth value of an array with more than one element is ambiguous. "
-                "Use a.any() or a.all()"
-            )
+                "Use a.any() or a.all()")
         return bool(self.get().reshape(())[()])
 
     def __len__(self) -> int:
@@ -414,6 +403,9 @@ class ndarray:  # noqa: N801 -- the library's name
     def __format__(self, specification: str) -> str:
         return format(self.get(), specification)
 
+    def __bytes__(self) -> bytes:
+        return bytes(self.get())
+
     def __copy__(self) -> ndarray:
         return self.copy()
 
@@ -435,11 +427,9 @@ class ndarray:  # noqa: N801 -- the library's name
         dtype = check_dtype(dtype)
         if casting is not None:
             check_cast(self.dtype, dtype, casting)
-        flags = self._view.flags
+        flags, order = self._view.flags, check_order(order)
         kept = {"K": True, "A": flags.c_contiguous or flags.f_contiguous,
                 "C": flags.c_contiguous, "F": flags.f_contiguous}  # fmt: skip
-        if order not in kept:
-            raise TypeError("order not understood")
         if not copy and dtype == self.dtype and kept[order]:
             return self
         if self.dtype.kind == "c" and dtype.kind not in "cb":
@@ -456,20 +446,25 @@ class ndarray:  # noqa: N801 -- the library's name
             return _wrap(self._view.view(), self)
         return _wrap(self._view.view(check_dtype(dtype)), self)
 
-    def reshape(self, *shape: object, order: str = "C") -> ndarray:
-        """Another shape: a view where the strides allow it, else a copy."""
+    def reshape(self, *shape: object, order: str = "C", copy: bool | None = None) -> ndarray:
+        """Another shape: a view where the strides allow it and no copy is asked for."""
+        if isinstance(copy, str):
+            raise ValueError("strings are not allowed for 'copy' keyword. Use True/False/None "
+                             "instead.")  # fmt: skip
         if len(shape) == 1:
             shape = shape[0]
         shape = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
-        return _reshape(self, shape, order)
+        return _reshape(self, shape, check_order(order, "CFA"), copy)
 
     def ravel(self, order: str = "C") -> ndarray:
         """One axis: a view where possible."""
-        return _reshape(self, (-1,), order)
+        source, order = _in_memory_order(self, order)
+        result = _reshape(source, (self.size,), order)
+        return result if result._view.flags.c_contiguous else _copy(result)
 
     def flatten(self, order: str = "C") -> ndarray:
         """One axis: always a copy."""
-        result = _reshape(self, (-1,), order)
+        result = self.ravel(order)
         return result.copy() if np.may_share_memory(result._view, self._view) else result
 
     def squeeze(self, axis: object = None) -> ndarray:
@@ -499,15 +494,12 @@ class ndarray:  # noqa: N801 -- the library's name
     def fill(self, value: object) -> None:
         """Set every element."""
         if isinstance(value, ndarray):
-            if value.size != 1:
-                raise ValueError("non-scalar cupy.ndarray cannot be used for fill")
-            source = value._view.reshape(())
-        elif isinstance(value, np.ndarray):
             if value.ndim:
-                raise ValueError("non-scalar numpy.ndarray cannot be used for fill")
-            source = value
-        else:
-            source = np.asarray(value)
+                raise ValueError("non-scalar cupy.ndarray cannot be used for fill")
+            source = value._view
+        else:  # an OverflowError where a Python integer does not fit
+            with np.errstate(all="ignore"):
+                source = np.asarray(value, dtype=self.dtype)
             if source.ndim:
                 raise ValueError("non-scalar numpy.ndarray cannot be used for fill")
         target, dtype = self._view, self.dtype
@@ -568,16 +560,14 @@ _ndarray_base = ndarray
 
 def _exports(item: object) -> bool:
     return hasattr(type(item), "__cuda_array_interface__") or hasattr(
-        item, "__cuda_array_interface__"
-    )
+        item, "__cuda_array_interface__")
 
 
 def _forbid_transfer(stream: object, direction: str) -> None:
     """RuntimeError while the stream is capturing, since a graph cannot hold host arrays."""
     if stream._engine.capturing:
         raise RuntimeError(
-            f"the current stream is capturing, so {direction} transfers are disallowed"
-        )
+            f"the current stream is capturing, so {direction} transfers are disallowed")
 
 
 def _follow(handle: int) -> None:
@@ -633,7 +623,10 @@ def _enqueue(
     """
     queue = _stream._local.stream._engine
     _contexts.launch(kernel, queue.handle)
-    queue.run(work, nbytes, kernel[0].removeprefix("cupy_") if kernel else name)
+    try:
+        queue.run(work, nbytes, kernel[0].removeprefix("cupy_") if kernel else name)
+    except engine.StreamError as error:
+        raise _errors.launch_error(error) from None
 
 
 def _wait() -> None:
@@ -651,8 +644,7 @@ def broadcast_shape(items: Iterable[object]) -> Shape:
     except ValueError:
         raise ValueError(
             "operands could not be broadcast together with shapes "
-            + " ".join(str(shape) for shape in shapes)
-        ) from None
+            + " ".join(str(shape) for shape in shapes)) from None
 
 
 def _views(inputs: Iterable[object]) -> list[object]:
@@ -660,13 +652,9 @@ def _views(inputs: Iterable[object]) -> list[object]:
 
 
 def compute(
-    function: Callable[..., object],
-    inputs: Sequence[object],
-    shape: Iterable[int],
-    dtype: np.typing.DTypeLike,
-    out: ndarray | None = None,
-    order: str = "C",
-) -> ndarray:
+    function: Callable[..., object], inputs: Sequence[object], shape: Iterable[int],
+    dtype: np.typing.DTypeLike, out: ndarray | None = None, order: str = "C",
+) -> ndarray:  # fmt: skip
     """Queue a NumPy function of arrays' views; shape and dtype of its result are known.
 
     Parameters
@@ -739,8 +727,7 @@ def _checked(item: object, name: str) -> ndarray:
     module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
     raise TypeError(
         f"Argument '{name}' has incorrect type (expected cupy._core.core._ndarray_base, got "
-        f"{module}{kind.__qualname__})"
-    )
+        f"{module}{kind.__qualname__})")
 
 
 # conversion, copies, transfers
@@ -781,9 +768,7 @@ def convert(source: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def _copy(source: ndarray, order: str = "C", dtype: np.dtype | None = None) -> ndarray:
-    dtype = source.dtype if dtype is None else dtype
-    if order not in ("C", "F", "A", "K"):
-        raise TypeError("order not understood")
+    dtype, order = source.dtype if dtype is None else dtype, check_order(order)
     strides = strides_like(source._view, source.shape, dtype.itemsize, order)
     result = _new(source.shape, dtype, strides)
     _fill_from(result, source)
@@ -828,15 +813,26 @@ def _reshape_view(view: np.ndarray, shape: tuple, order: str = "C") -> np.ndarra
         return None
 
 
-def _reshape(source: ndarray, shape: tuple, order: str) -> ndarray:
-    if order in ("A", "a"):
+def _in_memory_order(source: ndarray, order: str) -> tuple[ndarray, str]:
+    """For the order K a view whose axes lie in memory as in C's order, and C; else both."""
+    order = check_order(order)
+    if order != "K":
+        return source, order
+    strides = source.strides
+    axes = sorted(range(source.ndim), key=lambda axis: (-abs(strides[axis]), axis))
+    return source.transpose(axes), "C"
+
+
+def _reshape(source: ndarray, shape: tuple, order: str, copy: bool | None = None) -> ndarray:
+    if order == "A":
         order = "F" if source._view.flags.fnc else "C"
-    if order not in ("C", "F", "c", "f"):
-        raise ValueError(f"order {order!r} is not permitted")
     view = _reshape_view(source._view, shape, order)
     if view is not None:
-        return _wrap(view, source)
-    packed = _copy(source, order.upper())
+        result = _wrap(view, source)
+        return _copy(result, order) if copy else result
+    if copy is not None and not copy:
+        raise ValueError("Unable to avoid creating a copy while reshaping.")
+    packed = _copy(source, order)
     packed._view = _reshape_view(packed._view, shape, order)
     return packed
 
@@ -844,10 +840,16 @@ def _reshape(source: ndarray, shape: tuple, order: str) -> ndarray:
 def _send(target: ndarray, source: np.ndarray, stream) -> None:
     """Queue the copy of a packed host array into packed device memory."""
     if target.size:
-        stream._engine.copy(
-            target.data.ptr, source.ctypes.data, source.nbytes, "HtoD",
-            keep=(source,), pinned=runtime._is_pinned(source.ctypes.data),
-        )  # fmt: skip
+        _transfer(stream, target.data.ptr, source.ctypes.data, "HtoD", source)
+
+
+def _transfer(stream, to: int, of: int, kind: str, host: np.ndarray, *keep: ndarray) -> None:
+    """Queue the copy of packed bytes between a host array and the device."""
+    try:
+        stream._engine.copy(to, of, host.nbytes, kind, keep=(host, *keep),
+                            pinned=runtime._is_pinned(host.ctypes.data))  # fmt: skip
+    except engine.StreamError as error:
+        raise runtime._error(error.code) from None
 
 
 def from_host(host: np.ndarray, order: str = "K", blocking: bool = False) -> ndarray:
@@ -855,7 +857,8 @@ def from_host(host: np.ndarray, order: str = "K", blocking: bool = False) -> nda
     dtype = check_dtype(host.dtype)
     if host.dtype != dtype:
         host = host.astype(dtype)
-    if order in ("K", "A"):
+    order = check_order(order)
+    if order in "KA":
         order = "F" if host.flags.fnc else "C"
     host = np.asarray(host, order=order)
     result = _new(host.shape, dtype, order)
@@ -880,8 +883,7 @@ def from_interface(item: object) -> ndarray:
     nbytes = 0
     if math.prod(shape):
         nbytes = dtype.itemsize + sum(
-            (size - 1) * max(step, 0) for size, step in zip(shape, strides)
-        )
+            (size - 1) * max(step, 0) for size, step in zip(shape, strides))
     stream = interface.get("stream")
     if stream is not None and interface.get("version", 0) >= 3:
         if stream == 0:

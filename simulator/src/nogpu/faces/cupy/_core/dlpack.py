@@ -158,26 +158,16 @@ def fromDlpack(dltensor):  # noqa: N802
     warnings.warn(
         "This function is deprecated and will be removed in a future release. "
         "Use the cupy.from_dlpack() array constructor instead.",
-        DeprecationWarning, stacklevel=2,
-    )
+        DeprecationWarning, stacklevel=2)
     return _from_capsule(dltensor)
 
 
 def from_dlpack(array, /, *, device=None, copy=None):
-    """Return an array that shares the memory of another library's array.
-
-    Raises
-    ------
-    TypeError
-        Where it is on the host.
-    ValueError
-        Where it has no DLPack.
-    """
+    """Return an array that shares the memory of another library's array; TypeError for host's."""
     if not hasattr(array, "__dlpack_device__"):
         raise ValueError(
             "A DLPack tensor object cannot be consumed multiple times "
-            f"(or object was not a DLPack capsule). Got: {array!r}"
-        )
+            f"(or object was not a DLPack capsule). Got: {array!r}")
     kind, _ = array.__dlpack_device__()
     if int(kind) == CPU:
         raise TypeError(

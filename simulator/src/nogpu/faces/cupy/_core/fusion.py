@@ -18,14 +18,7 @@ _TYPES = (core.ndarray, np.ndarray, np.generic, int, float, complex, bool, type(
 
 
 class Fusion:
-    """A fused function; made by `fuse`.
-
-    Parameters
-    ----------
-    func : callable
-    name : str, optional
-        The kernel's; the function's own unless given.
-    """
+    """A fused function; made by `fuse`."""
 
     def __init__(self, func: Callable, name: str | None = None) -> None:
         self.func, self.name = func, name or func.__name__
@@ -56,19 +49,12 @@ class Fusion:
             raise compiler.CompileException(
                 f'{self.name}: a fused reduction takes the function\'s name for its kernel\'s, and '
                 "this one is no identifier\n",
-                f'extern "C" __global__ void {self.name}()', self.name, (), "nvrtc",
-            )  # fmt: skip
+                f'extern "C" __global__ void {self.name}()', self.name, (), "nvrtc")
         return _fusion_interface.unwrap(result)
 
 
 def fuse(*args: object, **kwargs: object) -> object:
-    """Fuse a function; a decorator, with or without parentheses.
-
-    Parameters
-    ----------
-    kernel_name : str, optional
-        The kernel's name.
-    """
+    """Fuse a function; a decorator, with or without parentheses."""
 
     def wrapper(function: Callable, kernel_name: str | None = None) -> Fusion:
         return functools.update_wrapper(Fusion(function, kernel_name), function)

@@ -41,14 +41,14 @@ def full(shape, fill_value, dtype=None, order="C") -> ndarray:
 
 
 def _order(order: str | None) -> str:
-    if order not in ("C", "F", "c", "f", None):
-        raise TypeError(f"order not understood. order={order}")
-    return "F" if order in ("F", "f") else "C"
+    return core.check_order(order or "C", "CF")
 
 
 def _like(a, dtype, order, subok, shape, unwritten=False) -> ndarray:
     if subok is not None:
         raise TypeError("subok is not supported yet")
+    if order.upper() not in ("C", "F", "A", "K"):
+        raise ValueError(f"order not understood: {order.upper()}")
     shape = shape or None  # the library's slip: () and 0 count as not given
     if not isinstance(a, ndarray):
         if core._exports(a):
@@ -61,7 +61,7 @@ def _like(a, dtype, order, subok, shape, unwritten=False) -> ndarray:
     dtype = core.check_dtype(a.dtype if dtype is None else dtype)
     shape = a.shape if shape is None else core.check_shape(shape)
     return core._new(
-        shape, dtype, core.strides_like(a._view, shape, dtype.itemsize, order), unwritten)
+        shape, dtype, core.strides_like(a._view, shape, dtype.itemsize, order.upper()), unwritten)
 
 
 def empty_like(prototype, dtype=None, order="K", subok=None, shape=None) -> ndarray:

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from cupy import _tables
 from cupy._core import core
 from cupy._core.core import ndarray
 
+from nogpu.faces import table
+
 
 def array(obj, dtype=None, copy=True, order="K", subok=False, ndmin=0, *, blocking=False):
-    """A device array of anything array-like.
-
-    Parameters
-    ----------
-    obj : array_like
-    dtype : dtype, optional
-    copy : bool or None
-        None and False copy only where needed.
-    order : {"K", "A", "C", "F"}
-    ndmin : int
-        Axes at least.
-    blocking : bool
-        Wait for the transfer.
-    """
+    """A device array of anything array-like."""
     if subok:
         raise NotImplementedError("subok=True is not supported")
     order = "K" if order is None else order
@@ -30,9 +18,11 @@ def array(obj, dtype=None, copy=True, order="K", subok=False, ndmin=0, *, blocki
         obj = core.from_interface(obj)
     if isinstance(obj, ndarray):
         result = _of_device(obj, dtype, copy, order)
+    elif hasattr(obj, "__cupy_get_ndarray__"):
+        result = _of_device(obj.__cupy_get_ndarray__(), dtype, copy, order)
     elif isinstance(obj, (list, tuple)) and _holds_device_arrays(obj):
         result = _stacked(obj, dtype)
-        if order == "F":
+        if core.check_order(order) == "F":
             result = result.copy("F")
     else:
         host = np.asarray(obj) if dtype is None else np.asarray(obj, core.check_dtype(dtype))
@@ -47,9 +37,10 @@ def array(obj, dtype=None, copy=True, order="K", subok=False, ndmin=0, *, blocki
 
 def _of_device(obj: ndarray, dtype, copy, order) -> ndarray:
     dtype = obj.dtype if dtype is None else core.check_dtype(dtype)
-    if copy:
-        return obj.astype(dtype, order=order, copy=True)
-    return obj.astype(dtype, order=order, copy=False)
+    result = obj.astype(dtype, order=order, copy=bool(copy))
+    if copy is not None and not copy and result is not obj:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    return result
 
 
 def _holds_device_arrays(obj: object) -> bool:
@@ -71,8 +62,7 @@ def _stacked(obj, dtype) -> ndarray:
     if len({part.shape for part in parts}) > 1:
         raise ValueError(
             "setting an array element with a sequence. The requested array has an inhomogeneous "
-            "shape"
-        )
+            "shape")
     if dtype is None:
         dtype = np.result_type(*[part.dtype for part in parts])
     result = core._new((len(parts), *parts[0].shape), core.check_dtype(dtype))
@@ -82,24 +72,24 @@ def _stacked(obj, dtype) -> ndarray:
     return result
 
 
-def asarray(a, dtype=None, order=None, *, blocking=False) -> ndarray:
+def asarray(a, dtype=None, order=None, *, copy=None, blocking=False) -> ndarray:
     """A device array; the argument itself where nothing has to change."""
-    return array(a, dtype, False, order, blocking=blocking)
+    return array(a, dtype, copy, order, blocking=blocking)
 
 
-def asanyarray(a, dtype=None, order=None, *, blocking=False) -> ndarray:
+def asanyarray(a, dtype=None, order=None, *, copy=None, blocking=False) -> ndarray:
     """See asarray."""
-    return array(a, dtype, False, order, blocking=blocking)
+    return array(a, dtype, copy, order, blocking=blocking)
 
 
 def ascontiguousarray(a, dtype=None) -> ndarray:
     """C-contiguous, with at least one axis."""
-    return array(a, dtype, False, "C", ndmin=1)
+    return array(a, dtype, None, "C", ndmin=1)
 
 
 def asfortranarray(a, dtype=None) -> ndarray:
     """Fortran-contiguous."""
-    return array(a, dtype, False, "F")
+    return array(a, dtype, None, "F")
 
 
 def copy(a, order="K") -> ndarray:
@@ -111,7 +101,7 @@ def asnumpy(a, stream=None, order="C", out=None, *, blocking=True) -> np.ndarray
     """A host array of anything array-like."""
     if isinstance(a, ndarray):
         return a.get(stream=stream, order=order, out=out, blocking=blocking)
-    if core._exports(a):
+    if core._exports(a) or hasattr(a, "__cupy_get_ndarray__"):
         return array(a).get(stream=stream, order=order, out=out, blocking=blocking)
     host = np.asarray(a, order=order)
     if out is not None:
@@ -120,7 +110,12 @@ def asnumpy(a, stream=None, order="C", out=None, *, blocking=True) -> np.ndarray
     return host
 
 
-_tables.functions(globals(), _tables.on_host(), """
+def _on_host(name):
+    function = getattr(np, name)
+    return lambda *args, **kwargs: core._to_device(function(*args, **kwargs))
+
+
+table.functions(globals(), _on_host, """
 frombuffer(*args, **kwargs) -> ndarray: From a buffer on the host.
 fromfile(*args, **kwargs) -> ndarray: From a file.
 fromfunction(*args, **kwargs) -> ndarray: From a function of indices.

@@ -53,8 +53,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     """``num`` numbers from start to stop."""
     if isinstance(start, ndarray) or isinstance(stop, ndarray):
         made = core.compute_now(
-            lambda a, b: np.linspace(a, b, num, endpoint, retstep, dtype, axis), [start, stop]
-        )
+            lambda a, b: np.linspace(a, b, num, endpoint, retstep, dtype, axis), [start, stop])
         return made
     if num < 0:
         raise ValueError("linspace with num<0 is not supported")
@@ -70,7 +69,7 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0) 
     return result if dtype is None else result.astype(dtype)
 
 
-def meshgrid(*xi, **kwargs) -> list[ndarray]:
+def meshgrid(*xi, **kwargs) -> tuple[ndarray, ...]:
     """Grids of coordinates from one-dimensional arrays."""
     indexing = kwargs.pop("indexing", "xy")
     copy = bool(kwargs.pop("copy", True))
@@ -79,16 +78,21 @@ def meshgrid(*xi, **kwargs) -> list[ndarray]:
         raise TypeError(f"meshgrid() got an unexpected keyword argument '{next(iter(kwargs))}'")
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    if any(x.ndim != 1 for x in xi):
+        raise ValueError("input has to be 1d")
+    if not all(isinstance(x, ndarray) for x in xi):
+        raise ValueError("input has to be cupy.ndarray")
+    if len(xi) <= 1:
+        return xi
     grids = []
     n = len(xi)
     for i, x in enumerate(xi):
-        x = core._argument(x)
-        where = {0: 1, 1: 0}.get(i, i) if indexing == "xy" and n > 1 else i
+        where = {0: 1, 1: 0}.get(i, i) if indexing == "xy" else i
         grids.append(x.reshape(*(-1 if k == where else 1 for k in range(n))))
     if not sparse:
-        shape = np.broadcast_shapes(*[g.shape for g in grids]) if grids else ()
+        shape = np.broadcast_shapes(*[g.shape for g in grids])
         grids = [broadcast_to(g, shape) for g in grids]
-    return [g.copy() if copy else g for g in grids]
+    return tuple(g.copy() if copy else g for g in grids)
 
 
 class nd_grid:  # noqa: N801 -- the library's name

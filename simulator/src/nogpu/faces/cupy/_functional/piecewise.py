@@ -5,13 +5,7 @@ from cupy import _host
 
 
 def piecewise(x, condlist, funclist):
-    """Return the value, of several, whose condition holds for each element.
-
-    Raises
-    ------
-    NotImplementedError
-        For functions in place of values, which the library does not call.
-    """
+    """Return the value, of several, whose condition holds for each element."""
     if any(callable(one) for one in funclist):
         raise NotImplementedError(
             "Callable functions are not supported currently")

@@ -1,10 +1,17 @@
-"""`vectorize`: a Python function of numbers, translated to C++ and applied to all elements."""
+"""`vectorize`: a Python function of numbers, translated to C++ and applied to all elements.
+
+As in CuPy, a number in the function has a type of its own, int64 or float64, which decides with
+the others; and half precision is computed in single.
+"""
 
 from __future__ import annotations
 
 import ast
 import inspect
+import numbers
+import operator
 import textwrap
+import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -13,15 +20,21 @@ from cupy._core._expressions import expression
 from cupy._core._scalar import get_typename
 from cupy._core._ufunc import ufunc
 
-_OPERATORS = {
-    ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.true_divide,
-    ast.FloorDiv: np.floor_divide, ast.Mod: np.remainder, ast.Pow: np.power,
-    ast.LShift: np.left_shift, ast.RShift: np.right_shift, ast.BitAnd: np.bitwise_and,
-    ast.BitOr: np.bitwise_or, ast.BitXor: np.bitwise_xor, ast.UAdd: np.positive,
-    ast.USub: np.negative, ast.Invert: np.invert, ast.Not: np.logical_not, ast.Lt: np.less,
-    ast.LtE: np.less_equal, ast.Gt: np.greater, ast.GtE: np.greater_equal, ast.Eq: np.equal,
-    ast.NotEq: np.not_equal,
+_OPERATORS = {  # of Python's objects, and of elements
+    ast.Add: (operator.add, np.add), ast.Sub: (operator.sub, np.subtract),
+    ast.Mult: (operator.mul, np.multiply), ast.Div: (operator.truediv, np.true_divide),
+    ast.FloorDiv: (operator.floordiv, np.floor_divide), ast.Mod: (operator.mod, np.remainder),
+    ast.Pow: (operator.pow, np.power), ast.LShift: (operator.lshift, np.left_shift),
+    ast.RShift: (operator.rshift, np.right_shift), ast.BitAnd: (operator.and_, np.bitwise_and),
+    ast.BitOr: (operator.or_, np.bitwise_or), ast.BitXor: (operator.xor, np.bitwise_xor),
+    ast.UAdd: (operator.pos, np.positive), ast.USub: (operator.neg, np.negative),
+    ast.Invert: (operator.invert, np.invert), ast.Not: (operator.not_, np.logical_not),
+    ast.Lt: (operator.lt, np.less), ast.LtE: (operator.le, np.less_equal),
+    ast.Gt: (operator.gt, np.greater), ast.GtE: (operator.ge, np.greater_equal),
+    ast.Eq: (operator.eq, np.equal), ast.NotEq: (operator.ne, np.not_equal),
+    ast.And: (lambda x, y: x and y, np.logical_and), ast.Or: (lambda x, y: x or y, np.logical_or),
 }  # fmt: skip
+_NUMBERS = (bool, np.bool_, numbers.Number)
 _WEAK = {bool: np.dtype(bool), int: np.dtype("l"), float: np.dtype("d"), complex: np.dtype("D")}
 
 
@@ -39,6 +52,18 @@ class _Constant:
         self.value = value
 
 
+class _Tuple:
+    """Several expressions."""
+
+    def __init__(self, parts: list[_Data]) -> None:
+        self.parts = parts
+
+    @property
+    def dtype(self) -> tuple:
+        """The types of the parts."""
+        return tuple(part.dtype for part in self.parts)
+
+
 def _literal(value: object) -> str:
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
@@ -54,8 +79,16 @@ def _literal(value: object) -> str:
     return repr(value)
 
 
+def _typename(dtype: np.dtype) -> str:
+    """The C++ type of a variable: half precision is computed in single."""
+    return get_typename(np.dtype(np.float32) if dtype.char == "e" else dtype)
+
+
 def _cast(code: str, of: np.dtype | None, dtype: np.dtype) -> str:
-    return code if of is not None and of == dtype else f"(({get_typename(dtype)}){code})"
+    if of is not None and of.kind == "c" and dtype.kind != "c":
+        part = f"{code}.real()" if dtype.kind != "b" else f"({code} != {_typename(of)}(0))"
+        return f"(({_typename(dtype)}){part})"
+    return code if of is not None and of == dtype else f"(({_typename(dtype)}){code})"
 
 
 class _Translator:
@@ -71,9 +104,9 @@ class _Translator:
         if len(parameters) != len(types):
             raise TypeError(
                 f"{function.__name__}() takes {len(parameters)} positional arguments but "
-                f"{len(types)} were given."
-            )
+                f"{len(types)} were given.")
         self.variables = dict(zip(parameters, types))
+        self.tuples: dict[str, _Tuple] = {}
         self.parameters = dict(self.variables)
         self.results: list[np.dtype] | None = None
         self.as_tuple = False
@@ -86,10 +119,10 @@ class _Translator:
             body = "".join(self._located(statement) for statement in self.tree.body)
         if self.results is None:
             raise TypeError("No return statement found in the function.")
-        parameters = [f"{get_typename(t)} {n}" for n, t in self.parameters.items()]
+        parameters = [f"{_typename(t)} {n}" for n, t in self.parameters.items()]
         parameters += [f"{get_typename(t)}& _out{i}" for i, t in enumerate(self.results)]
         local = "".join(
-            f"{get_typename(t)} {n};\n"
+            f"{_typename(t)} {n};\n"
             for n, t in self.variables.items() if n not in self.parameters
         )  # fmt: skip
         return (
@@ -110,8 +143,7 @@ class _Translator:
             lines = self.source.split("\n")
             marked = "\n".join(
                 ("> " if number == statement.lineno else "  ") + line
-                for number, line in enumerate(lines, 1)
-            )
+                for number, line in enumerate(lines, 1))
             located = type(error)(f"{error}\n\n{marked}")
             located._located = True
             raise located from None
@@ -125,43 +157,89 @@ class _Translator:
         if isinstance(node, ast.Assign):
             if len(node.targets) != 1:
                 raise NotImplementedError("Not implemented.")
-            return self._assign(node.targets[0], self._expression(node.value))
+            return self._assign(node.targets[0], self._expression(node.value), node)
         if isinstance(node, ast.AugAssign):
             if not isinstance(node.target, ast.Name):
                 raise NotImplementedError("Not implemented.")
             old = self._name(node.target.id)
-            new = self._call_ufunc(_OPERATORS[type(node.op)], [old, self._expression(node.value)])
+            value = self._expression(node.value)
+            new = self._call_ufunc(_OPERATORS[type(node.op)][1], [old, value])
             if isinstance(old, _Data):
                 if not np.can_cast(new.dtype, old.dtype, "same_kind"):
                     raise TypeError(
                         f"Cannot cast from {new.dtype!r} to {old.dtype!r} with casting rule "
-                        "same_kind."
-                    )
-                new = _Data(_cast(new.code, new.dtype, old.dtype), old.dtype)
-            return self._assign(node.target, new)
+                        "same_kind.")
+            return self._assign(node.target, new, node)
         if isinstance(node, ast.If):
+            test = self._expression(node.test)
+            if isinstance(test, _Constant):
+                return self._block(node.body if test.value else node.orelse)
             text = f"if ({self._condition(node.test)}) {self._block(node.body)}"
             return text + (f"else {self._block(node.orelse)}" if node.orelse else "")
         if isinstance(node, ast.While) and not node.orelse:
             return f"while ({self._condition(node.test)}) {self._block(node.body)}"
         if isinstance(node, ast.For) and not node.orelse:
             return self._for(node)
-        if isinstance(node, ast.Pass):
-            return ";\n"
+        if isinstance(node, (ast.Pass, ast.Break, ast.Continue)):
+            return f"{ast.unparse(node).replace('pass', '')};\n"
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             return ""  # a docstring
         raise NotImplementedError("Not implemented.")
 
-    def _assign(self, target: ast.expr, value: object) -> str:
+    def _assign(self, target: ast.expr, value: object, statement: ast.stmt) -> str:
+        if isinstance(target, ast.Tuple):
+            return self._unpack(target, value, statement)
         if not isinstance(target, ast.Name):
             raise NotImplementedError("Not implemented.")
+        name = target.id
+        if isinstance(value, _Constant) and not isinstance(value.value, (*_NUMBERS, tuple)):
+            if statement not in getattr(self.tree, "body", ()):
+                raise TypeError("Cannot assign constant value not at top-level.")
+            if name in self.variables:
+                raise TypeError(f"Type mismatch of variable: `{name}`")
+            self.names[name] = value.value
+            return ""
         value = self._data(value)
-        known = self.variables.setdefault(target.id, value.dtype)
-        if known != value.dtype:
+        if isinstance(value, _Tuple) or name in self.tuples:
+            return self._assign_tuple(name, value)
+        known = self.variables.setdefault(name, value.dtype)
+        if not np.can_cast(value.dtype, known, "same_kind"):
             raise TypeError(
-                f"Data type mismatch of variable: `{target.id}`: {known} != {value.dtype}"
-            )
-        return f"{target.id} = {value.code};\n"
+                f"Cannot cast from '{value.dtype}' to {known} with casting rule same_kind.")
+        return f"{name} = {_cast(value.code, value.dtype, known)};\n"
+
+    def _assign_tuple(self, name: str, value: _Data | _Tuple) -> str:
+        known = self.tuples.get(name)
+        if known is None and name not in self.variables:
+            parts = [_Data(f"{name}__{i}", part.dtype) for i, part in enumerate(value.parts)]
+            known = self.tuples[name] = _Tuple(parts)
+            self.variables.update({part.code: part.dtype for part in parts})
+        own = self.variables[name] if known is None else known.dtype
+        if isinstance(own, tuple) != isinstance(value, _Tuple) or own != value.dtype:
+            raise TypeError(f"Data type mismatch of variable: `{name}`: {own} != {value.dtype}")
+        return "".join(f"{to.code} = {of.code};\n" for to, of in zip(known.parts, value.parts))
+
+    def _unpack(self, target: ast.Tuple, value: object, statement: ast.stmt) -> str:
+        value = self._data(value)
+        if not isinstance(value, _Tuple):
+            raise ValueError(f"{value.dtype} cannot be unpack")
+        size = len(target.elts)
+        if len(value.parts) != size:
+            what = "too many" if len(value.parts) > size else "not enough"
+            raise ValueError(f"{what} values to unpack (expected {size})")
+        kept, code = [], ""
+        for i, part in enumerate(value.parts):  # all are read before one of them is written
+            own = f"_t{target.lineno}_{target.col_offset}_{i}"
+            if isinstance(part, _Tuple):
+                inner = [_Data(f"{own}_{j}", one.dtype) for j, one in enumerate(part.parts)]
+                kept.append(_Tuple(inner))
+            else:
+                inner, part = [_Data(own, part.dtype)], _Tuple([part])
+                kept.append(inner[0])
+            code += "".join(f"const {_typename(to.dtype)} {to.code} = {of.code};\n"
+                            for to, of in zip(inner, part.parts))  # fmt: skip
+        code += "".join(self._assign(one, of, statement) for one, of in zip(target.elts, kept))
+        return f"{{\n{code}}}\n"
 
     def _for(self, node: ast.For) -> str:
         loop = node.iter
@@ -176,7 +254,7 @@ class _Translator:
             ("0", values[0], "1") if len(values) == 1 else (*values, "1")[:3]
         )
         name, number = node.target.id, f"_n{node.lineno}_{node.col_offset}"
-        self._assign(node.target, _Data("", np.dtype("l")))
+        self._assign(node.target, _Data("", np.dtype("l")), node)
         return (
             f"for (long long {number} = {start}, {number}e = {stop}, {number}s = {step}; "
             f"{number}s > 0 ? {number} < {number}e : {number} > {number}e; {number} += {number}s) "
@@ -186,27 +264,28 @@ class _Translator:
     def _return(self, value: ast.expr | None) -> str:
         if value is None:
             raise TypeError("The function must return a value.")
-        self.as_tuple = isinstance(value, ast.Tuple)
-        parts = value.elts if self.as_tuple else [value]
-        found = [self._data(self._expression(part)) for part in parts]
+        result = self._data(self._expression(value))
+        self.as_tuple = isinstance(result, _Tuple)
+        found = result.parts if self.as_tuple else [result]
         kinds = [one.dtype for one in found]
         if self.results is None:
             self.results = kinds
         elif self.results != kinds:
             raise ValueError(
-                f"Failed to infer the return type: {self.results} and {kinds} do not agree"
-            )
+                f"Failed to infer the return type: {self.results} and {kinds} do not agree")
         stores = "".join(f"_out{i} = {one.code};\n" for i, one in enumerate(found))
         return f"{{\n{stores}return;\n}}\n"
 
     # expressions
 
-    def _data(self, item: object) -> _Data:
-        if isinstance(item, _Data):
+    def _data(self, item: object) -> _Data | _Tuple:
+        if isinstance(item, (_Data, _Tuple)):
             return item
         value = item.value
+        if isinstance(value, tuple):
+            return _Tuple([self._data(_Constant(one)) for one in value])
         if isinstance(value, np.generic):
-            return _Data(f"(({get_typename(value.dtype)}){_literal(value)})", value.dtype)
+            return _Data(f"(({_typename(value.dtype)}){_literal(value)})", value.dtype)
         if type(value) not in _WEAK:
             raise TypeError(f"Type {type(value)} is not supported.")
         return _Data(f"({_literal(value)})", _WEAK[type(value)])
@@ -221,6 +300,8 @@ class _Translator:
         return found.value if isinstance(found, _Constant) else None
 
     def _name(self, name: str, missing: bool = False) -> object:
+        if name in self.tuples:
+            return self.tuples[name]
         if name in self.variables:
             return _Data(name, self.variables[name])
         if name in self.names:
@@ -247,15 +328,25 @@ class _Translator:
             return self._operation(node.op, node.operand)
         if isinstance(node, ast.Compare):
             if len(node.ops) != 1:
-                raise NotImplementedError("Comparison of multiple values is not implemented.")
+                raise NotImplementedError("Comparison of 3 or more values is not implemented.")
             return self._operation(node.ops[0], node.left, node.comparators[0])
         if isinstance(node, ast.BoolOp):
-            sign = " && " if isinstance(node.op, ast.And) else " || "
-            parts = [self._condition(value) for value in node.values]
-            return _Data("(" + sign.join(parts) + ")", np.dtype(bool))
+            first, *rest = [self._expression(value) for value in node.values]
+            for value in rest:
+                first = self._operate(node.op, [first, value])
+            return first
+        if isinstance(node, ast.Tuple):
+            return _Tuple([self._data(self._expression(one)) for one in node.elts])
+        if isinstance(node, ast.Subscript):
+            items, index = self._expression(node.value), self._expression(node.slice)
+            if isinstance(items, _Tuple) and isinstance(index, _Constant):
+                return items.parts[index.value]
         if isinstance(node, ast.IfExp):
+            if self._data(self._expression(node.test)).dtype.kind == "c":
+                raise TypeError("Complex type value cannot be boolean condition.")
             test = self._condition(node.test)
-            x, y = (self._data(self._expression(n)) for n in (node.body, node.orelse))
+            x, y = (self._expression(n) for n in (node.body, node.orelse))
+            x, y = self._like(x, y), self._like(y, x)
             if x.dtype != y.dtype:
                 raise TypeError(f"Type mismatch in conditional expression.: {x.dtype} != {y.dtype}")
             return _Data(f"({test} ? {x.code} : {y.code})", x.dtype)
@@ -264,18 +355,30 @@ class _Translator:
         raise NotImplementedError("Not implemented.")
 
     def _operation(self, operator: ast.AST, *operands: ast.expr) -> object:
+        return self._operate(operator, [self._expression(operand) for operand in operands])
+
+    def _operate(self, operator: ast.AST, values: list) -> object:
         if type(operator) not in _OPERATORS:
             raise NotImplementedError("Not implemented.")
-        values = [self._expression(operand) for operand in operands]
-        return self._call_ufunc(_OPERATORS[type(operator)], values)
+        of_python, ufunc = _OPERATORS[type(operator)]
+        if all(isinstance(value, _Constant) for value in values):
+            return _Constant(of_python(*[value.value for value in values]))
+        return self._call_ufunc(ufunc, values)
+
+    def _like(self, item: object, other: object) -> _Data:
+        """An expression; a Python number takes the type of the other one."""
+        if not isinstance(item, _Constant) or isinstance(item.value, np.generic):
+            return self._data(item)
+        return self._data(_Constant(self._data(other).dtype.type(item.value)))
 
     def _call(self, node: ast.Call) -> object:
         function = self._value(node.func)
         arguments = [self._expression(argument) for argument in node.args]
-        if isinstance(function, (np.ufunc, ufunc)) and not node.keywords:
+        options = {word.arg: self._value(word.value) for word in node.keywords}
+        if isinstance(function, (np.ufunc, ufunc)) and not options.keys() - {"dtype"}:
             loop = function if isinstance(function, np.ufunc) else function._loop
             if loop.nout == 1 and loop.nin == len(arguments):
-                return self._call_ufunc(loop, arguments)
+                return self._call_ufunc(loop, arguments, options.get("dtype"))
         if function in (min, max) and len(arguments) > 1:
             loop = np.minimum if function is min else np.maximum
             result = arguments[0]
@@ -284,34 +387,30 @@ class _Translator:
             return result
         if function is abs and len(arguments) == 1:
             return self._call_ufunc(np.absolute, arguments)
-        if function in _WEAK and len(arguments) == 1:
-            found = self._data(arguments[0])
-            return _Data(_cast(found.code, found.dtype, _WEAK[function]), _WEAK[function])
-        if isinstance(function, type) and issubclass(function, np.generic) and len(arguments) == 1:
+        if isinstance(function, type) and issubclass(function, _NUMBERS) and len(arguments) == 1:
             found, dtype = self._data(arguments[0]), np.dtype(function)
+            if found.dtype.kind == "c" and dtype.kind not in "cb":
+                warnings.warn("Casting complex values to real discards the imaginary part",
+                              np.exceptions.ComplexWarning, stacklevel=2)  # fmt: skip
             return _Data(_cast(found.code, found.dtype, dtype), dtype)
+        if callable(function) and all(isinstance(one, _Constant) for one in arguments):
+            return _Constant(function(*[one.value for one in arguments], **options))
         raise TypeError(f"Invalid function call '{ast.unparse(node.func)}'.")
 
-    def _call_ufunc(self, ufunc: np.ufunc, arguments: list) -> object:
-        if all(isinstance(a, _Constant) for a in arguments):
-            result = ufunc(*[a.value for a in arguments])
-            weak = not any(isinstance(a.value, np.generic) for a in arguments)
-            return _Constant(result.item() if weak else result)
-        asked = []
-        for argument in arguments:
-            if isinstance(argument, _Data):
-                asked.append(argument.dtype)
-            elif type(argument.value) in (int, float, complex):
-                asked.append(type(argument.value))
-            else:
-                asked.append(self._data(argument).dtype)
-        found = ufunc.resolve_dtypes((*asked, *(None,) * ufunc.nout))
-        codes = []
-        for argument, dtype in zip(arguments, found):
-            if isinstance(argument, _Constant) and isinstance(argument.value, int):
-                dtype.type(argument.value)  # OverflowError where it does not fit
-            one = self._data(argument)
-            codes.append(_cast(one.code, one.dtype, dtype))
+    def _call_ufunc(self, ufunc: np.ufunc, arguments: list, dtype: object = None) -> object:
+        values = [self._data(argument) for argument in arguments]
+        asked = (*(value.dtype for value in values), None)
+        if ufunc is np.subtract and all(value.dtype.kind == "b" for value in values):
+            raise TypeError("cupy boolean subtract, the `-` operator, is deprecated, use the "
+                            "bitwise_xor, the `^` operator, or the logical_xor function instead.")
+        if dtype is None:
+            found = ufunc.resolve_dtypes(asked)
+        else:
+            signature = (*(None,) * ufunc.nin, np.dtype(dtype))
+            found = ufunc.resolve_dtypes(asked, signature=signature, casting="unsafe")
+            if not all(np.can_cast(of, to, "same_kind") for of, to in zip(asked[:-1], found)):
+                raise TypeError(f"Cannot cast to {found[0]} with casting rule same_kind.")
+        codes = [_cast(one.code, one.dtype, kind) for one, kind in zip(values, found)]
         code = expression(ufunc.__name__, found[0], *codes)
         if code is None or found[-1].char not in "?bhilqBHILQefdFD":
             raise TypeError(f"Invalid function call '{ufunc.__name__}'.")
@@ -340,40 +439,23 @@ def _definition(source: str, function: Callable) -> ast.FunctionDef | ast.Lambda
 class vectorize:  # noqa: N801 -- the library's name
     """A function of numbers, applied to the elements of arrays; compiled from its source.
 
-    Parameters
-    ----------
-    pyfunc : callable
-        A Python function of numbers: arithmetic, comparisons, `if`, `while`, loops over
-        `range`, and NumPy's universal functions.
-    otypes : str or list of dtypes, optional
-        Not supported.
-    doc : str, optional
-    excluded, signature : optional
-        Not supported.
-    cache : bool
-        Ignored.
+    It may have arithmetic, comparisons, `if`, `while`, loops over `range`, and NumPy's universal
+    functions. ``otypes``, ``excluded`` and ``signature`` are not supported.
     """
 
     def __init__(
-        self,
-        pyfunc: Callable,
-        otypes: object = None,
-        doc: str | None = None,
-        excluded: object = None,
-        cache: bool = False,
-        signature: str | None = None,
-    ) -> None:
+        self, pyfunc: Callable, otypes: object = None, doc: str | None = None,
+        excluded: object = None, cache: bool = False, signature: str | None = None,
+    ) -> None:  # fmt: skip
         self.pyfunc, self.cache, self.otypes = pyfunc, cache, otypes
         self.__doc__ = doc or pyfunc.__doc__
         self.excluded, self.signature = excluded, signature
         if excluded is not None:
             raise NotImplementedError(
-                "cupy.vectorize does not support `excluded` option currently."
-            )
+                "cupy.vectorize does not support `excluded` option currently.")
         if signature is not None:
             raise NotImplementedError(
-                "cupy.vectorize does not support `signature` option currently."
-            )
+                "cupy.vectorize does not support `signature` option currently.")
         self._kernel_cache: dict[tuple, _kernel.ElementwiseKernel] = {}
 
     def __call__(self, *args: object) -> object:
@@ -395,8 +477,7 @@ class vectorize:  # noqa: N801 -- the library's name
             ", ".join(f"{t.name} {n}" for t, n in zip(types, names)),
             ", ".join(f"{t.name} {n}" for t, n in zip(translator.results, outs)),
             f"vectorized({', '.join(names + outs)})",
-            "cupy_vectorize", preamble=code, return_tuple=translator.as_tuple,
-        )  # fmt: skip
+            "cupy_vectorize", preamble=code, return_tuple=translator.as_tuple)
 
 
 def _type_of(item: object) -> np.dtype:

@@ -6,6 +6,7 @@ import numpy as np
 from cupy import _tables
 from cupy._core import _routines_indexing, core
 from cupy._core.core import ndarray
+from cupy._creation.from_data import asarray
 
 
 def take(a, indices, axis=None, out=None) -> ndarray:
@@ -30,33 +31,39 @@ def take_along_axis(a, indices, axis) -> ndarray:
     size = max(1, a.shape[axis])
     shape = np.broadcast_shapes(
         a.shape[:axis] + (1,) + a.shape[axis + 1 :],
-        indices.shape[:axis] + (1,) + indices.shape[axis + 1 :],
-    )
+        indices.shape[:axis] + (1,) + indices.shape[axis + 1 :])
     shape = shape[:axis] + (indices.shape[axis],) + shape[axis + 1 :]
     return core.compute(
-        lambda x, i: np.take_along_axis(x, i % size, axis), [a, indices], shape, a.dtype
-    )
+        lambda x, i: np.take_along_axis(x, i % size, axis), [a, indices], shape, a.dtype)
 
 
 def choose(a, choices, out=None, mode="raise") -> ndarray:
     """Elements of one of several arrays."""
-    if mode == "raise":
-        mode = "wrap"
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError("clipmode not understood")
     arrays = [core._argument(c) for c in choices]
-    return core.compute_now(lambda i, *c: np.choose(i, c, mode=mode), [a, *arrays])
+    if mode == "raise":  # the host has to look
+        core._wait()
+        if ((a._view < 0) | (a._view >= len(arrays))).any():
+            raise ValueError("invalid entry in choice array")
+    result = core.compute_now(lambda i, *c: np.choose(i, c, mode=mode), [a, *arrays])
+    return _routines_indexing.into(out, result)
 
 
 def compress(condition, a, axis=None, out=None) -> ndarray:
     """Slices where a condition holds."""
-    if isinstance(condition, ndarray) and not isinstance(a, ndarray):
-        condition, a = a, condition
-    if isinstance(a, ndarray) and not isinstance(condition, ndarray):
-        condition = core.from_host(np.asarray(condition))
-    return core.compute_now(lambda c, x: np.compress(c, x, axis), [condition, a])
+    if np.isscalar(condition):
+        raise ValueError("condition must be a 1-d array")
+    if not isinstance(condition, ndarray):
+        condition = asarray(condition, dtype=int)
+        if condition.ndim != 1:
+            raise ValueError("condition must be a 1-d array")
+    result = core.compute_now(lambda c, x: np.compress(c, x, axis), [condition, a])
+    return _routines_indexing.into(out, result)
 
 
 _tables.functions(globals(), _tables.now(), """
-extract(condition, a: array) -> ndarray: Elements where a condition holds.
+extract(condition: any, a: array) -> ndarray: Elements where a condition holds.
 """)
 _tables.functions(globals(), _tables.method, """
 diagonal(a: typed, offset=0, axis1=0, axis2=1) -> ndarray: The diagonal: a view.
@@ -74,5 +81,4 @@ def select(condlist, choicelist, default=0) -> ndarray:
     n = len(condlist)
     return core.compute_now(
         lambda *arrays: np.select(list(arrays[:n]), list(arrays[n:]), default),
-        [*condlist, *choicelist],
-    )
+        [*condlist, *choicelist])

@@ -5,15 +5,20 @@ from __future__ import annotations
 import numpy as np
 from cupy._core import core
 from cupy._core.core import _SCALARS, ndarray
+from cupy._creation.from_data import asarray
 
 
 def put(a, ind, v, mode="wrap") -> None:
     """Set elements by flat index; indices wrap around or are clipped."""
-    if mode not in ("wrap", "clip"):
-        raise TypeError("mode='raise' is not supported" if mode == "raise" else f"clipmode {mode}")
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError("clipmode not understood")
     a = core._checked(a, "a")
-    inputs = [x if isinstance(x, ndarray) else core.from_host(np.asarray(x)) for x in (ind, v)]
-    view, index, values = a._view, inputs[0]._view, inputs[1]._view
+    values = v if isinstance(v, ndarray) else asarray(v, a.dtype)
+    view, index, values = a._view, asarray(ind)._view, values._view
+    if mode == "raise":  # the host has to look
+        core._wait()
+        if values.size and ((index < -view.size) | (index >= view.size)).any():
+            raise IndexError("invalid entry in indices array")
 
     def work() -> None:
         if view.size:
@@ -24,9 +29,15 @@ def put(a, ind, v, mode="wrap") -> None:
 
 def place(arr, mask, vals) -> None:
     """Set elements where a mask is true, in their order."""
+    mask, vals = asarray(mask), asarray(vals)
+    if arr.size != mask.size:
+        raise ValueError("Mask and data must be the same size.")
     core._wait()
-    views = [core._argument(x)._view for x in (arr, mask, vals)]
-    np.place(*views)
+    if not mask._view.any():
+        return
+    if not vals.size:
+        raise ValueError("Cannot insert from an empty array.")
+    np.place(core._argument(arr)._view, mask._view.reshape(arr.shape), vals._view)
 
 
 def putmask(a, mask, values) -> None:

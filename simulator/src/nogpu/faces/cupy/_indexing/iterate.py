@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from cupy._core import core
 from cupy._core.core import ndarray
+from cupy._creation.from_data import asarray
 
 
 class flatiter:  # noqa: N801 -- the library's name
@@ -49,9 +50,7 @@ class flatiter:  # noqa: N801 -- the library's name
         elif index is not Ellipsis and not isinstance(index, slice):
             raise IndexError("unsupported iterator index")
         view = self._array._view
-        source = value._view if isinstance(value, ndarray) else np.asarray(value)
-        if source.ndim and not isinstance(value, ndarray):
-            raise TypeError(f"Unsupported type {type(value)}")
+        source = asarray(value, dtype=view.dtype)._view
 
         def work() -> None:
             view.flat[index] = core.convert(source, view.dtype)

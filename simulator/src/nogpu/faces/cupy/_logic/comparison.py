@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 from cupy._core import core
-from cupy._core.core import _SCALARS, ndarray
-
-
-def _operand(x: object) -> object:
-    return x if isinstance(x, (ndarray, *_SCALARS)) else core._argument(x)
+from cupy._core.core import ndarray
+from cupy._creation.from_data import asarray
 
 
 def isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False) -> ndarray:
     """|a - b| <= atol + rtol |b|, element-wise."""
-    a, b = _operand(a), _operand(b)
+    a, b = asarray(a), asarray(b)
     return core.compute(
         lambda x, y: np.isclose(x, y, rtol, atol, equal_nan), [a, b], core.broadcast_shape([a, b]),
-        np.dtype(bool),
-    )  # fmt: skip
+        np.dtype(bool))
 
 
 def allclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False) -> ndarray:
@@ -30,8 +26,7 @@ def array_equal(a1, a2, equal_nan=False) -> ndarray:
     if a1.shape != a2.shape:
         return core.compute(lambda: False, [], (), np.dtype(bool))
     return core.compute(
-        lambda x, y: np.array_equal(x, y, equal_nan), [a1, a2], (), np.dtype(bool)
-    )
+        lambda x, y: np.array_equal(x, y, equal_nan), [a1, a2], (), np.dtype(bool))
 
 
 def array_equiv(a1, a2) -> ndarray:

@@ -1,19 +1,16 @@
 """Truth of arrays."""
 
+from cupy import _tables
 from cupy._core import core
 from cupy._core._fusion_thread_local import fusable
 
 
-@fusable
-def all(a, axis=None, out=None, keepdims=False):  # noqa: A001
-    """Whether all elements are true."""
-    return core._checked(a, "a").all(axis=axis, out=out, keepdims=keepdims)
+def _fused(name):
+    return fusable(lambda a, *how: getattr(core._checked(a, "a"), name)(*how))
 
 
-@fusable
-def any(a, axis=None, out=None, keepdims=False):  # noqa: A001
-    """Whether any element is true."""
-    return core._checked(a, "a").any(axis=axis, out=out, keepdims=keepdims)
-
-
+all, any = _tables.functions(globals(), _fused, """
+all(a, axis=None, out=None, keepdims=False): Whether all elements are true.
+any(a, axis=None, out=None, keepdims=False): Whether any element is true.
+""")  # noqa: A001
 alltrue, sometrue = all, any

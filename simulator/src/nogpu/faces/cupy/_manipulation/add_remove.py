@@ -1,7 +1,5 @@
 """Adding, removing, and keeping each value once."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 
 import numpy as np
@@ -10,10 +8,7 @@ from cupy import _host
 
 def append(arr, values, axis=None):
     """Return a copy with values at the end; flattened for ``axis=None``."""
-    arr, values = (
-        x if _host.is_array(x) else _host.device(x) if np.isscalar(x) else _host.argument(x)
-        for x in (arr, values)
-    )
+    arr, values = _host.asarray(arr), _host.asarray(values)
     dtype = np.result_type(arr.dtype, values.dtype)
     if axis is None:
         shape = (arr.size + values.size,)
@@ -37,8 +32,7 @@ def delete(arr, indices, axis=None):
 
 def resize(a, new_shape):
     """Return an array of another shape, filled with repetitions."""
-    if not _host.is_array(a):
-        a = _host.device(a)
+    a = _host.asarray(a)
     shape = (new_shape,) if isinstance(new_shape, (int, np.integer)) else tuple(new_shape)
     return _host.compute(lambda v: np.resize(v, shape), [a], shape, a.dtype)
 
@@ -46,7 +40,9 @@ def resize(a, new_shape):
 def trim_zeros(filt, trim="fb"):
     """Return a view without the zeros at the ends; it waits."""
     if _host.argument(filt).ndim > 1:
-        raise ValueError("Multi-dimensional trim is not supported")
+        raise NotImplementedError("Multi-dimensional trim is not supported")
+    if not filt.ndim:
+        return filt
     places = np.flatnonzero(_host.look(filt))
     if not places.size:
         return filt[:0]
@@ -58,10 +54,11 @@ def trim_zeros(filt, trim="fb"):
 def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *,
            equal_nan=True):
     """Return the sorted values, each once, and what else is asked for; it waits."""
+    convert = _host.asarray if axis is None and hasattr(ar, "shape") else _host.argument
     return _host.compute_now(
         lambda v: np.unique(v, return_index, return_inverse, return_counts, axis,
                             equal_nan=equal_nan),
-        [_host.argument(ar)])
+        [convert(ar)])
 
 
 UniqueAllResult = namedtuple("UniqueAllResult", "values indices inverse_indices counts")

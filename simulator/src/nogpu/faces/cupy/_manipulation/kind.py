@@ -31,7 +31,7 @@ def require(a, dtype=None, requirements=None) -> ndarray:
     if "C" in wanted and "F" in wanted:
         raise ValueError('Cannot specify both "C" and "F" order')
     order = next((w for w in wanted if w), "A")
-    return array(a, dtype, False, order)
+    return array(a, dtype, None, order)
 
 
 def astype(x, dtype, /, *, copy=True, casting=None, device=None) -> ndarray:

@@ -8,9 +8,9 @@ from cupy._core import core
 from cupy._core.core import ndarray
 
 
-def reshape(a, newshape, order="C") -> ndarray:
+def reshape(a, newshape, order="C", *, copy=None) -> ndarray:
     """Another shape; a view where possible."""
-    return core._checked(a, "a").reshape(newshape, order=order)
+    return core._checked(a, "a").reshape(newshape, order=order, copy=copy)
 
 
 _tables.functions(globals(), _tables.method, """

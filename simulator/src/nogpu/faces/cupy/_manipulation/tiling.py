@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 from cupy._core import core
 from cupy._core.core import ndarray
+from cupy._creation.from_data import asarray
 
 
 def tile(A, reps) -> ndarray:
     """The whole array again and again."""
-    A = core._argument(A)
+    A = asarray(A)
     reps = tuple(reps) if isinstance(reps, (list, tuple)) else (reps,)
     ndim = max(A.ndim, len(reps))
     shape = (1,) * (ndim - A.ndim) + A.shape
     reps = (1,) * (ndim - len(reps)) + reps
     return core.compute(
-        lambda a: np.tile(a, reps), [A], tuple(s * r for s, r in zip(shape, reps)), A.dtype
-    )
+        lambda a: np.tile(a, reps), [A], tuple(s * r for s, r in zip(shape, reps)), A.dtype)
 
 
 def repeat(a, repeats, axis=None) -> ndarray:

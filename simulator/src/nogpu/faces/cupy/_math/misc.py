@@ -5,6 +5,8 @@ from cupy import _tables
 from cupy._core import core
 from cupy._core._fusion_thread_local import fusable
 from cupy._core.core import ndarray
+from cupy._creation.basic import full
+from cupy._creation.from_data import asarray
 from cupy._statistics.correlation import _slide
 
 
@@ -16,10 +18,17 @@ def clip(a, a_min, a_max, out=None):
 
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     """nan and infinities replaced."""
-    x = core._argument(x)
-    result = _tables.elementwise(
-        lambda a: np.nan_to_num(a, nan=nan, posinf=posinf, neginf=neginf), x
-    )
+    given = x if isinstance(x, ndarray) else full((), x)
+    values = [None if v is None or given.dtype.kind not in "fc" else
+              asarray(v, np.empty(0, given.dtype).real.dtype) for v in (nan, posinf, neginf)]
+    wanted = [v for v in values if v is not None]
+
+    def work(a, *views):
+        views = iter(views)
+        options = [v if v is None else next(views) for v in values]
+        return np.nan_to_num(a, True, 0.0 if options[0] is None else options[0], *options[1:])
+
+    result = core.compute(work, [given, *wanted], given.shape, given.dtype)
     if not copy:
         x[...] = result
         return x
@@ -38,7 +47,7 @@ angle(z, deg=False): The angle of complex numbers.
 """)
 _tables.functions(globals(), _tables.now(), """
 real_if_close(a: array, tol=100): Real where the imaginary parts are negligible.
-unwrap(p, discont=None, axis=-1, *, period=2 * np.pi): Angles without jumps.
+unwrap(p: any, discont=None, axis=-1, *, period=2 * np.pi): Angles without jumps.
 interp(x, xp, fp, left=None, right=None, period=None): Linear interpolation.
 """)
 _tables.functions(globals(), _tables.method, """
@@ -48,8 +57,7 @@ min(a, axis=None, out=None, keepdims=False): The smallest.
 
 
 def _part(name):
-    of_numpy = getattr(np, name)
-    return lambda val: getattr(val, name) if isinstance(val, ndarray) else of_numpy(val)
+    return lambda val: getattr(asarray(val), name)
 
 
 _tables.functions(globals(), _part, """

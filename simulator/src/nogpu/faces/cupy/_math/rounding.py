@@ -1,27 +1,24 @@
 """Rounding."""
 
-from __future__ import annotations
-
 import numpy as np
+from cupy import _tables
 from cupy._core import core
+from cupy._creation.from_data import asarray
 from cupy._math.ufuncs import UFUNCS
 
 
 def around(a, decimals=0, out=None):
     """Round half to even."""
-    a = core._argument(a)
-    if out is None:
-        return core.compute(lambda x: np.round(x, decimals), [a], a.shape, a.dtype)
-    target, view = out._view, a._view
-
-    def work() -> None:
-        target[...] = np.round(view, decimals)
-
-    core._enqueue(work, a.nbytes)
-    return out
+    a = asarray(a)
+    dtype = np.dtype(np.float16) if a.dtype == bool else a.dtype
+    if out is not None:
+        core.check_cast(dtype, core._argument(out).dtype, "same_kind", "output operand")
+    return core.compute(lambda x: np.round(x.astype(dtype, copy=False), decimals), [a], a.shape,
+                        dtype, out)  # fmt: skip
 
 
-round = round_ = around  # noqa: A001
+round = around  # noqa: A001
+round_ = _tables.deprecated(around, "Please use `round` instead.")
 
 
 def fix(x, out=None):

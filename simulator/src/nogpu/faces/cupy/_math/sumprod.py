@@ -3,6 +3,7 @@
 import numpy as np
 from cupy import _tables
 from cupy._core import core
+from cupy._core._fusion_thread_local import fusable
 from cupy._creation.basic import full
 from cupy._creation.from_data import asarray
 from cupy._manipulation.dims import broadcast_to
@@ -12,10 +13,11 @@ from cupy._math.ufuncs import UFUNCS
 _, prod, cumsum, cumprod = _tables.functions(globals(), _tables.method, """
 sum(a, axis=None, dtype=None, out=None, keepdims=False): Add up along axes.
 prod(a, axis=None, dtype=None, out=None, keepdims=False): Multiply along axes.
-cumsum(a, axis=None, dtype=None, out=None): Running sums.
-cumprod(a, axis=None, dtype=None, out=None): Running products.
+cumsum(a: typed, axis=None, dtype=None, out=None): Running sums.
+cumprod(a: typed, axis=None, dtype=None, out=None): Running products.
 """)
-product, cumproduct = prod, cumprod
+product = _tables.deprecated(prod, "Please use `prod` instead.")
+cumproduct = _tables.deprecated(cumprod, "Please use `cumprod` instead.")
 
 
 def cumulative_sum(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
@@ -45,20 +47,20 @@ def _without_nan(name):
     neutral = 1 if "prod" in name else 0
 
     def call(a, *how):
+        a = core._argument(a)
         if a.dtype.kind in "fc":
             a = core.compute(
-                lambda x: np.where(np.isnan(x), x.dtype.type(neutral), x), [a], a.shape, a.dtype
-            )
+                lambda x: np.where(np.isnan(x), x.dtype.type(neutral), x), [a], a.shape, a.dtype)
         return getattr(a, name.removeprefix("nan"))(*how)
 
-    return call
+    return fusable(call)
 
 
 _tables.functions(globals(), _without_nan, """
-nansum(a: array, axis=None, dtype=None, out=None, keepdims=False): Add up what is no nan.
-nanprod(a: array, axis=None, dtype=None, out=None, keepdims=False): Multiply what is no nan.
-nancumsum(a: array, axis=None, dtype=None, out=None): Running sums of what is no nan.
-nancumprod(a: array, axis=None, dtype=None, out=None): Running products of what is no nan.
+nansum(a, axis=None, dtype=None, out=None, keepdims=False): Add up what is no nan.
+nanprod(a, axis=None, dtype=None, out=None, keepdims=False): Multiply what is no nan.
+nancumsum(a, axis=None, dtype=None, out=None): Running sums of what is no nan.
+nancumprod(a, axis=None, dtype=None, out=None): Running products of what is no nan.
 """)
 
 
@@ -68,7 +70,7 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
         return a
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n!r}")
-    a = core._argument(a)
+    a = asarray(a)
     axis %= a.ndim
     parts = []
     for extra in (prepend, append):
@@ -90,7 +92,7 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
 
 
 *_, trapz = _tables.functions(globals(), _tables.now(), """
-gradient(f: array, *varargs, axis=None, edge_order=1): Central differences.
+gradient(f: any, *varargs, axis=None, edge_order=1): Central differences.
 ediff1d(arr: array, to_end=None, to_begin=None): Differences of the flattened array.
 trapezoid(y: array, x=None, dx=1.0, axis=-1): Integral by trapezoids.
 """)

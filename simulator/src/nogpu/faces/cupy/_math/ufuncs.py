@@ -39,6 +39,9 @@ _REFUSED = {
     "negative": {"b": (
         "The cupy boolean negative, the `-` operator, is not supported, use the `~` operator or "
         "the logical_not function instead.")},
+    "positive": {"b": "The cupy boolean positive, the `+` operator, is not supported."},
+    "gcd": {"b": "gcd cannot be computed with boolean arrays"},
+    "lcm": {"b": "lcm cannot be computed with boolean arrays"},
 }  # fmt: skip
 
 

@@ -18,15 +18,7 @@ OPTIONS = {
 
 
 def pad(array, pad_width, mode="constant", **kwargs):
-    """Return a copy with ``pad_width`` elements more at each end of each axis.
-
-    Parameters
-    ----------
-    array : cupy.ndarray
-    pad_width : int or sequence
-    mode : str or callable
-        As in NumPy, median left out. A function gets NumPy vectors here.
-    """
+    """Return a copy with ``pad_width`` elements more at each end; functions get NumPy vectors."""
     _host.argument(array)
     if _host.is_array(pad_width):
         pad_width = _host.look(pad_width)
@@ -46,6 +38,8 @@ def pad(array, pad_width, mode="constant", **kwargs):
         name: _host.look(value) if _host.is_array(value) else value
         for name, value in kwargs.items()
     }
+    if not array.ndim:
+        return array.copy()
     shape = [n + int(a) + int(b) for n, (a, b) in zip(array.shape, widths)]
     if array.size == 0 and mode not in ("constant", "empty"):
         for n, (a, b) in zip(array.shape, widths):

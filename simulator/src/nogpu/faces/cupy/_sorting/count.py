@@ -6,8 +6,7 @@ from cupy import _host
 
 def count_nonzero(a, axis=None):
     """Count what is not zero, over all or along axes."""
-    if not _host.is_array(a):
-        a = _host.device(a)
+    a = _host.asarray(a)
     axes = _host.axes_of(axis, a.ndim)
     return _host.compute(
         lambda v: np.count_nonzero(v, axis=axes), [a], _host.reduced(a.shape, axes, False),

@@ -11,12 +11,13 @@ def cov(a, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     """Return the covariance matrix of rows."""
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")
-    _host.argument(a)
     if a.ndim > 2:
         raise ValueError("Input must be <= 2-d")
+    a = _host.asarray(a)
     inputs = [a]
     if y is not None:
-        if _host.argument(y).ndim > 2:
+        y = _host.asarray(y)
+        if y.ndim > 2:
             raise ValueError("y must be <= 2-d")
         inputs.append(y)
     if dtype is None:
@@ -44,6 +45,9 @@ def cov(a, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
 
 def corrcoef(a, y=None, rowvar=True, bias=None, ddof=None, *, dtype=None):
     """Return the correlation coefficients of rows."""
+    if bias is not None or ddof is not None:
+        warnings.warn("bias and ddof have no effect and are deprecated", DeprecationWarning,
+                      stacklevel=2)  # fmt: skip
     covariance = cov(a, y, rowvar, dtype=dtype)
 
     def work(c):

@@ -10,7 +10,9 @@ def _bins(x, bins, limits):
         raise NotImplementedError("only integer and array bins are implemented")
     if _host.is_array(bins):
         bins = _host.look(bins)
-    elif not isinstance(bins, (int, np.integer)):
+    elif np.ndim(bins) == 0 and not hasattr(bins, "__index__"):
+        raise TypeError("`bins` must be an integer, a string, or an array")
+    if np.ndim(bins) > 1:
         raise ValueError("`bins` must be 1d, when an array")
     if np.ndim(bins) == 0 and limits is None:
         values = _host.look(x)
@@ -56,7 +58,7 @@ def histogramdd(sample, bins=10, range=None, weights=None, density=False):  # no
         bins = [_host.look(one) if _host.is_array(one) else one for one in bins]
     elif _host.is_array(bins):
         bins = [_host.look(bins)] * values.shape[1]
-    weights = None if weights is None else _host.look(weights)
+    weights = None if weights is None else _host.on_host(weights)
     counts, edges = np.histogramdd(values, bins, range, density, weights)
     return _host.device(counts), [_host.device(one) for one in edges]
 
@@ -110,7 +112,9 @@ def digitize(x, bins, right=False):
     side = "left" if right else "right"
 
     def work(values, edges):
-        if len(edges) and edges[0] > edges[-1]:
+        falls = len(edges) > 1 and not (
+            edges[0] <= edges[-1] or np.isnan(edges[-1]) and not np.isnan(edges[0]))
+        if falls:  # nan comes first then, also where all is nan
             return len(edges) - np.searchsorted(edges[::-1], values, side=side)
         return np.searchsorted(edges, values, side=side)
 

@@ -12,14 +12,8 @@ std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False): Return the stan
 
 
 def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
-    """Return the weighted mean, and the weights' sum where ``returned``.
-
-    Raises
-    ------
-    ZeroDivisionError
-        Where weights sum to zero; looking at that waits.
-    """
-    _host.argument(a)
+    """Return the weighted mean, and the weights' sum where ``returned``; weights are looked at."""
+    a = _host.asarray(a)
     axes = _host.axes_of(axis, a.ndim)
     shape = _host.reduced(a.shape, axes, keepdims)
     if weights is None:
@@ -29,7 +23,7 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
         count = a.size // max(_host.size_of(_host.reduced(a.shape, axes, False)), 1)
         return result, _host.compute(
             lambda v: np.full(shape, count), [result], shape, result.dtype)
-    _host.argument(weights)
+    weights = _host.asarray(weights)
     if a.shape != weights.shape:
         if axis is None:
             raise TypeError("Axis must be specified when shapes of a and weights differ.")
@@ -120,6 +114,8 @@ def _spread_without_nan(name):
         axes = _host.axes_of(axis, a.ndim)
         kind = a.dtype if dtype is None else np.dtype(dtype)
         shape = _host.reduced(a.shape, axes, keepdims)
+        if root and out is not None:  # the root is a ufunc, a reduction casts as it must
+            _host.core.check_cast(_host.real_type(kind), out.dtype, "same_kind", "output operand")
 
         def work(v):
             v = v.astype(_host.wide(kind), copy=False)

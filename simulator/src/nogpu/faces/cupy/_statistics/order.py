@@ -5,10 +5,10 @@ import warnings
 import numpy as np
 from cupy import _host, _tables
 
-METHODS = (
+METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+NOT_YET = (
     "inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf",
-    "hazen", "weibull", "linear", "median_unbiased", "normal_unbiased", "lower", "higher",
-    "midpoint", "nearest",
+    "hazen", "weibull", "median_unbiased", "normal_unbiased",
 )
 
 
@@ -27,13 +27,13 @@ def _without_nan(name):
     function, plain = (np.fmax, amax) if name == "nanmax" else (np.fmin, amin)
 
     def call(a, axis, out, keepdims):
-        if a.size == 0:
+        axes = _host.axes_of(axis, a.ndim)
+        shape = _host.reduced(a.shape, axes, keepdims)
+        if a.size == 0 and 0 not in shape:
             raise ValueError(
                 f"zero-size array to reduction operation cupy_{name} which has no identity")
         if a.dtype.kind not in "fc":
             return plain(a, axis, out, keepdims)
-        axes = _host.axes_of(axis, a.ndim)
-        shape = _host.reduced(a.shape, axes, keepdims)
         result = _host.compute(
             lambda v: function.reduce(v, axis=axes, keepdims=keepdims), [a], shape, a.dtype, out)
         if np.isnan(_host.look(result)).any():
@@ -51,9 +51,11 @@ nanmin(a: array, axis=None, out=None, keepdims=False): Return the minimum, nan l
 
 def _quantile(a, q, axis, out, method, keepdims, scale):
     _host.argument(a)
+    if method in NOT_YET:
+        raise ValueError(f"'{method}' method is not yet supported. Please use any other method.")
     if method not in METHODS:
-        raise ValueError(f"Unexpected interpolation method.\nActual: {method}\n"
-                         f"Expected: {list(METHODS)}")
+        raise ValueError(f"Unexpected interpolation method.\nActual: '{method}' not in ('linear', "
+                         "'lower', 'higher', 'midpoint')")
     axes = _host.axes_of(axis, a.ndim)
     if _host.is_array(q):
         inputs = [a, q]
@@ -67,10 +69,15 @@ def _quantile(a, q, axis, out, method, keepdims, scale):
             raise ValueError(
                 "Percentiles must be in the range [0, 100]" if scale == 100 else
                 "Quantiles must be in the range [0, 1]")
-    dtype = _host.floating(a.dtype)
+    share = q if np.isscalar(q) else (q if _host.is_array(q) else np.asarray(q)).dtype
+    if scale != 1:
+        share = q / scale if np.isscalar(q) else np.result_type(share, 1.0)
+    taken = method in ("lower", "higher", "nearest")
+    dtype = a.dtype if taken else np.result_type(a.dtype, share)
 
     def work(v, given=wanted):
-        v = v.astype(np.float64 if v.dtype.kind not in "fc" else _host.wide(v.dtype))
+        if dtype != v.dtype or v.dtype.char == "e":
+            v = v.astype(np.float64 if v.dtype.kind not in "fc" else _host.wide(v.dtype))
         return np.quantile(v, given / scale if scale != 1 else given, axis=axes, method=method,
                            keepdims=keepdims)
 
@@ -80,6 +87,13 @@ def _quantile(a, q, axis, out, method, keepdims, scale):
 
 def _scaled(scale):
     def call(a, q, axis, out, overwrite_input, method, keepdims, *, interpolation):
+        if interpolation is not None:
+            name = "percentile" if scale == 100 else "quantile"
+            warnings.warn(
+                f"the `interpolation=` argument to {name} was renamed to `method=`, which has "
+                "additional options.", DeprecationWarning, stacklevel=3)
+            if method != "linear":
+                raise TypeError("`interpolation` is the old name of `method`: give one of them")
         return _quantile(a, q, axis, out, interpolation or method, keepdims, scale)
 
     return call

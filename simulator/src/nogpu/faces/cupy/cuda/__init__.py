@@ -13,17 +13,7 @@ from cupy_backends.cuda.libs import nvrtc
 
 from nogpu.faces import missing as _missing
 
-from . import (
-    device,
-    graph,
-    memory,
-    memory_hook,
-    memory_hooks,
-    nvtx,
-    pinned_memory,
-    profiler,
-    stream,
-)
+from . import memory_hooks, nvtx, profiler
 from .device import Device, get_cublas_handle, get_device_id
 from .graph import Graph
 from .memory import *

@@ -30,13 +30,7 @@ _UNDECLARED = (
 
 
 class CompileException(Exception):
-    """A source did not compile.
-
-    Attributes
-    ----------
-    source, name, options, backend
-        What was compiled, and how.
-    """
+    """A source did not compile."""
 
     def __init__(
         self, msg: str, source: str, name: str, options: Sequence[str], backend: str = "nvcc"
@@ -99,19 +93,15 @@ def _as_nvrtc_says(log: str, name: str) -> str:
 
 
 def _compile(
-    source: str,
-    options: Sequence[str] = (),
-    name_expressions: Sequence[str] = (),
-    backend: str = "nvrtc",
-    name: str = "kernel.cu",
-) -> engine.Module:
+    source: str, options: Sequence[str] = (), name_expressions: Sequence[str] = (),
+    backend: str = "nvrtc", name: str = "kernel.cu",
+) -> engine.Module:  # fmt: skip
     """Compile; CompileException where the source has a mistake."""
     # As the library has it: what a program says itself comes later, and counts.
     given = ("-ftz=true", *options) if backend == "nvrtc" else options
     try:
         return engine.compile(
-            source, (*given, f"-I{INCLUDE}"), name_expressions, dialect=backend, name=name
-        )
+            source, (*given, f"-I{INCLUDE}"), name_expressions, dialect=backend, name=name)
     except engine.CompileError as error:
         log = _as_nvrtc_says(str(error), name)
         raise CompileException(log, source, name, tuple(options), backend) from None
@@ -130,15 +120,10 @@ def _open_image(image: bytes) -> dict | None:
 
 
 def compile_using_nvrtc(
-    source: str,
-    options: Sequence[str] = (),
-    arch: str | None = None,
-    filename: str = "kern.cu",
-    name_expressions: Sequence[str] | None = None,
-    log_stream: TextIO | None = None,
-    cache_in_memory: bool = False,
-    jitify: bool = False,
-) -> tuple[bytes, dict[str, str] | None]:
+    source: str, options: Sequence[str] = (), arch: str | None = None, filename: str = "kern.cu",
+    name_expressions: Sequence[str] | None = None, log_stream: TextIO | None = None,
+    cache_in_memory: bool = False, jitify: bool = False,
+) -> tuple[bytes, dict[str, str] | None]:  # fmt: skip
     """Compile CUDA source.
 
     Returns

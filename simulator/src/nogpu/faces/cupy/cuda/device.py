@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
+from cupy.cuda import _synchronize
 from cupy_backends.cuda.api import runtime
 
 from nogpu.faces import table
@@ -43,17 +44,7 @@ def get_compute_capability() -> str:
 
 @functools.total_ordering
 class Device:
-    """A device; in a ``with`` block the current one.
-
-    Parameters
-    ----------
-    device : int or Device, optional
-        The current one unless given.
-
-    Attributes
-    ----------
-    id : int
-    """
+    """A device; in a ``with`` block the current one."""
 
     def __init__(self, device: int | Device | None = None) -> None:
         self.id = runtime.getDevice() if device is None else int(device)
@@ -95,6 +86,7 @@ class Device:
 
     def synchronize(self) -> None:
         """Wait for all work on all of its streams."""
+        _synchronize._declare_synchronize()
         with self:
             runtime.deviceSynchronize()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from cupy._core.core import ndarray
-from cupy_backends.cuda.api import _contexts, driver
+from cupy_backends.cuda.api import _contexts, _errors, driver
 
 from nogpu import engine
 
@@ -58,8 +58,7 @@ def _argument(value: object) -> bytes:
             raise TypeError(
                 f"You are trying to pass a numpy.ndarray of shape {value.shape} as a kernel "
                 "parameter. Only numpy.ndarrays of size one can be passed by value. If you meant "
-                "to pass a pointer to __global__ memory, you need to pass a cupy.ndarray instead."
-            )
+                "to pass a pointer to __global__ memory, you need to pass a cupy.ndarray instead.")
         return value.tobytes()
     if isinstance(value, np.generic):
         return value.tobytes()
@@ -81,14 +80,9 @@ def _kept_by_its_pool(item: object) -> bool:
 
 
 def _launch(
-    kernel: engine.Kernel,
-    grid: tuple[int, int, int],
-    block: tuple[int, int, int],
-    arguments: list[bytes],
-    shared: int,
-    stream: object,
-    keep: Sequence[object],
-) -> None:
+    kernel: engine.Kernel, grid: tuple[int, int, int], block: tuple[int, int, int],
+    arguments: list[bytes], shared: int, stream: object, keep: Sequence[object],
+) -> None:  # fmt: skip
     queue = _streams._engine_stream(stream)
     _contexts.launch_module(kernel.module, queue.handle)
     try:
@@ -98,27 +92,21 @@ def _launch(
     except engine.InvalidLaunch as error:
         # Of all that a launch's shape can be guilty of, the driver has one thing to say.
         raise driver._error("CUDA_ERROR_INVALID_VALUE") from error
+    except engine.StreamError as error:
+        raise _errors.launch_error(error) from None
 
 
 def _sizes(what: str, sizes: tuple) -> tuple[int, int, int]:
     """Three numbers of at least 1; more than three are not looked at."""
     if type(sizes) is not tuple and not isinstance(sizes, tuple):
         raise TypeError(
-            f"Argument '{what}' has incorrect type (expected tuple, got {type(sizes).__name__})"
-        )
+            f"Argument '{what}' has incorrect type (expected tuple, got {type(sizes).__name__})")
     found = [max(1, operator.index(size)) for size in sizes[:3]]
     return (*found, *(1,) * (3 - len(found)))
 
 
 class Function:
-    """A kernel of a loaded module.
-
-    Attributes
-    ----------
-    module : Module
-    ptr : int
-        Its handle.
-    """
+    """A kernel of a loaded module."""
 
     def __init__(self, module: Module, name: str) -> None:
         self.module, self.ptr = module, next(_handles)
@@ -127,16 +115,10 @@ class Function:
         self._names = scan.parameters if scan is not None else ()
 
     def __call__(
-        self,
-        grid: tuple,
-        block: tuple,
-        args: Sequence[object],
-        size_t_shared_mem: int | None = None,
-        *,
-        shared_mem: int = 0,
-        stream: object = None,
+        self, grid: tuple, block: tuple, args: Sequence[object],
+        size_t_shared_mem: int | None = None, *, shared_mem: int = 0, stream: object = None,
         enable_cooperative_groups: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if size_t_shared_mem is not None:
             shared_mem = size_t_shared_mem
         grid, block = _sizes("grid", grid), _sizes("block", block)
@@ -146,8 +128,7 @@ class Function:
         if len(packed) < wanted:
             raise engine.InvalidLaunch(
                 f"kernel '{kernel.name}' takes {wanted} arguments, and {len(packed)} were passed: "
-                "a GPU would take whatever lies behind them in memory"
-            )
+                "a GPU would take whatever lies behind them in memory")
         for name, value in zip(self._names, args):
             data = getattr(value, "data", value)
             if type(data) is MemoryPointer:
@@ -155,14 +136,9 @@ class Function:
         _launch(kernel, grid, block, packed[:wanted], int(shared_mem), stream, args)
 
     def linear_launch(
-        self,
-        size: int,
-        args: Sequence[object],
-        shared_mem: int = 0,
-        block_max_size: int = 128,
-        stream: object = None,
-        enable_cooperative_groups: bool = False,
-    ) -> None:
+        self, size: int, args: Sequence[object], shared_mem: int = 0, block_max_size: int = 128,
+        stream: object = None, enable_cooperative_groups: bool = False,
+    ) -> None:  # fmt: skip
         """Launch as many blocks as ``size`` threads need."""
         grid, block = _linear(size, block_max_size)
         self(grid, block, args, shared_mem=shared_mem, stream=stream)
@@ -174,13 +150,7 @@ def _linear(size: int, block_size: int) -> tuple[tuple, tuple]:
 
 
 class Module:
-    """A module of kernels and variables, loaded from an image.
-
-    Attributes
-    ----------
-    mapping : dict or None
-        The name in the image of each name expression.
-    """
+    """A module of kernels and variables, loaded from an image."""
 
     def __init__(self) -> None:
         self.ptr, self.mapping, self._module = 0, None, None
@@ -201,9 +171,7 @@ class Module:
             raise driver._error("CUDA_ERROR_INVALID_IMAGE")
         self._use(
             compiler._compile(
-                content["source"], content["options"], content["names"], content["backend"]
-            )
-        )
+                content["source"], content["options"], content["names"], content["backend"]))
 
     def load_file(self, filename: str | bytes) -> None:
         """Load an image from a file."""

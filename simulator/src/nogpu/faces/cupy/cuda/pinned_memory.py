@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import sys
 import threading
 import weakref
@@ -21,12 +22,7 @@ __all__ = """
 
 
 class PinnedMemory:
-    """Page-locked host memory, freed with this object.
-
-    Attributes
-    ----------
-    ptr, size : int
-    """
+    """Page-locked host memory, freed with this object."""
 
     def __init__(self, size: int, flags: int = 0) -> None:
         self.size, self.ptr = size, 0
@@ -43,19 +39,7 @@ class PinnedMemory:
 
 
 class PinnedMemoryPointer:
-    """A place in page-locked memory; a buffer from there to the memory's end.
-
-    Parameters
-    ----------
-    mem : PinnedMemory
-    offset : int
-
-    Attributes
-    ----------
-    mem : PinnedMemory
-        Kept alive.
-    ptr : int
-    """
+    """A place in page-locked memory; a buffer from there to the memory's end."""
 
     # Before Python 3.12 a class written in Python can only be a buffer by way of ctypes.
 
@@ -104,7 +88,7 @@ _current_allocator: Callable[[int], PinnedMemoryPointer] = _malloc
 
 def alloc_pinned_memory(size: int) -> PinnedMemoryPointer:
     """Page-locked memory of ``size`` bytes, from the current allocator."""
-    return _current_allocator(size)
+    return _current_allocator(operator.index(size))
 
 
 def set_pinned_memory_allocator(

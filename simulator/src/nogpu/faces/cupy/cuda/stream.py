@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 from cupy_backends.cuda.api import runtime
 
+from nogpu.faces import table
+
 from . import graph as _graph
 
 
@@ -45,19 +47,7 @@ def _engine_stream(stream: _BaseStream | None):
 class Event:
     """A mark in a stream: work may wait for it, and two of them measure time.
 
-    Parameters
-    ----------
-    block : bool
-        Taken and without effect: waiting sleeps anyway.
-    disable_timing : bool
-        No time can be read from it.
-    interprocess : bool
-        Needs ``disable_timing``; the simulator has one process only.
-
-    Attributes
-    ----------
-    ptr : int
-        Its handle.
+    ``block`` is without effect, since waiting sleeps anyway.
     """
 
     def __init__(
@@ -97,15 +87,7 @@ def get_elapsed_time(start_event: Event, end_event: Event) -> float:
 
 
 class _BaseStream:
-    """What all streams have in common.
-
-    Attributes
-    ----------
-    ptr : int
-        Its handle.
-    device_id : int
-        The device it was made on; -1 for the default streams.
-    """
+    """What all streams have in common."""
 
     def __init__(self, ptr: int, device_id: int) -> None:
         self.ptr, self.device_id = ptr, device_id
@@ -145,18 +127,10 @@ class _BaseStream:
         """Whether all work on it is done."""
         return runtime.streamQuery(self.ptr) == 0
 
-    def synchronize(self) -> None:
-        """Wait for all work on it."""
-        runtime.streamSynchronize(self.ptr)
-
     def add_callback(self, callback: Callable, arg: object) -> None:
         """Call ``callback(stream, status, arg)`` when the work so far is done."""
         runtime.streamAddCallback(self.ptr, lambda stream, status, _: callback(self, status, arg),
                                   None)  # fmt: skip
-
-    def launch_host_func(self, callback: Callable, arg: object) -> None:
-        """Call ``callback(arg)`` when the work so far is done."""
-        runtime.launchHostFunc(self.ptr, callback, arg)
 
     def record(self, event: Event | None = None) -> Event:
         """Put an event into it, a new one unless given, and return the event."""
@@ -181,10 +155,6 @@ class _BaseStream:
         """Stop recording; return the graph."""
         return _graph.Graph._from_handle(runtime.streamEndCapture(self.ptr))
 
-    def is_capturing(self) -> bool:
-        """Whether it records."""
-        return runtime.streamIsCapturing(self.ptr)
-
     @property
     def is_non_blocking(self) -> bool:
         """Whether it is independent of the legacy default stream."""
@@ -196,31 +166,26 @@ class _BaseStream:
         return runtime.streamGetPriority(self.ptr)
 
 
-class Stream(_BaseStream):
-    """A queue of work on the device.
+_CALLS = {"synchronize": runtime.streamSynchronize, "launch_host_func": runtime.launchHostFunc,
+          "is_capturing": runtime.streamIsCapturing}  # fmt: skip
+table.methods(_BaseStream, lambda name: lambda self, *how: _CALLS[name](self.ptr, *how), """
+synchronize(self) -> None: Wait for all work on it.
+launch_host_func(self, callback: Callable, arg: object) -> None:
+    Call ``callback(arg)`` when the work so far is done.
+is_capturing(self) -> bool: Whether it records.
+""")
 
-    Parameters
-    ----------
-    null : bool
-        The legacy default stream.
-    non_blocking : bool
-        Do not wait for the legacy default stream, nor let it wait.
-    ptds : bool
-        The per-thread default stream.
-    priority : int, optional
-        A smaller number comes first; clamped to what the device has.
-    """
+
+class Stream(_BaseStream):
+    """A queue of work on the device."""
 
     null: Stream
     ptds: Stream
 
     def __init__(
-        self,
-        null: bool = False,
-        non_blocking: bool = False,
-        ptds: bool = False,
+        self, null: bool = False, non_blocking: bool = False, ptds: bool = False,
         priority: int | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._owned = False
         if null:
             super().__init__(0, -1)
@@ -235,21 +200,24 @@ class Stream(_BaseStream):
     @classmethod
     def from_external(cls, obj: object) -> Stream:
         """A stream that another library owns: any object with ``__cuda_stream__``."""
-        protocol = getattr(obj, "__cuda_stream__", None)
-        if protocol is None:
+        try:
+            version, ptr = obj.__cuda_stream__()
+        except AttributeError as error:
             raise TypeError(
                 f"Object of type {type(obj).__name__} does not implement the CUDA stream "
-                "protocol (__cuda_stream__ method)"
-            )
-        answer = protocol()
-        if not isinstance(answer, tuple) or len(answer) != 2:
-            raise TypeError("__cuda_stream__() must return a 2-tuple of (version, stream_ptr)")
-        version, ptr = answer
+                "protocol (__cuda_stream__ method)") from error
+        except (TypeError, ValueError) as error:
+            raise TypeError("__cuda_stream__() must return a 2-tuple of (version, stream_ptr)") \
+                from error  # fmt: skip
+        if not isinstance(version, int) or not isinstance(ptr, int):
+            raise TypeError("__cuda_stream__() must return (int, int), got "
+                            f"({type(version).__name__}, {type(ptr).__name__})")  # fmt: skip
         if version != 0:
-            raise ValueError(f"Unsupported __cuda_stream__ version: {version}")
+            raise TypeError(f"__cuda_stream__() returned unsupported version {version}, only "
+                            "version 0 is supported")  # fmt: skip
         stream = cls.__new__(cls)
         stream._owned = False
-        _BaseStream.__init__(stream, ptr, -1 if ptr in (0, 1, 2) else runtime.getDevice())
+        _BaseStream.__init__(stream, ptr, -1)
         stream._keep = obj
         return stream
 

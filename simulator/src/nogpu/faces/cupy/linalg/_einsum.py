@@ -194,8 +194,7 @@ def _pair(a, a_labels, b, b_labels, others: list, dtype):
     right = _arrange(b, b_labels, batch + contracted + b_free)
     product = _routines_linalg.matmul(
         _cast(left, dtype).reshape(count(batch), count(a_free), count(contracted)),
-        _cast(right, dtype).reshape(count(batch), count(contracted), count(b_free)),
-    )
+        _cast(right, dtype).reshape(count(batch), count(contracted), count(b_free)))
     labels = batch + a_free + b_free
     return product.reshape(tuple(sizes[label] for label in labels)), labels
 
@@ -218,13 +217,18 @@ def _cast(x, dtype):
 
 def _path(optimize, labels, output, sizes) -> list[tuple]:
     """Return which operands to contract at each step; what comes out goes to the end."""
-    if isinstance(optimize, (list, tuple)):
-        steps = [tuple(step) for step in optimize if not isinstance(step, str)]
-        if steps and not isinstance(optimize[0], (int, float)):
-            return steps
-    if not optimize or len(labels) < 3:
-        return [(0, 1)] * (len(labels) - 1)
-    kind = optimize if isinstance(optimize, str) else "greedy"
+    every = [(0, 1)] * (len(labels) - 1)
+    if optimize is False:
+        return every
+    if len(optimize) and optimize[0] == "einsum_path":
+        return [tuple(step) for step in optimize[1:]]
+    kind = optimize
+    if len(optimize) == 2 and isinstance(optimize[1], (int, float)):
+        kind = optimize[0]  # the second is the largest intermediate size: NumPy ignores it, too
+    if kind not in ("greedy", "optimal"):
+        raise TypeError(f"Did not understand the path (optimize): {optimize}")
+    if len(labels) < 3:
+        return every
     names = {label: LETTERS[i] for i, label in enumerate(sizes)}
     text = ",".join("".join(names[label] for label in one) for one in labels)
     text += "->" + "".join(names[label] for label in output)
@@ -233,29 +237,14 @@ def _path(optimize, labels, output, sizes) -> list[tuple]:
 
 
 def einsum(*operands, **kwargs):
-    """Evaluate the Einstein summation convention on the operands.
-
-    Parameters
-    ----------
-    subscripts : str
-        Or each operand followed by a list of numbers, as in NumPy.
-    operands : arrays
-    dtype : optional
-        Type of the result.
-    optimize : bool, str or path
-        Order of the contractions where there are three operands or more.
-
-    Returns
-    -------
-    cupy.ndarray
-        A view where there is one operand and nothing is summed.
-    """
+    """Evaluate the Einstein summation convention on the operands."""
     dtype = kwargs.pop("dtype", None)
     optimize = kwargs.pop("optimize", False)
+    optimize = "greedy" if optimize is True else optimize
     if kwargs:
         raise TypeError(f"Did not understand the following kwargs: {list(kwargs)}")
     texts, output_text, arrays = _split(operands)
-    arrays = [x if _host.is_array(x) else _host.device(x) for x in arrays]
+    arrays = [_host.asarray(x) for x in arrays]
     labels = [_label(text, i, x.ndim) for i, (text, x) in enumerate(zip(texts, arrays))]
     output = _output(output_text, labels)
     sizes = _sizes(labels, arrays)
@@ -282,6 +271,8 @@ def einsum(*operands, **kwargs):
             x, one = _pair(x, one, y, other, [*output, *later], kind)
         work.append((x, one))
     x, one = work[0]
+    if len(arrays) == 1 and set(one) <= set(output):  # a view, whatever ``dtype`` says
+        return _arrange(x, one, output).view()
     x, one = _sum_out(x, one, set(output), kind)
     x = _arrange(x, one, [label for label in output if label in one])
     return _cast(x, kind)

@@ -29,6 +29,9 @@ def norm(x, ord=None, axis=None, keepdims=False):  # noqa: A002
 
 def cond(x, p=None):
     """Return the condition number."""
+    x = _host.asarray(x)
+    if x.size == 0:
+        raise _util.LinAlgError("cond is not defined on empty arrays")
     dtype = _util.type_of_stacked(x)
 
     def work(v):

@@ -1,12 +1,16 @@
 """Products of vectors, matrices and tensors."""
 
+import numbers
+import warnings
 from collections.abc import Sequence
 from operator import index
 
 import numpy as np
 from cupy import _host
-from cupy._core import _routines_linalg
+from cupy._core import _routines_indexing, _routines_linalg
 from cupy._core._routines_linalg import MISMATCH
+from cupy._manipulation.transpose import moveaxis
+from cupy._math.ufuncs import UFUNCS
 from cupy.linalg import _util
 from cupy.linalg._solve import inv
 
@@ -16,9 +20,25 @@ def dot(a, b, out=None):
     return a.dot(b, out)
 
 
-def matmul(a, b, /, out=None):
-    """Return the matrix product, batches broadcast."""
-    return _routines_linalg.matmul(a, b, out)
+def matmul(a, b, /, out=None, *, axes=None, dtype=None, casting="same_kind"):
+    """Return the matrix product, batches broadcast; ``axes`` are those of a, b and the result."""
+    if axes is None and dtype is None and casting == "same_kind":
+        return _routines_linalg.matmul(a, b, out)
+    a, b = (_host.typed(x, name) for x, name in ((a, "a"), (b, "b")))
+    if axes is not None:
+        if not isinstance(axes, list):
+            raise ValueError("`axes` has to be of type list")
+        last = [(-2, -1) if x.ndim > 1 else (-1,) for x in (a, b)]
+        a, b = (moveaxis(x, of, to) for x, of, to in zip((a, b), axes, last))
+    result = _routines_linalg.matmul(a, b)
+    if dtype is not None or out is not None:
+        wanted = np.dtype(dtype) if dtype is not None else out.dtype
+        _host.core.check_cast(result.dtype, wanted, casting, "out dtype")
+        result = result.astype(wanted, copy=False)
+    if axes is not None and len(axes) > 2 and result.ndim > 1:
+        result = moveaxis(result, (-2, -1), axes[2])
+    return _routines_indexing.into(out, result.astype(out.dtype, copy=False) if out is not None
+                                   else result)  # fmt: skip
 
 
 def vdot(a, b):
@@ -50,10 +70,7 @@ def outer(a, b, out=None):
     """Return the products of every element of a with every one of b."""
     _host.typed(a, "a")
     _host.typed(b, "b")
-    dtype = np.promote_types(a.dtype, b.dtype)
-    return _host.compute(
-        lambda x, y: np.multiply(x.ravel()[:, None], y.ravel(), dtype=dtype),
-        [a, b], (a.size, b.size), dtype, out)
+    return UFUNCS["multiply"](a.ravel()[:, None], b.ravel(), out=out)
 
 
 def tensordot(a, b, axes=2):
@@ -83,6 +100,10 @@ def tensordot(a, b, axes=2):
 
 def kron(a, b):
     """Return the Kronecker product."""
+    if isinstance(a, numbers.Number) and isinstance(b, numbers.Number):
+        return a * b
+    if not (getattr(a, "ndim", 0) and getattr(b, "ndim", 0)):
+        return UFUNCS["multiply"](a, b)
     _host.typed(a, "a")
     _host.typed(b, "b")
     ndim = max(a.ndim, b.ndim)
@@ -93,8 +114,7 @@ def kron(a, b):
 
 def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     """Return the cross product of vectors of two or three elements."""
-    _host.argument(a)
-    _host.argument(b)
+    a, b = _host.asarray(a), _host.asarray(b)
     if axis is not None:
         axisa = axisb = axisc = axis
     axisa, axisb = _host.one_axis(axisa, a.ndim), _host.one_axis(axisb, b.ndim)
@@ -102,6 +122,9 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     if not set(lengths) <= {2, 3}:
         raise ValueError(
             "incompatible dimensions for cross product\n(dimension must be 2 or 3)")
+    if 2 in lengths:
+        warnings.warn("Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional "
+                      "vectors instead.", DeprecationWarning, stacklevel=2)  # fmt: skip
     rest = [
         tuple(n for i, n in enumerate(x.shape) if i != skip)
         for x, skip in ((a, axisa), (b, axisb))
@@ -146,6 +169,5 @@ def matrix_transpose(x, /):
     if x.ndim < 2:
         raise ValueError(
             "Input array must be at least 2-dimensional, "
-            f"but it is {x.ndim}"
-        )
+            f"but it is {x.ndim}")
     return x.transpose(tuple([*range(x.ndim - 2), x.ndim - 1, x.ndim - 2]))

@@ -4,12 +4,7 @@ from cupy.random import _draw
 
 
 class BitGenerator:
-    """Holds a seed.
-
-    Parameters
-    ----------
-    seed : int, array of int, or None
-    """
+    """Holds a seed."""
 
     def __init__(self, seed=None):
         self._source = _draw.Source(seed)

@@ -48,10 +48,8 @@ class Source:
 
     def draw(self, function, parameters, size, dtype, out=None):
         """Queue ``function(generator, shape, *parameters)``; parameters may be arrays."""
+        parameters = [value if np.isscalar(value) else _host.asarray(value) for value in parameters]
         arrays = [value for value in parameters if _host.is_array(value)]
-        for value in parameters:
-            if not _host.is_array(value) and not np.isscalar(value):
-                _host.argument(value)
         shape = shape_of(size, arrays, out)
         generator = self.generator()
 

@@ -17,14 +17,7 @@ def _real(dtype) -> np.dtype:
 
 
 class RandomState:
-    """Random numbers by a seed.
-
-    Parameters
-    ----------
-    seed : int or None
-    method : int
-        Kept only: it would choose the device library's generator.
-    """
+    """Random numbers by a seed; ``method``, the device library's generator, is only kept."""
 
     def __init__(self, seed=None, method=100):
         self.method = method
@@ -93,18 +86,15 @@ class RandomState:
         """Return elements of an array, or of the numbers below an integer."""
         if a is None:
             raise ValueError("a must be 1-dimensional or an integer")
-        if _host.is_array(a):
+        if isinstance(a, (int, np.integer)):
+            count, dtype, values = int(a), np.dtype(np.int64), []
+            if count < 0:
+                raise ValueError("a must be greater than or equal to 0")
+        else:
+            a = _host.asarray(a)
             if a.ndim != 1:
                 raise ValueError("a must be 1-dimensional or an integer")
             count, dtype, values = a.size, a.dtype, [a]
-        else:
-            try:
-                count = int(a)
-            except TypeError:
-                raise ValueError("a must be 1-dimensional or an integer") from None
-            if count < 0:
-                raise ValueError("a must be greater than or equal to 0")
-            dtype, values = np.dtype(np.int64), []
         shape = _draw.shape_of(size)
         if count == 0 and _host.size_of(shape):
             raise ValueError("a cannot be empty")
@@ -137,12 +127,12 @@ class RandomState:
         alpha = _host.look(alpha) if _host.is_array(alpha) else np.asarray(alpha, float)
         shape = _draw.shape_of(size)
         return self._source.draw(
-            lambda g, _: g.dirichlet(alpha, shape), (), (*shape, alpha.size), _real(dtype))
+            lambda g, _: g.dirichlet(alpha, shape), (), (*shape, alpha.size), np.dtype(dtype))
 
     def multivariate_normal(self, mean, cov, size=None, check_valid="ignore", tol=1e-08,
                             method="cholesky", dtype=float):
         """Return normal vectors of a mean and a covariance."""
-        mean, cov = (_host.look(_host.argument(one)) for one in (mean, cov))
+        mean, cov = (_host.look(_host.asarray(one)) for one in (mean, cov))
         if mean.ndim != 1:
             raise ValueError("mean must be 1 dimensional")
         if cov.ndim != 2 or cov.shape[0] != cov.shape[1]:
@@ -155,13 +145,19 @@ class RandomState:
             (*shape, mean.size), _real(dtype))
 
 
+_OF_ANY_TYPE = """
+    beta chisquare f gamma logistic noncentral_chisquare noncentral_f standard_gamma standard_t
+    vonmises
+""".split()  # CuPy's kernels store them in any type
+
+
 def _from_numpy(name):
     """Draw from NumPy's distribution of that name."""
     kind = _draw.DISTRIBUTIONS[name][1]
 
     def draw(self, *given):
         *values, size, dtype = given
-        dtype = _real(dtype) if kind is float else np.dtype(dtype)
+        dtype = _real(dtype) if kind is float and name not in _OF_ANY_TYPE else np.dtype(dtype)
         return self._source.draw(_draw.by_name(name), values, size, dtype)
 
     return draw

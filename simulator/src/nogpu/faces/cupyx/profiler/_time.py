@@ -11,16 +11,7 @@ from cupy import cuda
 
 
 class _PerfCaseResult:
-    """The times of a function's calls.
-
-    Attributes
-    ----------
-    name : str
-    cpu_times : ndarray, shape (n,)
-        Seconds that the host took for each call.
-    gpu_times : ndarray, shape (devices, n)
-        Seconds between two events around each call.
-    """
+    """The times of a function's calls."""
 
     def __init__(self, name: str, ts: np.ndarray, devices: tuple[int, ...]) -> None:
         self.name, self._ts, self._devices = name, ts, devices
@@ -57,37 +48,13 @@ class _PerfCaseResult:
 
 
 def benchmark(
-    func: Callable,
-    args: tuple = (),
-    kwargs: dict | None = None,
-    n_repeat: int = 10000,
-    *,
-    name: str | None = None,
-    n_warmup: int = 10,
-    max_duration: float = math.inf,
+    func: Callable, args: tuple = (), kwargs: dict | None = None, n_repeat: int = 10000, *,
+    name: str | None = None, n_warmup: int = 10, max_duration: float = math.inf,
     devices: tuple[int, ...] | None = None,
-) -> _PerfCaseResult:
+) -> _PerfCaseResult:  # fmt: skip
     """Time ``func(*args, **kwargs)`` on the host and on the device.
 
     On the simulator "GPU" is the time in which its threads had done the work.
-
-    Parameters
-    ----------
-    func : callable
-    args, kwargs : tuple, dict
-    n_repeat : int
-        How many calls are timed.
-    name : str, optional
-        The function's own unless given.
-    n_warmup : int
-        Calls before, that are not timed.
-    max_duration : float
-        Seconds after which no further call begins.
-    devices : tuple of int, optional
-
-    Returns
-    -------
-    _PerfCaseResult
     """
     kwargs = {} if kwargs is None else kwargs
     if name is None:

@@ -9,25 +9,12 @@ from cupy import cuda
 
 
 class time_range:  # noqa: N801 -- the library's name
-    """A named range: a context manager, or a decorator that takes the function's name.
-
-    Parameters
-    ----------
-    message : str, optional
-        Its name; needed as a context manager.
-    color_id, argb_color : int, optional
-        One of the two at most.
-    sync : bool
-        Wait for the device at its begin and end.
-    """
+    """A named range: a context manager, or a decorator that takes the function's name."""
 
     def __init__(
-        self,
-        message: str | None = None,
-        color_id: int | None = None,
-        argb_color: int | None = None,
-        sync: bool = False,
-    ) -> None:
+        self, message: str | None = None, color_id: int | None = None,
+        argb_color: int | None = None, sync: bool = False,
+    ) -> None:  # fmt: skip
         if color_id is not None and argb_color is not None:
             raise ValueError("Only either color_id or argb_color can be specified")
         self.message, self.argb_color, self.sync = message, argb_color, sync
@@ -40,8 +27,7 @@ class time_range:  # noqa: N801 -- the library's name
     def __enter__(self) -> time_range:
         if self.message is None:
             raise ValueError(
-                "when used as a context manager, the message argument cannot be None"
-            )
+                "when used as a context manager, the message argument cannot be None")
         self._wait()
         if self.argb_color is not None:
             cuda.nvtx.RangePushC(self.message, self.argb_color)

@@ -13,14 +13,7 @@ from .. import memory_hook
 
 
 class DebugPrintHook(memory_hook.MemoryHook):
-    """Prints one line of JSON for each request, each new piece of memory, each block freed.
-
-    Parameters
-    ----------
-    file : file, optional
-        Standard output unless given.
-    flush : bool
-    """
+    """Prints one line of JSON for each request, each new piece of memory, each block freed."""
 
     name = "DebugPrintHook"
 

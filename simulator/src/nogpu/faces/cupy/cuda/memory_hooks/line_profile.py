@@ -29,13 +29,7 @@ def _size(nbytes: int) -> str:
 
 
 class LineProfileHook(memory_hook.MemoryHook):
-    """Counts the bytes asked of pools, and those that these asked of the device, by line.
-
-    Parameters
-    ----------
-    max_depth : int
-        How many of a stack's innermost lines count; 0: all.
-    """
+    """Counts the bytes asked of pools, and those that these asked of the device, by line."""
 
     name = "LineProfileHook"
 

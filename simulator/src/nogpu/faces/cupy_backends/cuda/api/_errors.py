@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from nogpu import engine
+
 # Number, the runtime's name after "cudaError", the driver's after "CUDA_ERROR_", and the text.
 _ERRORS = (
     (1, "InvalidValue", "INVALID_VALUE", "invalid argument"),
@@ -34,18 +36,20 @@ _ERRORS = (
     (801, "NotSupported", "NOT_SUPPORTED", "operation not supported"),
     (900, "StreamCaptureUnsupported", "STREAM_CAPTURE_UNSUPPORTED",
      "operation not permitted when stream is capturing"),
-    (901, "StreamCaptureInvalidated", "",
+    (901, "StreamCaptureInvalidated", "STREAM_CAPTURE_INVALIDATED",
      "operation failed due to a previous error during capture"),
-    (902, "StreamCaptureMerge", "",
+    (902, "StreamCaptureMerge", "STREAM_CAPTURE_MERGE",
      "operation would result in a merge of separate capture sequences"),
-    (903, "StreamCaptureUnmatched", "", "capture was not ended in the same stream as it began"),
-    (904, "StreamCaptureUnjoined", "", "capturing stream has unjoined work"),
-    (905, "StreamCaptureIsolation", "", "dependency created on uncaptured work in another stream"),
-    (906, "StreamCaptureImplicit", "",
+    (903, "StreamCaptureUnmatched", "STREAM_CAPTURE_UNMATCHED",
+     "capture was not ended in the same stream as it began"),
+    (904, "StreamCaptureUnjoined", "STREAM_CAPTURE_UNJOINED", "capturing stream has unjoined work"),
+    (905, "StreamCaptureIsolation", "STREAM_CAPTURE_ISOLATION",
+     "dependency created on uncaptured work in another stream"),
+    (906, "StreamCaptureImplicit", "STREAM_CAPTURE_IMPLICIT",
      "operation would make the legacy stream depend on a capturing blocking stream"),
-    (907, "CapturedEvent", "",
+    (907, "CapturedEvent", "CAPTURED_EVENT",
      "operation not permitted on an event last recorded in a capturing stream"),
-    (908, "StreamCaptureWrongThread", "",
+    (908, "StreamCaptureWrongThread", "STREAM_CAPTURE_WRONG_THREAD",
      "attempt to terminate a thread-local capture sequence from another thread"),
     (999, "Unknown", "UNKNOWN", "unknown error"),
 )  # fmt: skip
@@ -88,6 +92,11 @@ class CUDADriverError(RuntimeError):
 def runtime_error(name: str) -> CUDARuntimeError:
     """The exception of an error's name, e.g. ``cudaErrorInvalidValue``."""
     return CUDARuntimeError(RUNTIME[name][0])
+
+
+def launch_error(error: engine.StreamError) -> CUDADriverError:
+    """What a launch says of a stream that the engine refuses."""
+    return CUDADriverError(RUNTIME[error.code][0])
 
 
 def driver_error(name: str) -> CUDADriverError:

@@ -86,7 +86,7 @@ _CALLS = {  # what the engine's streams and events do for each
     "streamWaitEvent": lambda s, event, flags: _stream(s).wait(_event(event)),
     "streamAddCallback": lambda s, call, arg: _stream(s).call(lambda: call(s, 0, arg)),
     "launchHostFunc": lambda s, call, arg: _stream(s).call(lambda: call(arg)),
-    "streamIsCapturing": lambda s: _stream(s).capturing,
+    "streamIsCapturing": lambda s: _stream(s).is_capturing(),
     "eventCreate": lambda: eventCreateWithFlags(eventDefault),
     "eventRecord": lambda e, stream: _stream(stream).record(_event(e)),
     "eventQuery": lambda e: 0 if _event(e).done else errorNotReady,
@@ -249,6 +249,8 @@ def _attributes() -> dict[str, tuple[int, int]]:
     } | {name: (number, 0) for name, number in _WITHOUT_COUNTERPART.items()}
 
 
+globals().update({f"cudaDevAttr{name}": number for name, (number, _) in _attributes().items()})
+
 # The names that a device's properties have, where they are those of an attribute.
 _PROPERTIES = {name: name[0].upper() + name[1:] for name in """
     asyncEngineCount canMapHostMemory canUseHostPointerForRegisteredMem clockRate computeMode
@@ -364,9 +366,13 @@ deviceDisablePeerAccess = deviceEnablePeerAccess
 table.functions(globals(), lambda name: table.nothing, """
 profilerStart() -> None: No profiler listens.
 profilerStop() -> None: No profiler listens.
-memAdvise(devPtr: int, count: int, advice: int, device: int) -> None:
-    Nothing follows from an advice here.
 """)
+
+
+def memAdvise(devPtr: int, count: int, advice: int, device: int) -> None:
+    """Nothing follows from an advice here, which may also be about the processor (-1)."""
+    if device != -1:
+        _check_device(device)
 
 
 def check_status(status: int) -> None:
@@ -494,16 +500,7 @@ def _is_pinned(address: int) -> bool:
 
 
 class PointerAttributes:
-    """What is known about an address.
-
-    Attributes
-    ----------
-    device : int
-        -1 for host memory that CUDA does not know.
-    devicePointer, hostPointer : int
-    type : int
-        `memoryTypeDevice`, ...
-    """
+    """What is known about an address; ``device`` is -1 for memory that CUDA does not know."""
 
     def __init__(self, device: int, devicePointer: int, hostPointer: int, type: int = -1) -> None:
         self.device, self.type = device, type
@@ -523,7 +520,9 @@ def pointerGetAttributes(ptr: int) -> PointerAttributes:
 
 
 def memPrefetchAsync(devPtr: int, count: int, dstDevice: int, stream: int) -> None:
-    """Managed memory is where it is needed."""
+    """Managed memory is where it is needed, on the device or the processor (-1)."""
+    if dstDevice != -1:
+        _check_device(dstDevice)
     _stream(stream)
 
 

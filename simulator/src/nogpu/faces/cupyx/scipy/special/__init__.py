@@ -1,28 +1,11 @@
 """Special functions."""
 
-from cupyx.scipy.special._elementwise import (
-    entr,
-    erf,
-    erfc,
-    erfcx,
-    expit,
-    gamma,
-    gammaln,
-    kl_div,
-    log_expit,
-    log_ndtr,
-    logit,
-    ndtr,
-    rel_entr,
-    xlog1py,
-    xlogy,
-)
-from cupyx.scipy.special._logsumexp import log_softmax, logsumexp, softmax
+from cupyx.scipy.special import _elementwise, _logsumexp
 
 from nogpu.faces import missing as _missing
+from nogpu.faces import table as _table
 
-__all__ = [
-    "entr", "erf", "erfc", "erfcx", "expit", "gamma", "gammaln", "kl_div", "log_expit", "log_ndtr",
-    "log_softmax", "logit", "logsumexp", "ndtr", "rel_entr", "softmax", "xlog1py", "xlogy",
-]
+_functions = _table.functions_of(_elementwise, _logsumexp)
+globals().update(_functions)
+__all__ = [*_functions]
 __getattr__ = _missing.missing(__name__)

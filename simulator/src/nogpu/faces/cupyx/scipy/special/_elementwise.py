@@ -51,9 +51,7 @@ class _Function:
         return f"<ufunc '{self.name}'>"
 
 
-entr, erf, erfc, erfcx = (_Function(name, 1) for name in ("entr", "erf", "erfc", "erfcx"))
-expit, log_expit, logit = (_Function(name, 1) for name in ("expit", "log_expit", "logit"))
-gamma, gammaln = _Function("gamma", 1), _Function("gammaln", 1)
-ndtr, log_ndtr = _Function("ndtr", 1), _Function("log_ndtr", 1)
-kl_div, rel_entr = _Function("kl_div", 2), _Function("rel_entr", 2)
-xlogy, xlog1py = _Function("xlogy", 2), _Function("xlog1py", 2)
+_ONE = "entr erf erfc erfcx expit gamma gammaln log_expit log_ndtr logit ndtr".split()
+_TWO = "kl_div rel_entr xlog1py xlogy".split()
+__all__ = [*_ONE, *_TWO]
+globals().update({name: _Function(name, 2 if name in _TWO else 1) for name in __all__})
