@@ -11,6 +11,7 @@ import importlib
 import math
 import os
 import re
+import signal
 import sys
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec, PathFinder
@@ -126,6 +127,8 @@ def sorted_out(reason: str) -> str:
     """Say what a failure is about: private names, absent modules, a package, or nogpu."""
     if PRIVATE.search(reason):
         return "private"
+    if "time is up: more than" in reason:
+        return "hangs"
     if "absent module: " in reason:
         return "absent"
     return (
@@ -187,6 +190,19 @@ def pytest_configure(config: pytest.Config) -> None:
         tools.init_cuda_context_fixture = getattr(tools, "init_cuda_context_fixture", _context)
     if path := os.environ.get("NOGPU_OUTCOMES"):
         config.pluginmanager.register(_Outcomes(path), "nogpu-outcomes")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """End a test that takes longer than a minute."""
+
+    def stop(number: int, frame: object) -> None:
+        raise TimeoutError("time is up: more than 60 seconds")
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
 
 
 @pytest.hookimpl(trylast=True)
