@@ -686,4 +686,5 @@ def test_a_benchmark_s_line_is_laid_out_as_cupy_s():
     times = np.array([[1e-6, 3e-6], [2e-6, 4e-6]])
     assert str(_PerfCaseResult("nothing", times, (0,))) == (
         "nothing             :    CPU:     2.000 us   +/-  1.000 "
-        "(min:     1.000 / max:     3.000) us     GPU-0:     3.000 us   +/-  1.000 (min:     2.000 / max:     4.000) us")
+        "(min:     1.000 / max:     3.000) us     GPU-0:     3.000 us   +/-  1.000 "
+        "(min:     2.000 / max:     4.000) us")
