@@ -559,3 +559,100 @@ def test_a_foreign_stream_is_on_no_known_device_and_follows_the_protocol():
             cp.cuda.Stream.from_external(Foreign())
     with pytest.raises(TypeError, match="does not implement"):
         cp.cuda.Stream.from_external(object())
+
+
+# polynomials, transforms, pools
+
+
+def test_a_polynomial_has_what_cupy_s_has():
+    p = cp.poly1d(cp.array([0, 1, 2]))
+    assert p.coeffs.tolist() == [1, 2] and p.order == 1 and p[0].item() == 2 and p[7] == 0
+    assert (p / 2).coeffs.tolist() == [0.5, 1] and (2 * p).coeffs.tolist() == [2, 4]
+    assert (p + 1).coeffs.tolist() == [1, 3] and (1 - p).coeffs.tolist() == [-1, -1]
+    assert (p * p - p**2).coeffs.tolist() == [0] and p(3).item() == 5
+    p[3] = 5
+    assert p.coeffs.tolist() == [5, 0, 1, 2]
+    p.coeffs = p.coeffs
+    q = cp.poly1d([1, 2])
+    q.set(np.poly1d([3, 4], variable="t"))
+    assert q.variable == "t" and cp.asnumpy(q).tolist() == [3, 4]
+    assert cp.poly1d(np.poly1d([1, 2], variable="y")).variable == "y"
+    for wrong, error in (
+        (lambda: q / q, NotImplementedError), (lambda: q.deriv(), NotImplementedError),
+        (lambda: q.integ(), NotImplementedError), (lambda: q**-1, ValueError),
+        (lambda: q.__setitem__(-1, 3), ValueError), (lambda: q.set([1]), TypeError),
+        (lambda: setattr(q, "coeffs", cp.array([1])), AttributeError),
+        (lambda: np.asarray(q), TypeError), (lambda: cp.polyval(3, cp.ones(2)), TypeError),
+        (lambda: cp.polyadd(cp.ones((2, 2)), q), ValueError),
+    ):  # fmt: skip
+        with pytest.raises(error):
+            wrong()
+
+
+def test_the_switch_of_plans_warns_whoever_looks_at_it():
+    config = cp.fft.config
+    with pytest.warns(DeprecationWarning, match="enable_nd_planning"):
+        assert config.enable_nd_planning is True
+    with pytest.warns(DeprecationWarning, match="enable_nd_planning"):
+        config.enable_nd_planning = False
+    with pytest.warns(DeprecationWarning):
+        assert config.enable_nd_planning is False
+    with pytest.warns(DeprecationWarning):
+        config.enable_nd_planning = True
+    with pytest.warns(np.exceptions.ComplexWarning):
+        cp.fft.rfft(cp.array([1 + 1j, 2]))
+
+
+@pytest.mark.parametrize("call, text", [
+    (lambda a: cp.product(a), "`prod`"), (lambda a: cp.cumproduct(a), "`cumprod`"),
+    (lambda a: cp.round_(a), "`round`"), (lambda a: cp.row_stack([a, a]), "vstack"),
+    (lambda a: cp.percentile(a, 30, interpolation="lower"), "renamed to `method=`"),
+    (lambda a: cp.corrcoef(cp.stack([a, a]), bias=True), "no effect"),
+    (lambda a: cp.cross(a[:2], a[:2]), "2-dimensional vectors"),
+])  # fmt: skip
+def test_old_names_and_options_warn(call, text):
+    with pytest.warns(DeprecationWarning, match=text):
+        call(cp.arange(1.0, 4.0))
+
+
+def test_the_device_s_own_pool_has_figures_and_a_limit():
+    pool = cp.cuda.MemoryAsyncPool()
+    pool.free_all_blocks()
+    before = pool.used_bytes()
+    assert pool.get_limit() == 2**64 - 1
+    memory = pool.malloc(1000)
+    assert pool.used_bytes() == before + 1024 and pool.total_bytes() >= before + 1024
+    pool.set_limit(size=pool.total_bytes())
+    with pytest.raises(cp.cuda.memory.OutOfMemoryError):
+        pool.malloc(10**6)
+    del memory
+    assert pool.used_bytes() == before and pool.free_bytes() >= 1024
+    pool.free_all_blocks()
+    assert pool.free_bytes() == 0
+    with pytest.raises(NotImplementedError):
+        pool.n_free_blocks()
+    with pytest.raises(ValueError, match="cannot be specified at one time"):
+        pool.set_limit(size=1, fraction=0.5)
+
+
+def test_managed_memory_knows_its_devices():
+    memory, stream = cp.cuda.ManagedMemory(512), cp.cuda.Stream.null
+    memory.prefetch(stream)
+    memory.prefetch(stream, device_id=-1)
+    memory.advise(1, cp.cuda.Device(0))
+    for wrong in (lambda: memory.prefetch(stream, device_id=3),
+                  lambda: memory.advise(1, cp.cuda.Device(3))):  # fmt: skip
+        with pytest.raises(cp.cuda.runtime.CUDARuntimeError, match="InvalidDevice"):
+            wrong()
+    assert cp.cuda.runtime.deviceGetAttribute(cp.cuda.runtime.cudaDevAttrWarpSize, 0) == 32
+
+
+def test_an_assigned_number_is_converted_as_numpy_converts_it():
+    a = cp.zeros(4, cp.uint8)
+    with pytest.raises(OverflowError):
+        a[cp.array([0, 1])] = 300
+    with pytest.raises(OverflowError):
+        a[a == 0] = -1
+    a[cp.array([0, 1])] = [7, 8]
+    a[a == 0] = 9.7
+    assert a.tolist() == [7, 8, 9, 9]

@@ -27,6 +27,7 @@ from cupy._core import core as _core_core
 from cupy._core._ufunc import ufunc  # noqa: F401
 from cupy._core.core import ndarray
 from cupy._routines import broadcast, c_, flatiter, mgrid, ogrid, poly1d, r_  # noqa: F401
+from cupy._routines import polyadd, polymul, polysub  # noqa: F401
 from cupy._routines import cross, dot, einsum, inner, kron, matmul, outer  # noqa: F401
 from cupy._routines import tensordot, trace, vdot  # noqa: F401
 from cupy._version import __version__  # noqa: F401

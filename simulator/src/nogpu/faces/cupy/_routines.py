@@ -22,7 +22,7 @@ from cupy._padding import pad
 from cupy._sorting import count, search, sort
 from cupy._statistics import correlation, histogram, meanvar, order
 from cupy.lib import _routines_poly, _shape_base
-from cupy.lib._polynomial import poly1d
+from cupy.lib._polynomial import poly1d, polyadd, polymul, polysub
 from cupy.linalg._einsum import einsum
 from cupy.linalg._norms import trace
 from cupy.linalg._product import cross, dot, inner, kron, matmul, outer, tensordot, vdot

@@ -6,6 +6,8 @@ how an argument is checked.
 
 from __future__ import annotations
 
+import functools
+import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -24,6 +26,17 @@ MARKS = {
 def functions(namespace: dict, rule: table.Rule, rows: str) -> list[Callable]:
     """Define and return the functions of a table in a module; see `nogpu.faces.table.functions`."""
     return table.functions(namespace, rule, rows, MARKS)
+
+
+def deprecated(function: Callable, text: str) -> Callable:
+    """A function under an old name, which warns."""
+
+    @functools.wraps(function)
+    def old(*args: object, **how: object) -> object:
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        return function(*args, **how)
+
+    return old
 
 
 def method(name: str) -> Callable:
@@ -58,8 +71,7 @@ def now(numpy: object = np) -> table.Rule:
     def rule(name: str) -> Callable:
         function = getattr(numpy, name)
         return lambda *args, **how: core.compute_now(
-            lambda *values: function(*values, **how), args
-        )
+            lambda *values: function(*values, **how), args)
 
     return rule
 

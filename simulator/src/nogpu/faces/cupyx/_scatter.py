@@ -1,7 +1,5 @@
 """Updates at indices that may repeat: every one counts."""
 
-from __future__ import annotations
-
 from cupy import _tables
 from cupy._core.core import ndarray  # noqa: F401 -- the signatures name it
 

@@ -44,25 +44,20 @@ ctx_flags = enumeration(
     "ctx_flags", SCHED_AUTO=0, SCHED_SPIN=1, SCHED_YIELD=2, SCHED_BLOCKING_SYNC=4, SCHED_MASK=7,
     BLOCKING_SYNC=4, MAP_HOST=8, LMEM_RESIZE_TO_MAX=16, FLAGS_MASK=31)
 event_flags = enumeration(
-    "event_flags", DEFAULT=0, BLOCKING_SYNC=1, DISABLE_TIMING=2, INTERPROCESS=4
-)
+    "event_flags", DEFAULT=0, BLOCKING_SYNC=1, DISABLE_TIMING=2, INTERPROCESS=4)
 host_alloc_flags = enumeration("host_alloc_flags", PORTABLE=1, DEVICEMAP=2, WRITECOMBINED=4)
 mem_host_register_flags = enumeration("mem_host_register_flags", PORTABLE=1, DEVICEMAP=2)
 mem_attach_flags = enumeration("mem_attach_flags", GLOBAL=1, HOST=2, SINGLE=4)
 mem_peer_register_flags = enumeration("mem_peer_register_flags")
-func_cache = enumeration(
-    "func_cache", PREFER_NONE=0, PREFER_SHARED=1, PREFER_L1=2, PREFER_EQUAL=3
-)
+func_cache = enumeration("func_cache", PREFER_NONE=0, PREFER_SHARED=1, PREFER_L1=2, PREFER_EQUAL=3)
 shared_config = enumeration(
-    "shared_config", DEFAULT_BANK_SIZE=0, FOUR_BYTE_BANK_SIZE=1, EIGHT_BYTE_BANK_SIZE=2
-)
+    "shared_config", DEFAULT_BANK_SIZE=0, FOUR_BYTE_BANK_SIZE=1, EIGHT_BYTE_BANK_SIZE=2)
 limit = enumeration(
     "limit", STACK_SIZE=0, PRINTF_FIFO_SIZE=1, MALLOC_HEAP_SIZE=2, DEV_RUNTIME_SYNC_DEPTH=3,
     DEV_RUNTIME_PENDING_LAUNCH_COUNT=4)
 memory_type = enumeration("memory_type", HOST=1, DEVICE=2, ARRAY=3)
 compute_mode = enumeration(
-    "compute_mode", DEFAULT=0, EXCLUSIVE=1, PROHIBITED=2, EXCLUSIVE_PROCESS=3
-)
+    "compute_mode", DEFAULT=0, EXCLUSIVE=1, PROHIBITED=2, EXCLUSIVE_PROCESS=3)
 function_attribute = enumeration(
     "function_attribute", MAX_THREADS_PER_BLOCK=0, SHARED_SIZE_BYTES=1, CONST_SIZE_BYTES=2,
     LOCAL_SIZE_BYTES=3, NUM_REGS=4, PTX_VERSION=5, BINARY_VERSION=6, CACHE_MODE_CA=7,

@@ -60,7 +60,20 @@ class HostBuffer:
         _release_buffer(buffer)
 
 
-class DeviceAllocation(Dependent):
+class Place:
+    """Something with an address in the device's memory."""
+
+    def __int__(self) -> int:
+        return self._address
+
+    __index__ = __int__
+
+    def as_buffer(self, size: int, offset: int = 0) -> memoryview:
+        """Its bytes; on a GPU no processor can read them."""
+        return memoryview((ctypes.c_uint8 * size).from_address(int(self) + offset))
+
+
+class DeviceAllocation(Place, Dependent):
     """Device memory, freed with this object."""
 
     def __init__(self, *arguments: object) -> None:
@@ -98,21 +111,11 @@ class DeviceAllocation(Dependent):
             self._allocation = None
             _frees.free_later(allocation)
 
-    def __int__(self) -> int:
-        return self._address
-
-    def __index__(self) -> int:
-        return self._address
-
     def __hash__(self) -> int:
         return hash(self._address)
 
-    def as_buffer(self, size: int, offset: int = 0) -> memoryview:
-        """Its bytes; on a GPU no processor can read them."""
-        return memoryview((ctypes.c_uint8 * size).from_address(self._address + offset))
 
-
-class PointerHolderBase:
+class PointerHolderBase(Place):
     """Base of classes that hold a pointer: they define ``get_pointer``."""
 
     def __init__(self) -> None:
@@ -124,12 +127,7 @@ class PointerHolderBase:
     def __int__(self) -> int:
         return self.get_pointer()
 
-    def __index__(self) -> int:
-        return self.get_pointer()
-
-    def as_buffer(self, size: int, offset: int = 0) -> memoryview:
-        """Its bytes; on a GPU no processor can read them."""
-        return memoryview((ctypes.c_uint8 * size).from_address(int(self) + offset))
+    __index__ = __int__
 
 
 def pointer(item: object, function: str) -> int:
@@ -148,8 +146,7 @@ def mismatch(function: str, *items: object) -> ArgumentError:
     names = ", ".join(type(item).__name__ for item in items)
     return ArgumentError(
         f"Python argument types in\n    pycuda._driver.{function}({names})\n"
-        "did not match C++ signature"
-    )
+        "did not match C++ signature")
 
 
 def whole(item: object, function: str) -> int:

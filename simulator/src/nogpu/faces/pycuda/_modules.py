@@ -177,8 +177,7 @@ class Function:
                 + ")\ndid not match C++ signature:\n    _launch_kernel(pycuda::function {lvalue}, "
                 "pycudaboost::python::tuple, pycudaboost::python::tuple, "
                 "pycudaboost::python::api::object, unsigned int, "
-                "pycudaboost::python::api::object)"
-            )
+                "pycudaboost::python::api::object)")
         grid = tuple(_size(value, "_launch_kernel") for value in grid)
         block = tuple(_size(value, "_launch_kernel") for value in block)
         queue, kernel = _streams.queue_of(stream), self._kernel
@@ -229,8 +228,7 @@ def module_from_buffer(
         more = " - error   : Binary format for key='0', ident='' is not recognized"
         raise failed("cuModuleLoadDataEx", "CUDA_ERROR_INVALID_IMAGE", more)
     module = compiler._compile(
-        content["source"], content["options"], content["names"], content["backend"]
-    )
+        content["source"], content["options"], content["names"], content["backend"])
     return load(module, bool(content.get("plain")))
 
 

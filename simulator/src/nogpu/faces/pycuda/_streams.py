@@ -50,8 +50,7 @@ class Stream(Dependent):
             raise _contexts.ArgumentError(
                 "Python argument types in\n    Stream.wait_for_event("
                 f"{type(self).__name__}, {type(event).__name__})\ndid not match C++ signature:\n"
-                "    wait_for_event(pycuda::stream {lvalue}, pycuda::event)"
-            )
+                "    wait_for_event(pycuda::stream {lvalue}, pycuda::event)")
         self._engine.wait(event._engine)
 
     def __eq__(self, other: object) -> bool:
@@ -68,8 +67,7 @@ def queue_of(stream: Stream | None) -> engine.streams.Stream:
     if not isinstance(stream, Stream):
         raise TypeError(
             "No registered converter was able to extract a C++ reference to type pycuda::stream "
-            f"from this Python object of type {type(stream).__name__}"
-        )
+            f"from this Python object of type {type(stream).__name__}")
     return stream._engine
 
 

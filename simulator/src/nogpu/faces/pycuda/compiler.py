@@ -11,6 +11,7 @@ from pathlib import Path
 
 from nogpu import engine
 from nogpu.faces import missing as _missing
+from nogpu.faces import table
 
 from . import _contexts, _modules
 
@@ -95,8 +96,7 @@ def _refuse_templates(source: str, options: list[str]) -> None:
     if lines:
         text = "".join(
             f'kernel.cu({line + 1}): error: this declaration may not have extern "C" linkage\n'
-            for line in lines
-        )
+            for line in lines)
         plural = "s" if len(lines) > 1 else ""
         text += f'\n{len(lines)} error{plural} detected in the compilation of "kernel.cu".\n'
         raise _error("compilation", options, text)
@@ -157,17 +157,12 @@ class CudaModule:
     def _bind_module(self) -> None:
         self.get_global = self.module.get_global
 
-    def get_function(self, name: str) -> object:
-        """A kernel."""
-        return self.module.get_function(name)
 
-    def get_texref(self, name: str) -> object:
-        """Texture references went with CUDA 12."""
-        return self.module.get_texref(name)
-
-    def get_surfref(self, name: str) -> object:
-        """Surface references went with CUDA 12."""
-        return self.module.get_surfref(name)
+table.methods(CudaModule, lambda name: lambda self, what: getattr(self.module, name)(what), """
+get_function(self, name: str) -> object: A kernel.
+get_texref(self, name: str) -> object: Texture references went with CUDA 12.
+get_surfref(self, name: str) -> object: Surface references went with CUDA 12.
+""")
 
 
 class SourceModule(CudaModule):

@@ -67,8 +67,7 @@ class ArgumentHandler:
             except AttributeError:
                 raise TypeError(
                     f"could not determine array length of '{type(self.array)}': "
-                    "unsupported array type or not an array"
-                ) from None
+                    "unsupported array type or not an array") from None
         return self.dev_alloc
 
     def pre_call(self, stream: object) -> None:

@@ -101,8 +101,7 @@ class ElementwiseKernel:
             made = get_elwise_kernel_and_types(use_range=use_range, **self.gen_kwargs)
             assert [one for one in made[1] if isinstance(one, VectorArg)], (
                 "ElementwiseKernel can only be used with functions that have at least one "
-                "vector argument"
-            )
+                "vector argument")
             self._made[key] = made
         return self._made[key]
 

@@ -265,8 +265,7 @@ class GPUArray:
             return bool(self.get())
         raise ValueError(
             "The truth value of an array with more than one element is ambiguous. "
-            "Use a.any() or a.all()"
-        )
+            "Use a.any() or a.all()")
 
     def __len__(self):
         if not self.shape:
@@ -287,8 +286,7 @@ class GPUArray:
         if self.shape == ():
             return other._new_like_me(dtype)
         raise NotImplementedError(
-            f"Broadcasting binary operator with shapes: {self.shape}, {other.shape}."
-        )
+            f"Broadcasting binary operator with shapes: {self.shape}, {other.shape}.")
 
     def _axpbyz(self, selffac, other, otherfac, out, stream=None):
         """``out = selffac * self + otherfac * other``, in the result's type."""
@@ -298,8 +296,7 @@ class GPUArray:
         a, b = _number(kind, selffac), _number(kind, otherfac)
         x, y = _fit(self, out.size), _fit(other, out.size)
         return _run(
-            out, lambda: a * _cast(x, kind) + b * _cast(y, kind), stream, self, other
-        )
+            out, lambda: a * _cast(x, kind) + b * _cast(y, kind), stream, self, other)
 
     def _axpbz(self, selffac, number, out, stream=None):
         """``out = selffac * self + number``, in the result's type."""
@@ -734,8 +731,7 @@ def _copy_of(ary: np.ndarray, allocator: Callable, *stream: object) -> GPUArray:
 
 def _full(name: str) -> Callable:
     return lambda shape, dtype, allocator, order: _filled(
-        GPUArray(shape, dtype, allocator, order=order), int(name == "ones")
-    )
+        GPUArray(shape, dtype, allocator, order=order), int(name == "ones"))
 
 
 empty = GPUArray
@@ -870,8 +866,7 @@ def concatenate(arrays, axis=0, allocator=None):
         if one.ndim != len(shape):
             raise ValueError(
                 f"{number}'th array has different number of axes "
-                f"(should have {len(shape)}, has {one.ndim})"
-            )
+                f"(should have {len(shape)}, has {one.ndim})")
         if _differ(one.shape, arrays[0].shape, axis):
             raise ValueError(f"{number}'th array has residual not matching other arrays")
         shape[axis] += one.shape[axis]

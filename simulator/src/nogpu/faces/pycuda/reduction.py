@@ -53,8 +53,7 @@ def get_reduction_module(
     complex_numbers = "complex<" in source
     if complex_numbers:
         source = "#include <pycuda-complex.hpp>\n" + source.replace(
-            "__global__ void", 'extern "C" __global__ void', 1
-        )
+            "__global__ void", 'extern "C" __global__ void', 1)
     return SourceModule(source, options=options, keep=keep, no_extern_c=complex_numbers)
 
 
@@ -89,15 +88,12 @@ class ReductionKernel:
         self.block_size = 512
         common = (dtype_to_ctype(dtype_out), self.block_size, neutral, reduce_expr)
         self._first, self._arguments = get_reduction_kernel_and_types(
-            1, *common, map_expr, arguments, f"{name}_stage1", keep, options, preamble
-        )
+            1, *common, map_expr, arguments, f"{name}_stage1", keep, options, preamble)
         assert [one for one in self._arguments if isinstance(one, VectorArg)], (
             "ReductionKernel can only be used with functions that have at least one "
-            "vector argument"
-        )
+            "vector argument")
         self._second, self._second_arguments = get_reduction_kernel_and_types(
-            2, *common, name=f"{name}_stage2", keep=keep, options=options, preamble=preamble
-        )
+            2, *common, name=f"{name}_stage2", keep=keep, options=options, preamble=preamble)
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         from .gpuarray import GPUArray
@@ -128,8 +124,7 @@ class ReductionKernel:
                 shape = () if blocks <= 1 else (blocks,)
                 result = GPUArray(shape, self.dtype_out, allocator)
             function.prepared_async_call(
-                (blocks, 1), (self.block_size, 1, 1), stream, result.gpudata, *values, each, size
-            )
+                (blocks, 1), (self.block_size, 1, 1), stream, result.gpudata, *values, each, size)
             if blocks <= 1:
                 return result
             function, arguments, args = self._second, self._second_arguments, [result]
@@ -140,8 +135,7 @@ def get_sum_kernel(dtype_out, dtype_in):
     """The sum."""
     dtype_out = dtype_in if dtype_out is None else dtype_out
     return ReductionKernel(
-        dtype_out, "0", "a+b", arguments=f"const {dtype_to_ctype(dtype_in)} *in"
-    )
+        dtype_out, "0", "a+b", arguments=f"const {dtype_to_ctype(dtype_in)} *in")
 
 
 @context_dependent_memoize

@@ -49,8 +49,7 @@ class _ScanKernel:
             if not one.flags.forc:
                 raise RuntimeError("ScanKernel cannot deal with non-contiguous arrays")
         self._function.prepared_async_call(
-            (1, 1), (1, 1, 1), stream, input_ary.gpudata, output_ary.gpudata, input_ary.size
-        )
+            (1, 1), (1, 1, 1), stream, input_ary.gpudata, output_ary.gpudata, input_ary.size)
         return output_ary
 
 

@@ -75,8 +75,7 @@ def _decide_types(
             elif p.ctype in letters:
                 if np.dtype(letters[p.ctype]) != np.dtype(found):
                     raise TypeError(
-                        f"Type is mismatched. {p.name} {found} {letters[p.ctype]} {p.ctype}"
-                    )
+                        f"Type is mismatched. {p.name} {found} {letters[p.ctype]} {p.ctype}")
             else:
                 letters[p.ctype] = found
     decided = [
@@ -166,8 +165,7 @@ def _layout(
             kinds.append((ndim, False))
             packed.append(
                 struct.pack(
-                    f"<Q{1 + 2 * ndim}q", item.data.ptr, math.prod(loop_shape), *loop_shape, *steps
-                )
+                    f"<Q{1 + 2 * ndim}q", item.data.ptr, math.prod(loop_shape), *loop_shape, *steps)
             )
     return tuple(kinds), packed, loop_shape
 
@@ -279,8 +277,7 @@ class _Codes:
     def __getattr__(self, name: str) -> object:
         owner = type(self)
         raise _missing.error(
-            f"cupy.{owner.__name__}", name, f"'{owner.__module__}.{owner.__name__}' object"
-        )
+            f"cupy.{owner.__name__}", name, f"'{owner.__module__}.{owner.__name__}' object")
 
 
 class ElementwiseKernel(_Codes):
@@ -313,16 +310,14 @@ class ElementwiseKernel(_Codes):
         if given != nin and given != self.nargs:
             raise TypeError(
                 f"Wrong number of arguments for {self.name!r}. It must be either {nin} or "
-                f"{self.nargs} (with outputs), but given {given}."
-            )
+                f"{self.nargs} (with outputs), but given {given}.")
         items = [a if type(a) is _ndarray else _preprocess(a) for a in args]
         shape = self._shape(items, size)
         dtypes = tuple([a.dtype if isinstance(a, _ndarray) else None for a in items])
         found = self._types.get(dtypes)
         if found is None:
             found = self._types[dtypes] = _decide_types(
-                self.in_params, self.out_params, dtypes[:nin], dtypes[nin:]
-            )
+                self.in_params, self.out_params, dtypes[:nin], dtypes[nin:])
         in_types, out_types, letters = found
         outs = self._outputs(items[nin:], out_types, shape, size != -1)
         if self.no_return:
@@ -336,9 +331,7 @@ class ElementwiseKernel(_Codes):
             return result
         items[nin:] = outs
         types = in_types + out_types
-        kinds, packed, loop_shape = _layout(
-            items, self._own_params, types, shape, self.reduce_dims
-        )
+        kinds, packed, loop_shape = _layout(items, self._own_params, types, shape, self.reduce_dims)
         key = (types, kinds, len(loop_shape))
         kernel = self._memo.get(key)
         if kernel is None:
@@ -355,8 +348,7 @@ class ElementwiseKernel(_Codes):
         if size != -1:
             if looped:
                 raise ValueError(
-                    "Specified 'size' can be used only if all of the ndarray are 'raw'."
-                )
+                    "Specified 'size' can be used only if all of the ndarray are 'raw'.")
             return (int(size),)
         if not looped:
             raise ValueError("Loop size is undecided.")
@@ -383,8 +375,7 @@ class ElementwiseKernel(_Codes):
         unknown = self.kwargs.keys() - {"options", "loop_prep", "after_loop"}
         if unknown:
             raise TypeError(
-                f"_get_elementwise_kernel() got an unexpected keyword argument '{min(unknown)}'"
-            )
+                f"_get_elementwise_kernel() got an unexpected keyword argument '{min(unknown)}'")
         source = self._source(types, kinds, ndim, letters)
         kernel = _build(source, self.name, options)
         arrays = tuple(t for t, kind in zip(types, kinds) if kind != "scalar")

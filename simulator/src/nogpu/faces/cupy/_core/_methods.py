@@ -73,8 +73,7 @@ def _in_place_matmul(self: ndarray, other: object) -> ndarray:
 
 def _scatter(name: str) -> Callable:
     return lambda self, slices, value: _routines_indexing.scatter(
-        self, slices, value, name.removeprefix("scatter_")
-    )
+        self, slices, value, name.removeprefix("scatter_"))
 
 
 _EXPORTS = {"__dlpack__": dlpack.export, "toDlpack": dlpack.export_capsule}

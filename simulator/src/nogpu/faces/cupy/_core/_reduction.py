@@ -69,12 +69,10 @@ class ReductionKernel(_kernel._Codes):
         out_types = types[1]
         reduced, kept = _split_axes(axis, len(shape))
         out_shape = tuple(
-            size if i in kept else 1 for i, size in enumerate(shape) if keepdims or i in kept
-        )
+            size if i in kept else 1 for i, size in enumerate(shape) if keepdims or i in kept)
         if self.identity == "" and 0 in shape:
             raise ValueError(
-                f"zero-size array to reduction operation {self.name} which has no identity"
-            )
+                f"zero-size array to reduction operation {self.name} which has no identity")
         for out in outs:
             if out.shape != out_shape:
                 raise ValueError("Out shape is mismatched")
@@ -102,13 +100,11 @@ class ReductionKernel(_kernel._Codes):
     ) -> None:  # fmt: skip
         in_types, out_types, letters = types
         in_kinds, packed_in, in_shape = _kernel._layout(
-            inputs, self.in_params, in_types, shape, self.reduce_dims
-        )
+            inputs, self.in_params, in_types, shape, self.reduce_dims)
         flat_outs = [core._wrap(out._view.reshape(kept), out) if out.shape != kept else out
                      for out in outs]  # fmt: skip
         out_kinds, packed_out, out_shape = _kernel._layout(
-            flat_outs, self.out_params, out_types, kept, self.reduce_dims
-        )
+            flat_outs, self.out_params, out_types, kept, self.reduce_dims)
         key = (in_types, out_types, in_kinds, out_kinds, len(in_shape), len(out_shape))
         compiled = self._memo.get(key)
         if compiled is None:

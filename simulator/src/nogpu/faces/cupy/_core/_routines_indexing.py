@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from cupy._core import core
 from cupy._core.core import _SCALARS, ndarray
-from cupy._creation.from_data import array
+from cupy._creation.from_data import asarray
 from cupy._math.ufuncs import UFUNCS
 
 _BASIC = (slice, type(None), type(Ellipsis))
@@ -21,8 +21,7 @@ def getitem(array: ndarray, index: object) -> ndarray:
     if kind is int:
         if view.ndim == 0:
             raise IndexError(
-                "too many indices for array: array is 0-dimensional, but 1 were indexed"
-            )
+                "too many indices for array: array is 0-dimensional, but 1 were indexed")
         size = view.shape[0]
         if not -size <= index < size:
             raise IndexError(f"Index {index} is out of bounds for axis 0 with size {size}")
@@ -80,18 +79,12 @@ def setitem(array: ndarray, index: object, value: object) -> None:
         part = core._wrap(view[(*parts, ...) if Ellipsis not in parts else tuple(parts)], array)
         _assign(part, value)
         return
-    if isinstance(value, ndarray) or not core._exports(value):
-        if not isinstance(value, (ndarray, *_SCALARS)):
-            value = core.from_host(np.asarray(value))
-    else:
-        value = core.from_interface(value)
+    value = value if isinstance(value, ndarray) else asarray(value, dtype=array.dtype)
     masks = [part for part in parts if isinstance(part, ndarray) and part.dtype.kind == "b"]
-    scalar = not isinstance(value, ndarray) or value.ndim == 0
-    if len(parts) == 1 and masks and scalar and masks[0].shape == array.shape:
+    source, dtype = value._view, array.dtype
+    if len(parts) == 1 and masks and not value.ndim and masks[0].shape == array.shape:
         core._wait()  # as the real library does
         mask = masks[0]._view
-        source = value._view if isinstance(value, ndarray) else np.asarray(value)
-        dtype = array.dtype
 
         def work() -> None:
             with np.errstate(all="ignore"):
@@ -101,23 +94,18 @@ def setitem(array: ndarray, index: object, value: object) -> None:
         return
     parts = [_settle(part) for part in parts]
     shape = _result_shape(array.shape, parts)
-    if isinstance(value, ndarray):
-        try:
-            fits = np.broadcast_shapes(value.shape, shape) == shape
-        except ValueError:
-            fits = False
-        if not fits and _squeezed(value.shape) != shape:
-            raise ValueError(
-                f"operands could not be broadcast together with shape {value.shape} and "
-                f"requested shape {shape}"
-            )
-        source = value._view
-    else:
-        source = np.asarray(value)
+    try:
+        fits = np.broadcast_shapes(value.shape, shape) == shape
+    except ValueError:
+        fits = False
+    if not fits and _squeezed(value.shape) != shape:
+        raise ValueError(
+            f"operands could not be broadcast together with shape {value.shape} and "
+            f"requested shape {shape}")
     if shape_is_empty(shape):
         return
     _check_gather(array.shape, parts)
-    sizes, dtype = array.shape, array.dtype
+    sizes = array.shape
 
     def scatter_work() -> None:
         with np.errstate(all="ignore"):
@@ -138,18 +126,13 @@ def _assign(part: ndarray, value: object) -> None:
             return
         value = core.from_interface(value)
     source = value._view
-    if source.ndim > part.ndim:
-        extra = source.ndim - part.ndim
-        if any(size != 1 for size in source.shape[:extra]):
-            raise ValueError(
-                f"operands could not be broadcast together with shapes {value.shape} {part.shape}"
-            )
-        source = source.reshape(source.shape[extra:])
-    for size, wanted in zip(reversed(source.shape), reversed(part.shape)):
-        if size not in (1, wanted):
-            raise ValueError(
-                f"operands could not be broadcast together with shapes {value.shape} {part.shape}"
-            )
+    extra = max(source.ndim - part.ndim, 0)
+    pairs = zip(reversed(source.shape), reversed(part.shape))
+    if any(size != 1 for size in source.shape[:extra]) or any(
+            size not in (1, wanted) for size, wanted in pairs):
+        raise ValueError(
+            f"operands could not be broadcast together with shapes {value.shape} {part.shape}")
+    source = source.reshape(source.shape[extra:])
     if part.size:
         core._fill_from(part, core._wrap(source, value))
 
@@ -183,16 +166,9 @@ def _parse(shape: tuple[int, ...], index: object) -> tuple[list, bool]:
             else:
                 raise IndexError(
                     "arrays used as indices must be of integer or boolean type. (actual: "
-                    f"{item.dtype.type})"
-                )
+                    f"{item.dtype.type})")
             advanced = True
-        elif isinstance(item, (int, float, np.integer, np.floating)):
-            item = int(item)
-            used += 1
-        elif hasattr(item, "__index__"):
-            item = item.__index__()
-            used += 1
-        elif hasattr(item, "__int__"):
+        elif hasattr(item, "__index__") or hasattr(item, "__int__"):
             item = int(item)
             used += 1
         else:
@@ -201,8 +177,7 @@ def _parse(shape: tuple[int, ...], index: object) -> tuple[list, bool]:
     if used > len(shape):
         raise IndexError(
             f"too many indices for array: array is {len(shape)}-dimensional, but {used} were "
-            "indexed"
-        )
+            "indexed")
     if not ellipses:
         ellipsis_at = len(parts)
     else:
@@ -218,8 +193,7 @@ def _parse(shape: tuple[int, ...], index: object) -> tuple[list, bool]:
             size = shape[axis]
             if not -size <= part < size:
                 raise IndexError(
-                    f"Index {part} is out of bounds for axis {axis} with size {size}"
-                )
+                    f"Index {part} is out of bounds for axis {axis} with size {size}")
             axis += 1
         elif isinstance(part, ndarray) and part.dtype.kind == "b":
             for k, size in enumerate(part.shape):
@@ -227,8 +201,7 @@ def _parse(shape: tuple[int, ...], index: object) -> tuple[list, bool]:
                     raise IndexError(
                         "boolean index did not match indexed array along dimension "
                         f"{axis + k}; dimension is {shape[axis + k]} but corresponding boolean "
-                        f"dimension is {size}"
-                    )
+                        f"dimension is {size}")
             axis += part.ndim
         else:
             axis += 1
@@ -246,14 +219,13 @@ def _index_array(item: object) -> ndarray:
         return core.from_interface(item)
     if not isinstance(item, np.ndarray):
         if any(isinstance(one, ndarray) for one in item):
-            return array(item)
+            return asarray(item)
         item = np.asarray(item)
         item = item if item.size else item.astype(np.int32)  # empty indices, and no empty mask
     if item.dtype.kind not in "iub":
         raise IndexError(
             f"arrays used as indices must be of integer or boolean type. (actual: "
-            f"{item.dtype.type})"
-        )
+            f"{item.dtype.type})")
     return core.from_host(item)
 
 
@@ -325,8 +297,7 @@ def _result_shape(shape: tuple[int, ...], parts: list) -> tuple[int, ...]:
     except ValueError:
         raise ValueError(
             "operands could not be broadcast together with shapes"
-            + " ".join(str(s) for s in shapes)
-        ) from None
+            + " ".join(str(s) for s in shapes)) from None
     place = 0 if apart or place is None else place
     return (*rest[:place], *gathered, *rest[place:])
 
@@ -405,12 +376,7 @@ def compute_at(array: ndarray, index: object, value: object, loop: np.ufunc) -> 
     parts, _ = _parse(array.shape, index)
     parts = [_settle(part) for part in parts]
     shape = _result_shape(array.shape, parts)
-    if isinstance(value, ndarray):
-        source = value._view
-    elif isinstance(value, (*_SCALARS, np.ndarray)):
-        source = np.asarray(value)
-    else:
-        raise TypeError(f"Unsupported type {type(value)}")
+    source = (value if isinstance(value, ndarray) else asarray(value, dtype=array.dtype))._view
     if shape_is_empty(shape):
         return
     _check_gather(array.shape, parts)

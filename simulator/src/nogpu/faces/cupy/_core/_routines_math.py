@@ -26,8 +26,7 @@ def reduce(
     shape = _host.reduced(array.shape, axes, keepdims)
     if empty is not None and math.prod(shape) and array.size == 0:
         raise ValueError(
-            f"zero-size array to reduction operation {empty} which has no identity"
-        )
+            f"zero-size array to reduction operation {empty} which has no identity")
     if out is not None and not isinstance(out, ndarray):
         raise TypeError(f"Unsupported type {type(out)}")
     return core.compute(lambda view: function(view, axes, keepdims), [array], shape, dtype, out)

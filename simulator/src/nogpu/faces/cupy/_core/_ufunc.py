@@ -68,8 +68,7 @@ class ufunc:  # noqa: N801 -- the library's name
                 found = self._loop.resolve_dtypes((*asked, *(None,) * self.nout))
             else:
                 found = self._loop.resolve_dtypes(
-                    (*asked, *(None,) * self.nout), signature=signature, casting="unsafe"
-                )
+                    (*asked, *(None,) * self.nout), signature=signature, casting="unsafe")
         except (TypeError, ValueError):
             found = None
         types = "".join(d.char for d in found[: self.nin]) + "->" if found else ""
@@ -79,8 +78,7 @@ class ufunc:  # noqa: N801 -- the library's name
         if found is None:
             shown = tuple(
                 k if isinstance(k, np.dtype) else np.dtype({int: "l", float: "d", complex: "D"}[k])
-                for k in asked
-            )
+                for k in asked)
             text = "(" + ", ".join(repr(k) for k in shown) + ("," if len(shown) == 1 else "") + ")"
             raise TypeError(f"Wrong type ({text}) of arguments for {self.name}")
         if any(d.char in "gGOMm" for d in found):
@@ -124,14 +122,12 @@ class ufunc:  # noqa: N801 -- the library's name
             some = f"either {nin} or {self.nargs} (with outputs)"
             raise TypeError(
                 f"Wrong number of arguments for '{self.name}'. It must be {some}, "
-                f"but given {len(args)}."
-            )
+                f"but given {len(args)}.")
         outs = args[nin:]
         if out is not None:
             if outs:
                 raise ValueError(
-                    "Cannot specify 'out' as both a positional and keyword argument"
-                )
+                    "Cannot specify 'out' as both a positional and keyword argument")
             outs = out if isinstance(out, tuple) else (out,)
             if len(outs) != self.nout:
                 raise ValueError("The number of outputs does not match")

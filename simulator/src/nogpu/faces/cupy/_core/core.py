@@ -50,8 +50,7 @@ def check_shape(shape: int | Iterable[int]) -> Shape:
             result = (shape.__index__(),)
         except AttributeError:
             raise TypeError(
-                f"'{type(shape).__name__}' object cannot be interpreted as an integer"
-            ) from None
+                f"'{type(shape).__name__}' object cannot be interpreted as an integer") from None
     for size in result:
         if size < 0:
             raise ValueError("Negative dimensions are not allowed")
@@ -230,8 +229,7 @@ class ndarray:  # noqa: N801 -- the library's name
         if reshaped is None:
             raise AttributeError(
                 "Incompatible shape for in-place modification. Use `.reshape()` to make a copy "
-                "with the desired shape."
-            )
+                "with the desired shape.")
         self._view = reshaped
 
     @property
@@ -283,8 +281,7 @@ class ndarray:  # noqa: N801 -- the library's name
         if ndim == 0:
             return struct.pack("<Qqqq", self.data.ptr, 1, 1, 0)
         return struct.pack(
-            f"<Q{1 + 2 * ndim}q", self.data.ptr, view.size, *view.shape, *view.strides
-        )
+            f"<Q{1 + 2 * ndim}q", self.data.ptr, view.size, *view.shape, *view.strides)
 
     @property
     def __cuda_array_interface__(self) -> dict:
@@ -317,12 +314,10 @@ class ndarray:  # noqa: N801 -- the library's name
                 raise TypeError(f"{out.dtype} array cannot be obtained from {self.dtype} array")
             if self.shape != out.shape:
                 raise ValueError(
-                    f"Shape mismatch. Expected shape: {self.shape}, actual shape: {out.shape}"
-                )
+                    f"Shape mismatch. Expected shape: {self.shape}, actual shape: {out.shape}")
             if not (out.flags.c_contiguous or out.flags.f_contiguous):
                 raise RuntimeError(
-                    "`out` cannot be specified when copying to non-contiguous ndarray"
-                )
+                    "`out` cannot be specified when copying to non-contiguous ndarray")
         source, flags = self, self._view.flags
         if out is None:
             order = order.upper()
@@ -331,8 +326,7 @@ class ndarray:  # noqa: N801 -- the library's name
             fortran = self.size and (order == "F" or order == "A" and flags.fnc)
             out = np.empty(self.shape, self.dtype, order="F" if fortran else "C")
         same = (flags.c_contiguous and out.flags.c_contiguous) or (
-            flags.f_contiguous and out.flags.f_contiguous
-        )
+            flags.f_contiguous and out.flags.f_contiguous)
         if not same:
             with stream:
                 source = _copy(self, "C" if out.flags.c_contiguous else "F")
@@ -384,8 +378,7 @@ class ndarray:  # noqa: N801 -- the library's name
         if self.size > 1:
             raise ValueError(
                 "The truth value of an array with more than one element is ambiguous. "
-                "Use a.any() or a.all()"
-            )
+                "Use a.any() or a.all()")
         return bool(self.get().reshape(())[()])
 
     def __len__(self) -> int:
@@ -567,16 +560,14 @@ _ndarray_base = ndarray
 
 def _exports(item: object) -> bool:
     return hasattr(type(item), "__cuda_array_interface__") or hasattr(
-        item, "__cuda_array_interface__"
-    )
+        item, "__cuda_array_interface__")
 
 
 def _forbid_transfer(stream: object, direction: str) -> None:
     """RuntimeError while the stream is capturing, since a graph cannot hold host arrays."""
     if stream._engine.capturing:
         raise RuntimeError(
-            f"the current stream is capturing, so {direction} transfers are disallowed"
-        )
+            f"the current stream is capturing, so {direction} transfers are disallowed")
 
 
 def _follow(handle: int) -> None:
@@ -653,8 +644,7 @@ def broadcast_shape(items: Iterable[object]) -> Shape:
     except ValueError:
         raise ValueError(
             "operands could not be broadcast together with shapes "
-            + " ".join(str(shape) for shape in shapes)
-        ) from None
+            + " ".join(str(shape) for shape in shapes)) from None
 
 
 def _views(inputs: Iterable[object]) -> list[object]:
@@ -737,8 +727,7 @@ def _checked(item: object, name: str) -> ndarray:
     module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
     raise TypeError(
         f"Argument '{name}' has incorrect type (expected cupy._core.core._ndarray_base, got "
-        f"{module}{kind.__qualname__})"
-    )
+        f"{module}{kind.__qualname__})")
 
 
 # conversion, copies, transfers
@@ -894,8 +883,7 @@ def from_interface(item: object) -> ndarray:
     nbytes = 0
     if math.prod(shape):
         nbytes = dtype.itemsize + sum(
-            (size - 1) * max(step, 0) for size, step in zip(shape, strides)
-        )
+            (size - 1) * max(step, 0) for size, step in zip(shape, strides))
     stream = interface.get("stream")
     if stream is not None and interface.get("version", 0) >= 3:
         if stream == 0:

@@ -158,8 +158,7 @@ def fromDlpack(dltensor):  # noqa: N802
     warnings.warn(
         "This function is deprecated and will be removed in a future release. "
         "Use the cupy.from_dlpack() array constructor instead.",
-        DeprecationWarning, stacklevel=2,
-    )
+        DeprecationWarning, stacklevel=2)
     return _from_capsule(dltensor)
 
 
@@ -168,8 +167,7 @@ def from_dlpack(array, /, *, device=None, copy=None):
     if not hasattr(array, "__dlpack_device__"):
         raise ValueError(
             "A DLPack tensor object cannot be consumed multiple times "
-            f"(or object was not a DLPack capsule). Got: {array!r}"
-        )
+            f"(or object was not a DLPack capsule). Got: {array!r}")
     kind, _ = array.__dlpack_device__()
     if int(kind) == CPU:
         raise TypeError(

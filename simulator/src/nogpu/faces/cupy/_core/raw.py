@@ -24,8 +24,7 @@ def _check_options(options: tuple) -> None:
     if not isinstance(options, tuple):
         raise TypeError(
             "Argument 'options' has incorrect type "
-            f"(expected tuple, got {type(options).__name__})"
-        )
+            f"(expected tuple, got {type(options).__name__})")
 
 
 def _source(code: str, backend: str, translate_cucomplex: bool) -> str:
@@ -171,21 +170,18 @@ def _three(arguments: tuple, kwargs: dict) -> tuple:
     """grid, block and args where some came by name."""
     if len(arguments) > 3:
         raise TypeError(
-            f"__call__() takes exactly 3 positional arguments ({len(arguments)} given)"
-        )
+            f"__call__() takes exactly 3 positional arguments ({len(arguments)} given)")
     missing = ("grid", "block", "args")[len(arguments) :]
     if not all(name in kwargs for name in missing):
         raise TypeError(
-            f"__call__() takes exactly 3 positional arguments ({len(arguments)} given)"
-        )
+            f"__call__() takes exactly 3 positional arguments ({len(arguments)} given)")
     return (*arguments, *[kwargs.pop(name) for name in missing])
 
 
 def _warn_jitify(jitify: bool | None) -> None:
     if jitify:
         warnings.warn(
-            "jitify is deprecated and has no effect here", DeprecationWarning, stacklevel=3
-        )
+            "jitify is deprecated and has no effect here", DeprecationWarning, stacklevel=3)
 
 
 class RawModule:
@@ -201,12 +197,10 @@ class RawModule:
     ) -> None:  # fmt: skip
         if positional:
             raise TypeError(
-                f"__init__() takes exactly 0 positional arguments ({len(positional)} given)"
-            )
+                f"__init__() takes exactly 0 positional arguments ({len(positional)} given)")
         if (code is None) == (path is None):
             raise TypeError(
-                "Exactly one of `code` and `path` keyword arguments must be given."
-            )
+                "Exactly one of `code` and `path` keyword arguments must be given.")
         _check_options(options)
         if path is not None and name_expressions is not None:
             raise ValueError("need CUDA C++ code for the requested kernels")
@@ -231,8 +225,7 @@ class RawModule:
     def compile(self, log_stream: TextIO | None = None) -> None:
         """Compile now."""
         self._module = _load(
-            self._code, self._path, self._options, self._backend, self._names, self._translate
-        )
+            self._code, self._path, self._options, self._backend, self._names, self._translate)
 
     def get_function(self, name: str) -> RawKernel:
         """A kernel, by its name or by its name expression."""

@@ -62,8 +62,7 @@ def _stacked(obj, dtype) -> ndarray:
     if len({part.shape for part in parts}) > 1:
         raise ValueError(
             "setting an array element with a sequence. The requested array has an inhomogeneous "
-            "shape"
-        )
+            "shape")
     if dtype is None:
         dtype = np.result_type(*[part.dtype for part in parts])
     result = core._new((len(parts), *parts[0].shape), core.check_dtype(dtype))
@@ -102,7 +101,7 @@ def asnumpy(a, stream=None, order="C", out=None, *, blocking=True) -> np.ndarray
     """A host array of anything array-like."""
     if isinstance(a, ndarray):
         return a.get(stream=stream, order=order, out=out, blocking=blocking)
-    if core._exports(a):
+    if core._exports(a) or hasattr(a, "__cupy_get_ndarray__"):
         return array(a).get(stream=stream, order=order, out=out, blocking=blocking)
     host = np.asarray(a, order=order)
     if out is not None:

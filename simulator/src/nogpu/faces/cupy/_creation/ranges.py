@@ -53,8 +53,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     """``num`` numbers from start to stop."""
     if isinstance(start, ndarray) or isinstance(stop, ndarray):
         made = core.compute_now(
-            lambda a, b: np.linspace(a, b, num, endpoint, retstep, dtype, axis), [start, stop]
-        )
+            lambda a, b: np.linspace(a, b, num, endpoint, retstep, dtype, axis), [start, stop])
         return made
     if num < 0:
         raise ValueError("linspace with num<0 is not supported")

@@ -104,8 +104,7 @@ class _Translator:
         if len(parameters) != len(types):
             raise TypeError(
                 f"{function.__name__}() takes {len(parameters)} positional arguments but "
-                f"{len(types)} were given."
-            )
+                f"{len(types)} were given.")
         self.variables = dict(zip(parameters, types))
         self.tuples: dict[str, _Tuple] = {}
         self.parameters = dict(self.variables)
@@ -144,8 +143,7 @@ class _Translator:
             lines = self.source.split("\n")
             marked = "\n".join(
                 ("> " if number == statement.lineno else "  ") + line
-                for number, line in enumerate(lines, 1)
-            )
+                for number, line in enumerate(lines, 1))
             located = type(error)(f"{error}\n\n{marked}")
             located._located = True
             raise located from None
@@ -170,8 +168,7 @@ class _Translator:
                 if not np.can_cast(new.dtype, old.dtype, "same_kind"):
                     raise TypeError(
                         f"Cannot cast from {new.dtype!r} to {old.dtype!r} with casting rule "
-                        "same_kind."
-                    )
+                        "same_kind.")
             return self._assign(node.target, new, node)
         if isinstance(node, ast.If):
             test = self._expression(node.test)
@@ -208,8 +205,7 @@ class _Translator:
         known = self.variables.setdefault(name, value.dtype)
         if not np.can_cast(value.dtype, known, "same_kind"):
             raise TypeError(
-                f"Cannot cast from '{value.dtype}' to {known} with casting rule same_kind."
-            )
+                f"Cannot cast from '{value.dtype}' to {known} with casting rule same_kind.")
         return f"{name} = {_cast(value.code, value.dtype, known)};\n"
 
     def _assign_tuple(self, name: str, value: _Data | _Tuple) -> str:
@@ -276,8 +272,7 @@ class _Translator:
             self.results = kinds
         elif self.results != kinds:
             raise ValueError(
-                f"Failed to infer the return type: {self.results} and {kinds} do not agree"
-            )
+                f"Failed to infer the return type: {self.results} and {kinds} do not agree")
         stores = "".join(f"_out{i} = {one.code};\n" for i, one in enumerate(found))
         return f"{{\n{stores}return;\n}}\n"
 
@@ -457,12 +452,10 @@ class vectorize:  # noqa: N801 -- the library's name
         self.excluded, self.signature = excluded, signature
         if excluded is not None:
             raise NotImplementedError(
-                "cupy.vectorize does not support `excluded` option currently."
-            )
+                "cupy.vectorize does not support `excluded` option currently.")
         if signature is not None:
             raise NotImplementedError(
-                "cupy.vectorize does not support `signature` option currently."
-            )
+                "cupy.vectorize does not support `signature` option currently.")
         self._kernel_cache: dict[tuple, _kernel.ElementwiseKernel] = {}
 
     def __call__(self, *args: object) -> object:

@@ -44,8 +44,7 @@ def ravel_multi_index(multi_index, dims, mode="wrap", order="C") -> ndarray:
     """Tuples of indices as flat indices."""
     arrays = [asarray(i) for i in multi_index]
     return core.compute_now(
-        lambda *i: np.ravel_multi_index(i, dims, mode=mode, order=order), arrays
-    )
+        lambda *i: np.ravel_multi_index(i, dims, mode=mode, order=order), arrays)
 
 
 def diag_indices(n, ndim=2) -> tuple[ndarray, ...]:

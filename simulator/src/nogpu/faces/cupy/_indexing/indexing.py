@@ -31,12 +31,10 @@ def take_along_axis(a, indices, axis) -> ndarray:
     size = max(1, a.shape[axis])
     shape = np.broadcast_shapes(
         a.shape[:axis] + (1,) + a.shape[axis + 1 :],
-        indices.shape[:axis] + (1,) + indices.shape[axis + 1 :],
-    )
+        indices.shape[:axis] + (1,) + indices.shape[axis + 1 :])
     shape = shape[:axis] + (indices.shape[axis],) + shape[axis + 1 :]
     return core.compute(
-        lambda x, i: np.take_along_axis(x, i % size, axis), [a, indices], shape, a.dtype
-    )
+        lambda x, i: np.take_along_axis(x, i % size, axis), [a, indices], shape, a.dtype)
 
 
 def choose(a, choices, out=None, mode="raise") -> ndarray:
@@ -83,5 +81,4 @@ def select(condlist, choicelist, default=0) -> ndarray:
     n = len(condlist)
     return core.compute_now(
         lambda *arrays: np.select(list(arrays[:n]), list(arrays[n:]), default),
-        [*condlist, *choicelist],
-    )
+        [*condlist, *choicelist])

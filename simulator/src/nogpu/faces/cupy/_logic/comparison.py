@@ -26,8 +26,7 @@ def array_equal(a1, a2, equal_nan=False) -> ndarray:
     if a1.shape != a2.shape:
         return core.compute(lambda: False, [], (), np.dtype(bool))
     return core.compute(
-        lambda x, y: np.array_equal(x, y, equal_nan), [a1, a2], (), np.dtype(bool)
-    )
+        lambda x, y: np.array_equal(x, y, equal_nan), [a1, a2], (), np.dtype(bool))
 
 
 def array_equiv(a1, a2) -> ndarray:

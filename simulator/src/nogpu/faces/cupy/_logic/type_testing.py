@@ -43,8 +43,7 @@ def _infinite(negative: bool):
             raise TypeError(f"This operation is not supported for {x.dtype} values because it "
                             "would be ambiguous.")  # fmt: skip
         return UFUNCS["logical_and"](
-            UFUNCS["isinf"](x), UFUNCS["signbit"](x) == negative, out=out
-        )
+            UFUNCS["isinf"](x), UFUNCS["signbit"](x) == negative, out=out)
 
     return call
 

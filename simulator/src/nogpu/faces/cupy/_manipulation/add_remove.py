@@ -1,7 +1,5 @@
 """Adding, removing, and keeping each value once."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 
 import numpy as np

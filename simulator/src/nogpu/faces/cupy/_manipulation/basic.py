@@ -27,8 +27,7 @@ def copyto(dst, src, casting="same_kind", where=None) -> None:
     if not fits:
         raise TypeError(
             f"Cannot cast {src.dtype!s} to {dst.dtype!s} in {casting} "
-            "casting mode"
-        )
+            "casting mode")
     if where is not None:
         where = core._argument(where)._view if not isinstance(where, bool) else np.asarray(where)
     extra = max(source.ndim - dst.ndim, 0)

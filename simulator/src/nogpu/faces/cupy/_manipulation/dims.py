@@ -32,8 +32,7 @@ class broadcast:  # noqa: N801 -- the library's name
         self.shape = core.broadcast_shape(arrays)
         self.nd, self.size = len(self.shape), int(np.prod(self.shape))
         self.values = tuple(
-            broadcast_to(a, self.shape) if isinstance(a, ndarray) else a for a in arrays
-        )
+            broadcast_to(a, self.shape) if isinstance(a, ndarray) else a for a in arrays)
 
 
 def broadcast_arrays(*args) -> tuple[ndarray, ...]:
@@ -47,14 +46,12 @@ def broadcast_to(array, shape) -> ndarray:
     shape = core.check_shape(shape)
     if len(shape) < array.ndim:
         raise ValueError(
-            "input operand has more dimensions than allowed by the axis remapping"
-        )
+            "input operand has more dimensions than allowed by the axis remapping")
     try:
         view = np.broadcast_to(array._view, shape)
     except ValueError:
         raise ValueError(
-            f"operands could not be broadcast together with shapes {array.shape} {shape}"
-        ) from None
+            f"operands could not be broadcast together with shapes {array.shape} {shape}") from None
     view = core._look(core._address(array._view), view.shape, view.dtype, view.strides)
     return core._wrap(view, array)
 

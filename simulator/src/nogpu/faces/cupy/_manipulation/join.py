@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from cupy import _tables
 from cupy._core import core
 from cupy._core.core import ndarray
 from cupy._manipulation.dims import atleast_1d, atleast_2d, atleast_3d, expand_dims
@@ -24,12 +25,10 @@ def concatenate(tup, axis=0, out=None, *, dtype=None, casting="same_kind") -> nd
     for a in arrays[1:]:
         if a.ndim != first.ndim:
             raise ValueError(
-                "All arrays to concatenate must have the same ndim"
-            )
+                "All arrays to concatenate must have the same ndim")
         if a.shape[:axis] + a.shape[axis + 1 :] != first.shape[:axis] + first.shape[axis + 1 :]:
             raise ValueError(
-                "All arrays must have same shape except the axis to concatenate"
-            )
+                "All arrays must have same shape except the axis to concatenate")
     shape = list(first.shape)
     shape[axis] = sum(a.shape[axis] for a in arrays)
     if out is not None:
@@ -75,7 +74,8 @@ def vstack(tup, *, dtype=None, casting="same_kind") -> ndarray:
     return concatenate([atleast_2d(a) for a in tup], 0, dtype=dtype, casting=casting)
 
 
-row_stack = vstack
+row_stack = _tables.deprecated(
+    vstack, "`row_stack` alias is deprecated. Use `cp.vstack` directly.")
 
 
 def hstack(tup, *, dtype=None, casting="same_kind") -> ndarray:

@@ -16,8 +16,7 @@ def tile(A, reps) -> ndarray:
     shape = (1,) * (ndim - A.ndim) + A.shape
     reps = (1,) * (ndim - len(reps)) + reps
     return core.compute(
-        lambda a: np.tile(a, reps), [A], tuple(s * r for s, r in zip(shape, reps)), A.dtype
-    )
+        lambda a: np.tile(a, reps), [A], tuple(s * r for s, r in zip(shape, reps)), A.dtype)
 
 
 def repeat(a, repeats, axis=None) -> ndarray:

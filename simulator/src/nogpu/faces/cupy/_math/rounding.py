@@ -1,8 +1,7 @@
 """Rounding."""
 
-from __future__ import annotations
-
 import numpy as np
+from cupy import _tables
 from cupy._core import core
 from cupy._creation.from_data import asarray
 from cupy._math.ufuncs import UFUNCS
@@ -18,7 +17,8 @@ def around(a, decimals=0, out=None):
                         dtype, out)  # fmt: skip
 
 
-round = round_ = around  # noqa: A001
+round = around  # noqa: A001
+round_ = _tables.deprecated(around, "Please use `round` instead.")
 
 
 def fix(x, out=None):

@@ -16,7 +16,8 @@ prod(a, axis=None, dtype=None, out=None, keepdims=False): Multiply along axes.
 cumsum(a: typed, axis=None, dtype=None, out=None): Running sums.
 cumprod(a: typed, axis=None, dtype=None, out=None): Running products.
 """)
-product, cumproduct = prod, cumprod
+product = _tables.deprecated(prod, "Please use `prod` instead.")
+cumproduct = _tables.deprecated(cumprod, "Please use `cumprod` instead.")
 
 
 def cumulative_sum(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
@@ -49,8 +50,7 @@ def _without_nan(name):
         a = core._argument(a)
         if a.dtype.kind in "fc":
             a = core.compute(
-                lambda x: np.where(np.isnan(x), x.dtype.type(neutral), x), [a], a.shape, a.dtype
-            )
+                lambda x: np.where(np.isnan(x), x.dtype.type(neutral), x), [a], a.shape, a.dtype)
         return getattr(a, name.removeprefix("nan"))(*how)
 
     return fusable(call)

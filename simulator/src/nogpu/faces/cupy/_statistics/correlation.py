@@ -45,6 +45,9 @@ def cov(a, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
 
 def corrcoef(a, y=None, rowvar=True, bias=None, ddof=None, *, dtype=None):
     """Return the correlation coefficients of rows."""
+    if bias is not None or ddof is not None:
+        warnings.warn("bias and ddof have no effect and are deprecated", DeprecationWarning,
+                      stacklevel=2)  # fmt: skip
     covariance = cov(a, y, rowvar, dtype=dtype)
 
     def work(c):

@@ -87,6 +87,13 @@ def _quantile(a, q, axis, out, method, keepdims, scale):
 
 def _scaled(scale):
     def call(a, q, axis, out, overwrite_input, method, keepdims, *, interpolation):
+        if interpolation is not None:
+            name = "percentile" if scale == 100 else "quantile"
+            warnings.warn(
+                f"the `interpolation=` argument to {name} was renamed to `method=`, which has "
+                "additional options.", DeprecationWarning, stacklevel=3)
+            if method != "linear":
+                raise TypeError("`interpolation` is the old name of `method`: give one of them")
         return _quantile(a, q, axis, out, interpolation or method, keepdims, scale)
 
     return call

@@ -58,8 +58,7 @@ def _argument(value: object) -> bytes:
             raise TypeError(
                 f"You are trying to pass a numpy.ndarray of shape {value.shape} as a kernel "
                 "parameter. Only numpy.ndarrays of size one can be passed by value. If you meant "
-                "to pass a pointer to __global__ memory, you need to pass a cupy.ndarray instead."
-            )
+                "to pass a pointer to __global__ memory, you need to pass a cupy.ndarray instead.")
         return value.tobytes()
     if isinstance(value, np.generic):
         return value.tobytes()
@@ -101,8 +100,7 @@ def _sizes(what: str, sizes: tuple) -> tuple[int, int, int]:
     """Three numbers of at least 1; more than three are not looked at."""
     if type(sizes) is not tuple and not isinstance(sizes, tuple):
         raise TypeError(
-            f"Argument '{what}' has incorrect type (expected tuple, got {type(sizes).__name__})"
-        )
+            f"Argument '{what}' has incorrect type (expected tuple, got {type(sizes).__name__})")
     found = [max(1, operator.index(size)) for size in sizes[:3]]
     return (*found, *(1,) * (3 - len(found)))
 
@@ -130,8 +128,7 @@ class Function:
         if len(packed) < wanted:
             raise engine.InvalidLaunch(
                 f"kernel '{kernel.name}' takes {wanted} arguments, and {len(packed)} were passed: "
-                "a GPU would take whatever lies behind them in memory"
-            )
+                "a GPU would take whatever lies behind them in memory")
         for name, value in zip(self._names, args):
             data = getattr(value, "data", value)
             if type(data) is MemoryPointer:
@@ -174,9 +171,7 @@ class Module:
             raise driver._error("CUDA_ERROR_INVALID_IMAGE")
         self._use(
             compiler._compile(
-                content["source"], content["options"], content["names"], content["backend"]
-            )
-        )
+                content["source"], content["options"], content["names"], content["backend"]))
 
     def load_file(self, filename: str | bytes) -> None:
         """Load an image from a file."""

@@ -15,8 +15,7 @@ class Graph:
     def __init__(self, *args: object, **kwargs: object) -> None:
         raise NotImplementedError(
             "currently this class cannot be initiated by the user and must be created via "
-            "stream capture"
-        )
+            "stream capture")
 
     @classmethod
     def _from_handle(cls, handle: int) -> Graph:

@@ -88,19 +88,28 @@ class ManagedMemory(Memory):
 
     def prefetch(self, stream: _streams._BaseStream, *, device_id: int = 0) -> None:
         """Move it to where it is needed: it is there."""
+        runtime.memPrefetchAsync(self.ptr, self.size, device_id, stream.ptr)
 
-    def advise(self, advise: int, device_id: int) -> None:
-        """Say how it is used: nothing follows from that here."""
+    def advise(self, advise: int, device: object) -> None:
+        """Say how it is used on a device: nothing follows from that here."""
+        runtime.memAdvise(self.ptr, self.size, advise, device.id)
 
 
 class MemoryAsync(Memory):
     """Memory from the device's own pool, freed in the order of a stream."""
 
     __slots__ = ("stream_ref",)
+    used = 0  # bytes of all
 
     def __init__(self, size: int, stream: object = None, **kwargs: object) -> None:
         super().__init__(size, **kwargs)
         self.stream_ref = stream
+        MemoryAsync.used += size
+
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        if getattr(self, "_allocation", None) is not None:
+            MemoryAsync.used -= self.size
+        super().__del__(is_finalizing)
 
 
 class UnownedMemory(BaseMemory):
@@ -263,8 +272,7 @@ def set_allocator(allocator: Callable[[int], MemoryPointer] | None = None) -> No
     global _current_allocator
     if getattr(_thread_local, "allocator", None) is not None:
         raise ValueError(
-            "Can't change the global allocator inside `using_allocator` context manager"
-        )
+            "Can't change the global allocator inside `using_allocator` context manager")
     _current_allocator = allocator or _malloc
 
 
@@ -528,9 +536,7 @@ class SingleDeviceMemoryPool:
                 del self._lingering[chunk.ptr]
         stream = chunk.arena.stream
         if only and not stream.capturing:
-            _, settle = engine.succeed(
-                chunk.ptr, nbytes, itemsize=itemsize, unwritten=unwritten
-            )
+            _, settle = engine.succeed(chunk.ptr, nbytes, itemsize=itemsize, unwritten=unwritten)
             stream.run(settle, 0, "memory given out again")
             return
         if there:  # other sizes than before: order alone does not help
@@ -673,17 +679,7 @@ class SingleDeviceMemoryPool:
 
     def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
         """Never have more than ``size`` bytes, or than a fraction of the device; 0: no limit."""
-        if size is None:
-            size = 0
-            if fraction is not None:
-                if not 0 <= fraction <= 1:
-                    raise ValueError(f"memory limit fraction out of range: {fraction}")
-                size = int(fraction * runtime.memGetInfo()[1])
-        elif fraction is not None:
-            raise ValueError("size and fraction cannot be specified at one time")
-        if size < 0:
-            raise ValueError(f"memory limit size out of range: {size}")
-        self._limit = int(size)
+        self._limit = _limit(size, fraction)
 
     def get_limit(self) -> int:
         """The limit in bytes; 0: none."""
@@ -712,6 +708,21 @@ used_bytes(self) -> int: Bytes in blocks that are in use.
 free_bytes(self) -> int: Bytes in free chunks.
 total_bytes(self) -> int: Bytes that it has from the device.
 """)
+
+
+def _limit(size: int | None, fraction: float | None) -> int:
+    """A limit in bytes, given as it is or as a fraction of the device."""
+    if size is None:
+        size = 0
+        if fraction is not None:
+            if not 0 <= fraction <= 1:
+                raise ValueError(f"memory limit fraction out of range: {fraction}")
+            size = int(fraction * runtime.memGetInfo()[1])
+    elif fraction is not None:
+        raise ValueError("size and fraction cannot be specified at one time")
+    if size < 0:
+        raise ValueError(f"memory limit size out of range: {size}")
+    return int(size)
 
 
 def _parse_limit_string(limit: str | None = None) -> dict[str, float | None]:
@@ -760,16 +771,49 @@ class MemoryAsyncPool:
     """The device's own pool, with a stream's order for requests and frees."""
 
     def __init__(self, pool_handles: str | int = "current") -> None:
-        self.memoryAsyncHasStat = False
+        self.memoryAsyncHasStat = True
+        self._total = MemoryAsync.used
+        self.set_limit(**_parse_limit_string())
 
     def malloc(self, size: int) -> MemoryPointer:
-        """Memory of ``size`` bytes."""
-        return malloc_async(size)
+        """Memory of ``size`` bytes, in whole units of 512."""
+        size = -(-size // _UNIT) * _UNIT
+        total, needed = self.total_bytes(), MemoryAsync.used + size
+        if needed > max(total, self._limit):
+            raise OutOfMemoryError(size, total, self._limit)
+        memory = malloc_async(size)
+        self._total = max(total, needed)
+        return memory
 
     def free_all_blocks(self, stream: _streams._BaseStream | None = None) -> None:
         """Free what was given back."""
-        _streams.get_current_stream().synchronize()
+        (stream or _streams.get_current_stream()).synchronize()
         _frees.free_waiting()
+        self._total = MemoryAsync.used
+
+    def n_free_blocks(self) -> int:
+        """CUDA's pool does not tell."""
+        raise NotImplementedError("This function is not supported in MemoryAsyncPool")
+
+    def used_bytes(self) -> int:
+        """Bytes in use."""
+        return MemoryAsync.used
+
+    def free_bytes(self) -> int:
+        """Bytes that the pool has and nobody uses."""
+        return self.total_bytes() - MemoryAsync.used
+
+    def total_bytes(self) -> int:
+        """Bytes that the pool has from the device."""
+        return max(self._total, MemoryAsync.used)
+
+    def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
+        """Never have more than ``size`` bytes, or than a fraction of the device; 0: no limit."""
+        self._limit = _limit(size, fraction) or 2**64 - 1
+
+    def get_limit(self) -> int:
+        """The limit in bytes, the largest number of 64 bits where there is none."""
+        return self._limit
 
 
 class PythonFunctionAllocator:

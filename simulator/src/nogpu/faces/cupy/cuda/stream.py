@@ -205,8 +205,7 @@ class Stream(_BaseStream):
         except AttributeError as error:
             raise TypeError(
                 f"Object of type {type(obj).__name__} does not implement the CUDA stream "
-                "protocol (__cuda_stream__ method)"
-            ) from error
+                "protocol (__cuda_stream__ method)") from error
         except (TypeError, ValueError) as error:
             raise TypeError("__cuda_stream__() must return a 2-tuple of (version, stream_ptr)") \
                 from error  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 
 import numpy as np
@@ -10,12 +11,15 @@ from cupy import _host, _tables
 NORMS = (None, "backward", "ortho", "forward")
 
 
-def _checked(a, norm):
+def _checked(a, norm, real=False):
     if norm not in NORMS:
         raise ValueError(
             f'Invalid norm value {norm}, should be "backward", "ortho", or "forward".')
     if not _host.is_array(a):
         raise TypeError("The input array a must be a cupy.ndarray")
+    if real and a.dtype.kind == "c":
+        warnings.warn("Casting complex values to real discards the imaginary part",
+                      np.exceptions.ComplexWarning, stacklevel=4)  # fmt: skip
     single = a.dtype.char in "efF"
     return np.dtype(np.complex64 if single else np.complex128)
 
@@ -48,7 +52,7 @@ def _along_one(name):
     function, makes = getattr(np.fft, name), _kind(name)
 
     def transform(a, n, axis, norm):
-        kind = _checked(a, norm)
+        kind = _checked(a, norm, makes == "half")
         axis = _host.one_axis(axis, a.ndim)
         if n is None:
             n = 2 * (a.shape[axis] - 1) if makes == "real" else a.shape[axis]
@@ -80,7 +84,7 @@ def _along_many(name):
     function, makes = getattr(np.fft, name.replace("2", "n")), _kind(name)
 
     def transform(a, s, axes, norm):
-        kind = _checked(a, norm)
+        kind = _checked(a, norm, makes == "half")
         if s is not None and axes is not None and len(s) != len(axes):
             raise ValueError("Shape and axes have different lengths.")
         if axes is None:

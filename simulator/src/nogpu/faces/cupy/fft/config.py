@@ -1,10 +1,36 @@
 """Switches of the library's transforms. Here they change nothing: NumPy computes."""
 
+import contextvars
+import sys
+import types
+import warnings
+
 from nogpu.faces import missing as _missing
 
-enable_nd_planning = True
 use_multi_gpus = False
 _devices = None
+_planning = contextvars.ContextVar("cupy.fft.config.enable_nd_planning", default=True)
+
+
+class _Config(types.ModuleType):
+    """The module, with a switch that warns whoever reads or sets it."""
+
+    @property
+    def enable_nd_planning(self) -> bool:
+        """Whether one plan does several axes."""
+        _warn()
+        return _planning.get()
+
+    @enable_nd_planning.setter
+    def enable_nd_planning(self, value: bool) -> None:
+        _warn()
+        _planning.set(value)
+
+
+def _warn() -> None:
+    warnings.warn(
+        "enable_nd_planning is deprecated as of CuPy 14 and will always be True in the future.",
+        DeprecationWarning, stacklevel=3)
 
 
 def set_cufft_gpus(gpus):
@@ -14,3 +40,4 @@ def set_cufft_gpus(gpus):
 
 
 __getattr__ = _missing.missing("cupy.fft.config")
+sys.modules[__name__].__class__ = _Config

@@ -2,33 +2,15 @@
 
 import numpy as np
 from cupy import _host, _tables
-from cupy.lib._polynomial import coefficients, evaluate, poly1d
+from cupy.lib._polynomial import coefficients, evaluate
 
 from nogpu.faces import table
 
 _MARKS = {"array": _tables.MARKS["array"], "polynomial": lambda p, name: coefficients(p)}
-
-
-def _two(name):
-    function = getattr(np, name)
-
-    def call(a1, a2):
-        result = _host.compute_now(
-            lambda p, q: np.atleast_1d(function(p, q)), [coefficients(a1), coefficients(a2)])
-        return poly1d(result) if isinstance(a1, poly1d) or isinstance(a2, poly1d) else result
-
-    return call
-
-
 table.functions(globals(), _tables.now(), """
 poly(seq_of_zeros: array): Return the coefficients of the polynomial with these roots.
 roots(p: polynomial): Return the roots, as the eigenvalues of the companion matrix.
 """, _MARKS)
-table.functions(globals(), _two, """
-polyadd(a1, a2): Return the sum of two polynomials.
-polysub(a1, a2): Return the difference of two polynomials.
-polymul(a1, a2): Return the product of two polynomials.
-""")
 
 
 def polyval(p, x):

@@ -194,8 +194,7 @@ def _pair(a, a_labels, b, b_labels, others: list, dtype):
     right = _arrange(b, b_labels, batch + contracted + b_free)
     product = _routines_linalg.matmul(
         _cast(left, dtype).reshape(count(batch), count(a_free), count(contracted)),
-        _cast(right, dtype).reshape(count(batch), count(contracted), count(b_free)),
-    )
+        _cast(right, dtype).reshape(count(batch), count(contracted), count(b_free)))
     labels = batch + a_free + b_free
     return product.reshape(tuple(sizes[label] for label in labels)), labels
 

@@ -1,6 +1,7 @@
 """Products of vectors, matrices and tensors."""
 
 import numbers
+import warnings
 from collections.abc import Sequence
 from operator import index
 
@@ -121,6 +122,9 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     if not set(lengths) <= {2, 3}:
         raise ValueError(
             "incompatible dimensions for cross product\n(dimension must be 2 or 3)")
+    if 2 in lengths:
+        warnings.warn("Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional "
+                      "vectors instead.", DeprecationWarning, stacklevel=2)  # fmt: skip
     rest = [
         tuple(n for i, n in enumerate(x.shape) if i != skip)
         for x, skip in ((a, axisa), (b, axisb))
@@ -165,6 +169,5 @@ def matrix_transpose(x, /):
     if x.ndim < 2:
         raise ValueError(
             "Input array must be at least 2-dimensional, "
-            f"but it is {x.ndim}"
-        )
+            f"but it is {x.ndim}")
     return x.transpose(tuple([*range(x.ndim - 2), x.ndim - 1, x.ndim - 2]))

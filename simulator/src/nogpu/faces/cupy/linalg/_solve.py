@@ -60,8 +60,7 @@ def lstsq(a, b, rcond="warn"):
             "``max(M, N)`` where M and N are the input matrix dimensions.\n"
             "To use the future default and silence this warning we advise to pass "
             "`rcond=None`, to keep using the old, explicitly pass `rcond=-1`.",
-            FutureWarning, stacklevel=2,
-        )
+            FutureWarning, stacklevel=2)
         rcond = -1
     _util._assert_cupy_array(a, b)
     _util._assert_2d(a)

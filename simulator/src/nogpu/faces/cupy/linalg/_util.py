@@ -13,28 +13,23 @@ def _assert_cupy_array(*arrays):
         if not _host.is_array(a):
             raise LinAlgError(
                 f"cupy.linalg only supports cupy.ndarray, got {type(a).__module__}."
-                f"{type(a).__qualname__}"
-            )
+                f"{type(a).__qualname__}")
 
 
-def _assert_2d(*arrays):
-    for a in arrays:
-        if a.ndim != 2:
-            raise LinAlgError(
-                f"{a.ndim}-dimensional array given. Array must be two-dimensional")
+def _refusal(wrong, text):
+    def check(*arrays):
+        for a in arrays:
+            if wrong(a):
+                raise LinAlgError(text.format(a))
+
+    return check
 
 
-def _assert_stacked_2d(*arrays):
-    for a in arrays:
-        if a.ndim < 2:
-            raise LinAlgError(
-                f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
-
-
-def _assert_stacked_square(*arrays):
-    for a in arrays:
-        if a.shape[-2] != a.shape[-1]:
-            raise LinAlgError("Last 2 dimensions of the array must be square")
+_given = "{0.ndim}-dimensional array given. Array must be "
+_assert_2d = _refusal(lambda a: a.ndim != 2, _given + "two-dimensional")
+_assert_stacked_2d = _refusal(lambda a: a.ndim < 2, _given + "at least two-dimensional")
+_assert_stacked_square = _refusal(
+    lambda a: a.shape[-2] != a.shape[-1], "Last 2 dimensions of the array must be square")
 
 
 def linalg_common_type(*arrays, reject_float16=True):
@@ -64,8 +59,7 @@ def _report(name, dtype, info):
         letter = {"f": "s", "d": "d", "F": "c", "D": "z"}[np.dtype(dtype).char]
         raise LinAlgError(
             f"Error reported by {letter}{name} in cuSOLVER. devInfo = {list(info)}. "
-            "Please refer to the cuSOLVER documentation."
-        )
+            "Please refer to the cuSOLVER documentation.")
 
 
 def _zero_pivot(matrix) -> int:

@@ -27,11 +27,6 @@ class Generator:
     def _draw(self, function, parameters, size, dtype, out=None):
         return self.bit_generator._source.draw(function, parameters, size, dtype, out)
 
-    def random(self, size=None, dtype=np.float64, out=None):
-        """Return uniform numbers of [0, 1)."""
-        dtype = _real(dtype)
-        return self._draw(lambda g, shape: g.random(shape, dtype), (), size, dtype, out)
-
     def integers(self, low, high=None, size=None, dtype=np.int64, endpoint=False):
         """Return integers of [low, high), or of [low, high] with ``endpoint``."""
         if high is None:
@@ -49,38 +44,48 @@ class Generator:
             lambda g, shape, a, b: g.integers(a, b, shape, dtype, endpoint),
             (low, high), size, dtype)
 
-    def standard_normal(self, size=None, dtype=np.float64, out=None):
-        """Return standard normal numbers."""
-        dtype = _real(dtype)
-        return self._draw(lambda g, shape: g.standard_normal(shape, dtype), (), size, dtype, out)
-
-    def standard_exponential(self, size=None, dtype=np.float64, method="inv", out=None):
-        """Return numbers of the exponential distribution of scale one."""
-        if method != "inv":
-            raise NotImplementedError("Only inv method is currently implemented")
-        dtype = _real(dtype)
-        return self._draw(
-            lambda g, shape: g.standard_exponential(shape, dtype), (), size, dtype, out)
-
-    def standard_gamma(self, shape, size=None, dtype=np.float64, out=None):
-        """Return numbers of the gamma distribution of scale one."""
-        dtype = _real(dtype)
-        return self._draw(_draw.by_name("standard_gamma"), (shape,), size, dtype, out)
-
-    def beta(self, a, b, size=None, dtype=np.float64):
-        """Return numbers of the beta distribution."""
-        return self._draw(_draw.by_name("beta"), (a, b), size, _real(dtype))
-
-    def uniform(self, low=0.0, high=1.0, size=None, dtype=np.float64):
-        """Return uniform numbers of [low, high)."""
-        return self._draw(_draw.by_name("uniform"), (low, high), size, _real(dtype))
-
     def dirichlet(self, alpha, size=None):
         """Return points of a simplex."""
         alpha = _host.look(alpha) if _host.is_array(alpha) else np.asarray(alpha, float)
         shape = _draw.shape_of(size)
         return self._draw(
             lambda g, _: g.dirichlet(alpha, shape), (), (*shape, alpha.size), np.float64)
+
+
+def _standard(name):
+    def draw(self, size, dtype, *method_and_out):
+        *method, out = method_and_out
+        if method not in ([], ["inv"]):
+            raise NotImplementedError("Only inv method is currently implemented")
+        dtype = _real(dtype)
+        return self._draw(
+            lambda g, shape: getattr(g, name)(shape, dtype), (), size, dtype, out)
+
+    return draw
+
+
+def _of_type(name):
+    def draw(self, *given):
+        *given, out = given if name == "standard_gamma" else (*given, None)
+        *parameters, size, dtype = given
+        return self._draw(_draw.by_name(name), parameters, size, _real(dtype), out)
+
+    return draw
+
+
+table.methods(Generator, _standard, """
+random(self, size=None, dtype=float, out=None): Return uniform numbers of [0, 1).
+standard_normal(self, size=None, dtype=float, out=None): Return standard normal numbers.
+standard_exponential(self, size=None, dtype=float, method="inv", out=None):
+    Return numbers of the exponential distribution of scale one.
+""")
+table.methods(Generator, _of_type, """
+standard_gamma(self, shape, size=None, dtype=float, out=None):
+    Return numbers of the gamma distribution of scale one.
+beta(self, a, b, size=None, dtype=float): Return numbers of the beta distribution.
+uniform(self, low=0.0, high=1.0, size=None, dtype=float):
+    Return uniform numbers of [low, high).
+""")
 
 
 def _named(name):

@@ -27,8 +27,7 @@ class time_range:  # noqa: N801 -- the library's name
     def __enter__(self) -> time_range:
         if self.message is None:
             raise ValueError(
-                "when used as a context manager, the message argument cannot be None"
-            )
+                "when used as a context manager, the message argument cannot be None")
         self._wait()
         if self.argb_color is not None:
             cuda.nvtx.RangePushC(self.message, self.argb_color)

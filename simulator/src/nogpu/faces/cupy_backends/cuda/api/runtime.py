@@ -249,6 +249,8 @@ def _attributes() -> dict[str, tuple[int, int]]:
     } | {name: (number, 0) for name, number in _WITHOUT_COUNTERPART.items()}
 
 
+globals().update({f"cudaDevAttr{name}": number for name, (number, _) in _attributes().items()})
+
 # The names that a device's properties have, where they are those of an attribute.
 _PROPERTIES = {name: name[0].upper() + name[1:] for name in """
     asyncEngineCount canMapHostMemory canUseHostPointerForRegisteredMem clockRate computeMode
@@ -364,9 +366,13 @@ deviceDisablePeerAccess = deviceEnablePeerAccess
 table.functions(globals(), lambda name: table.nothing, """
 profilerStart() -> None: No profiler listens.
 profilerStop() -> None: No profiler listens.
-memAdvise(devPtr: int, count: int, advice: int, device: int) -> None:
-    Nothing follows from an advice here.
 """)
+
+
+def memAdvise(devPtr: int, count: int, advice: int, device: int) -> None:
+    """Nothing follows from an advice here, which may also be about the processor (-1)."""
+    if device != -1:
+        _check_device(device)
 
 
 def check_status(status: int) -> None:
@@ -514,7 +520,9 @@ def pointerGetAttributes(ptr: int) -> PointerAttributes:
 
 
 def memPrefetchAsync(devPtr: int, count: int, dstDevice: int, stream: int) -> None:
-    """Managed memory is where it is needed."""
+    """Managed memory is where it is needed, on the device or the processor (-1)."""
+    if dstDevice != -1:
+        _check_device(dstDevice)
     _stream(stream)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from cupy import _host, _tables
 
 from nogpu.faces import missing as _missing
+from nogpu.faces import table
 
 __all__ = """
     coo_matrix csr_matrix eye identity issparse isspmatrix isspmatrix_coo isspmatrix_csr spmatrix
@@ -24,25 +25,10 @@ class spmatrix:  # noqa: N801
     """What the forms share."""
 
     __array_priority__ = 101
-    format = ""
+    format, ndim = "", 2
 
     def __getattr__(self, name):
         raise _missing.error(f"cupyx.scipy.sparse.{type(self).__name__}", name)
-
-    @property
-    def dtype(self):
-        """The type of the values."""
-        return self.data.dtype
-
-    @property
-    def ndim(self):
-        """Two."""
-        return 2
-
-    @property
-    def nnz(self):
-        """How many values are stored."""
-        return self.data.size
 
     def get_shape(self):
         """Return the shape."""
@@ -154,6 +140,12 @@ class spmatrix:  # noqa: N801
     def copy(self):
         """Return a copy."""
         return self._with(self.data.copy())
+
+
+table.properties(spmatrix, """
+dtype = data.dtype: The type of the values.
+nnz = data.size: How many values are stored.
+""")
 
 
 def _coordinates(source, shape, dtype):
