@@ -85,7 +85,7 @@ def test_picture_of_a_threads_share(capsys):
     draw.shares(side=64, d=64, thread=(5, 2))
     text = capsys.readouterr().out
     assert "queries 16 to 23, keys 5, 21, 37, 53,\nnumbers 5, 21, 37, 53 of the answers" in text
-    assert "32 scores and 32 numbers in its registers; its warp has all keys of queries 16 to 31" \
+    assert "32 scores and 32 numbers in its registers; its warp\nhas all keys of queries 16 to 31" \
         in text
     with pytest.raises(ValueError, match="multiples of 16"):
         draw.shares(side=60, d=64, thread=(0, 0))

@@ -35,7 +35,6 @@ def test_errors_carry_the_learners_lines(compiler: str) -> None:
         ("x[0] = __reduce_add_sync(~0u, 1);", "__reduce_add_sync"),
         ("x[0] = __vadd2(1, 2);", "__vadd2"),
         ("x[0] = tex1Dfetch<int>(0, 0);", "tex1Dfetch"),
-        ("cooperative_groups::this_grid().sync();", "cooperative_groups"),
     ],
 )
 def test_what_the_simulator_lacks_is_named(compiler: str, body: str, name: str) -> None:
@@ -43,7 +42,7 @@ def test_what_the_simulator_lacks_is_named(compiler: str, body: str, name: str) 
     assert name in message and "nogpu lacks it" in message
 
 
-@pytest.mark.parametrize("header", ["cooperative_groups.h", "mma.h", "cub/cub.cuh", "cuda_bf16.h"])
+@pytest.mark.parametrize("header", ["mma.h", "cub/cub.cuh", "cuda_bf16.h"])
 def test_headers_that_the_simulator_lacks(header: str) -> None:
     assert f"nogpu lacks {header}" in error_of(f"#include <{header}>\n{ZERO}")
 

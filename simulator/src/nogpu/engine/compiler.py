@@ -245,7 +245,7 @@ def install_line() -> str:
 
 # CUDA that the simulator has not got: named in the error when the compiler stumbles over it.
 _LACKING = re.compile(
-    r"^(cooperative_groups|nvcuda|wmma|mma|thrust|cub|texture|surface|cudaTextureObject_t|"
+    r"^(nvcuda|wmma|mma|thrust|cub|texture|surface|cudaTextureObject_t|"
     r"cudaSurfaceObject_t|tex[123]D\w*|surf[123]D\w*|__nv_bfloat16\w*|__nv_fp8\w*|__pipeline\w*|"
     r"__reduce_\w+_sync|cudaLaunch\w*|cudaDeviceSynchronize|cudaMalloc\w*|cudaMemcpy\w*|cuda|"
     r"curand\w*|malloc|free|alloca|__syncthreads_\w+|__shfl\w*|__v[a-z]+[24]|atomic\w+|__\w+)$"
