@@ -656,3 +656,35 @@ def test_an_assigned_number_is_converted_as_numpy_converts_it():
     a[cp.array([0, 1])] = [7, 8]
     a[a == 0] = 9.7
     assert a.tolist() == [7, 8, 9, 9]
+
+
+def test_an_array_is_exported_to_the_host_where_that_is_asked_for():
+    a = cp.arange(3)
+
+    class OnHost:
+        def __dlpack_device__(self):
+            return (1, 0)
+
+        def __dlpack__(self, **options):
+            return a.__dlpack__(dl_device=(1, 0))
+
+    assert np.from_dlpack(OnHost()).tolist() == [0, 1, 2]
+    for options, error, text in (
+        ({"dl_device": (1, 0), "copy": False}, ValueError, "without copy"),
+        ({"copy": True}, BufferError, "copy=True"), ({"dl_device": (7, 0)}, BufferError, "device"),
+        ({"stream": -3}, ValueError, "valid stream"),
+    ):  # fmt: skip
+        with pytest.raises(error, match=text):
+            a.__dlpack__(**options)
+    with pytest.warns(UserWarning, match="Stream 0"):
+        a.__dlpack__(stream=0)
+
+
+def test_a_benchmark_s_line_is_laid_out_as_cupy_s():
+    from cupyx.profiler._time import _PerfCaseResult
+
+    times = np.array([[1e-6, 3e-6], [2e-6, 4e-6]])
+    assert str(_PerfCaseResult("nothing", times, (0,))) == (
+        "nothing             :    CPU:     2.000 us   +/-  1.000 "
+        "(min:     1.000 / max:     3.000) us     GPU-0:     3.000 us   +/-  1.000 "
+        "(min:     2.000 / max:     4.000) us")

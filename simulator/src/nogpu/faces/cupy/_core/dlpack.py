@@ -5,11 +5,14 @@ from __future__ import annotations
 import ctypes
 import itertools
 import sys
+import warnings
 import weakref
 
 import numpy as np
 from cupy._core import core
 from cupy.cuda import memory as _memory
+
+from nogpu import engine
 
 __all__ = ["fromDlpack", "from_dlpack"]
 
@@ -104,15 +107,28 @@ def export_capsule(array) -> object:
 
 def export(array, *, stream=None, max_version=None, dl_device=None, copy=None) -> object:
     """Answer ``__dlpack__``: let ``stream`` wait for the current one, and return a capsule."""
-    if dl_device is not None and tuple(map(int, dl_device)) != array.__dlpack_device__():
-        raise BufferError("unsupported device requested by dl_device")
-    if stream is not None and stream != -1:
-        from nogpu import engine
-
+    device = array.__dlpack_device__() if dl_device is None else tuple(map(int, dl_device))
+    if device == (CPU, 0):  # NumPy exports a copy
+        if copy is not None and not copy:
+            raise ValueError("GPU memory cannot be exported to CPU without copy.")
+        return array.get().__dlpack__(**({"max_version": max_version} if max_version else {}))
+    if device != array.__dlpack_device__():
+        raise BufferError("unsupported device requested.")
+    if copy:
+        raise BufferError("copy=True only supported for copy to CPU.")
+    stream = 1 if stream is None else stream
+    if stream < -1:
+        raise ValueError("On CUDA, the valid stream for the DLPack protocol is -1, 1, 2, or any "
+                         f"larger value, but {stream} was provided")  # fmt: skip
+    if stream == 0:
+        warnings.warn("Stream 0 is passed from a library that you are converting to; CuPy assumes "
+                      "0 as a legacy default stream. Please report this problem to the library as "
+                      "this violates the DLPack protocol.", stacklevel=2)  # fmt: skip
+    if stream != -1 and (stream or 1) != (core._stream.get_current_stream().ptr or 1):
         event = engine.streams.Event(timing=False)
         core._stream.get_current_stream()._engine.record(event)
         engine.streams.from_handle(int(stream)).wait(event)
-    return export_capsule(array.copy() if copy else array)
+    return export_capsule(array)
 
 
 class _Imported:
@@ -153,8 +169,6 @@ def _from_capsule(capsule):
 
 def fromDlpack(dltensor):  # noqa: N802
     """Return an array for a capsule; deprecated, use `from_dlpack`."""
-    import warnings
-
     warnings.warn(
         "This function is deprecated and will be removed in a future release. "
         "Use the cupy.from_dlpack() array constructor instead.",
