@@ -33,7 +33,7 @@ def test_errors_carry_the_learners_lines(compiler: str) -> None:
     [
         ("nvcuda::wmma::fragment<int> f;", "nvcuda"),
         ("x[0] = __reduce_add_sync(~0u, 1);", "__reduce_add_sync"),
-        ("x[0] = __vadd2(1, 2);", "__vadd2"),
+        ("x[0] = __viaddmax_s32(1, 2, 3);", "__viaddmax_s32"),
         ("x[0] = tex1Dfetch<int>(0, 0);", "tex1Dfetch"),
     ],
 )

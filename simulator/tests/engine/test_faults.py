@@ -378,6 +378,13 @@ CORRECT = {
     "a union of a vector and an array": Correct(
         "Both one; one.v = ((float4*)a)[i % 250]; Both other = one; b[i] = other.f[3];",
         "union Both { float4 v; float f[4]; };"),
+    "a union that is assigned": Correct(
+        "Both one, other; one.v = ((float4*)a)[i % 250]; other = one; b[i] = other.f[3];",
+        "union Both { float4 v; float f[4]; };"),
+    "a shared union, filled by a function": Correct(
+        "__shared__ union { float4 v[256]; float f[1024]; } tile; tile.v[threadIdx.x] = "
+        "of(a, i % 250); __syncthreads(); b[i] = tile.f[1023 - 4 * threadIdx.x];",
+        "__device__ __noinline__ float4 of(float* a, int i) { return ((float4*)a)[i]; }"),
     "a shuffle within a part of the warp": Correct(
         "if (threadIdx.x % 32 < 16) b[i] = __shfl_xor_sync(0xffff, 1.0f, 8);"),
 }

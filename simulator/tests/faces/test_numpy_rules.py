@@ -688,3 +688,18 @@ def test_a_benchmark_s_line_is_laid_out_as_cupy_s():
         "nothing             :    CPU:     2.000 us   +/-  1.000 "
         "(min:     1.000 / max:     3.000) us     GPU-0:     3.000 us   +/-  1.000 "
         "(min:     2.000 / max:     4.000) us")
+
+
+@pytest.mark.parametrize("name", ["around", "real", "imag", "angle", "copy", "sinc", "clip"])
+def test_a_fused_function_may_call_what_cupy_fuses(name):
+    x = cp.array([0.4, 1.6, -2.5])
+    more = (-1, 1) if name == "clip" else ()
+    found = cp.fuse(lambda a: getattr(cp, name)(a, *more))(x)
+    assert found.tolist() == getattr(cp, name)(x, *more).tolist()
+
+
+def test_a_fused_reduction_needs_a_name_that_a_kernel_can_have():
+    for reduce in (lambda a: cp.any(a), lambda a: cp.nansum(a), lambda a: a.sum()):
+        with pytest.raises(cp.cuda.compiler.CompileException, match="identifier"):
+            cp.fuse(reduce)(cp.ones(3))
+        assert float(cp.fuse(kernel_name="total")(reduce)(cp.ones(3))) in (1, 3)

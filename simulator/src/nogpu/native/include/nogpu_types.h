@@ -1,7 +1,8 @@
 // Vector types. In instrumented builds the types of 2, 4, 8 and 16 bytes copy themselves through
 // one call of the runtime, as one access, because compilers split or merge plain copies at will.
-// A union's members cannot have copies of their own: in a source with a union (CUSIM_UNIONS) the
-// vectors are plain, and their copies are seen as the compiler makes them.
+// A union that is copied has members with plain copies: for such a source CUSIM_UNIONS is 1, where
+// one is assigned 2. What is plain is seen as the compiler makes it, which g++ does not show where
+// a function's result goes into memory.
 #pragma once
 
 namespace nogpu {
@@ -33,13 +34,19 @@ template <> struct Raw<16> {
 };
 }  // namespace nogpu
 
-#if CUSIM_CHECKED && !CUSIM_UNIONS
-#define CUSIM_COPIES(V, SIZE)                                                    \
-    V() = default;                                                               \
+#if CUSIM_UNIONS
+#define CUSIM_CONSTRUCTOR(V, SIZE) V(const V&) = default;
+#else
+#define CUSIM_CONSTRUCTOR(V, SIZE)                                               \
     __attribute__((always_inline)) V(const V& other) {                           \
         nogpu::Raw<SIZE>::type raw = nogpu::Raw<SIZE>::read(&other);             \
         __builtin_memcpy((void*)this, &raw, SIZE);                               \
-    }                                                                            \
+    }
+#endif
+#if CUSIM_CHECKED && CUSIM_UNIONS < 2
+#define CUSIM_COPIES(V, SIZE)                                                    \
+    V() = default;                                                               \
+    CUSIM_CONSTRUCTOR(V, SIZE)                                                   \
     __attribute__((always_inline)) V& operator=(const V& other) {                \
         nogpu::Raw<SIZE>::write(this, nogpu::Raw<SIZE>::read(&other));           \
         return *this;                                                            \

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from cupy._core import core
+from cupy._core._fusion_thread_local import fusable
 from cupy._core.core import ndarray
 
 from nogpu.faces import table
@@ -92,6 +93,7 @@ def asfortranarray(a, dtype=None) -> ndarray:
     return array(a, dtype, None, "F")
 
 
+@fusable
 def copy(a, order="K") -> ndarray:
     """A copy."""
     return array(a, order=order)

@@ -40,7 +40,7 @@ def convolve(a, v, mode="full"):
     return _slide(np.convolve, a, v, mode)
 
 
-_tables.functions(globals(), _tables.each, """
+_tables.functions(globals(), lambda name: fusable(_tables.each(name)), """
 sinc(x): sin(pi x) / (pi x).
 i0(x): Modified Bessel function of order 0.
 angle(z, deg=False): The angle of complex numbers.
@@ -57,7 +57,7 @@ min(a, axis=None, out=None, keepdims=False): The smallest.
 
 
 def _part(name):
-    return lambda val: getattr(asarray(val), name)
+    return fusable(lambda val: getattr(asarray(val), name))
 
 
 _tables.functions(globals(), _part, """

@@ -3,10 +3,12 @@
 import numpy as np
 from cupy import _tables
 from cupy._core import core
+from cupy._core._fusion_thread_local import fusable
 from cupy._creation.from_data import asarray
 from cupy._math.ufuncs import UFUNCS
 
 
+@fusable
 def around(a, decimals=0, out=None):
     """Round half to even."""
     a = asarray(a)
