@@ -319,7 +319,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="table that is written")
     parser.add_argument("--only", default="", help="ids that match this expression")
     parser.add_argument(
-        "--core", action="store_true", help="cupy: the 28 files of the course's core"
+        "--core", action="store_true", help="cupy: the 28 files of what most programs use"
     )
     parser.add_argument("--every", type=int, default=1, help="cupy: every n-th test of each file")
     parser.add_argument("--limit", type=float, default=20, help="seconds for each program")
