@@ -283,3 +283,20 @@ def test_a_check_that_is_off_reports_nothing(name: str) -> None:
     if name != "division":
         with pytest.raises(engine.KernelFault):
             module.kernel("f").launch((1,), (1,), pack(a, b))
+
+
+def test_a_kernel_behind_a_macro_of_several_lines(compiler: str) -> None:
+    text = "#define C(x) do { \\\n x; \\\n} while (0)\n__global__ void f(int* x) { C(*x = 1); }"
+    assert engine.compile(text).kernel_names == ["f"]
+
+
+def test_alignas_stands_behind_shared_too(compiler: str) -> None:
+    text = (
+        "__global__ void f(long* x) { __shared__ char c; __shared__ alignas(64) float a[4]; "
+        "__shared__ alignas(alignof(float4)) float b[4]; c = 1; a[0] = 1; b[0] = 2; "
+        "x[0] = (long)a % 64; x[1] = (long)b % 16; x[2] = c + (int)a[0] + (int)b[0]; }"
+    )
+    out = array(np.full(3, -1), "out")
+    engine.compile(text).kernel("f").launch((1,), (1,), pack(out))
+    assert read(out, np.int64).tolist() == [0, 0, 4]
+    out.free()

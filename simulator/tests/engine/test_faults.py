@@ -207,6 +207,10 @@ TABLE = [
       "v[t] = t; v[t + 32] = 0; @ "
       "for (int s = 16; s; s /= 2) { float x = v[t + s]; @ v[t] += x; @ }", "",
       "__syncwarp();", "v", None, None, threads=(32,)),
+    P("volatile_stores", engine.Race, "__shared__ float v[64]; int t = threadIdx.x; v[t] = t; "
+      "v[t + 32] = t; __syncthreads(); volatile float* w = v + t; float s = w[0] + w[16]; "
+      "__syncwarp(); w[0] = s; @ s = w[0] + w[8]; __syncwarp(); w[0] = s; "
+      "if (t == 0) b[0] = v[0];", "", "__syncwarp();", "v", None, None, threads=(32,)),
     P("bytes", engine.Race, "__shared__ unsigned char c[256]; c[threadIdx.x @] = threadIdx.x; "
       "__syncthreads(); if (threadIdx.x == 0) b[i] = c[0];", "/ 2", "",
       "c", 0, (1, 0, 0)),

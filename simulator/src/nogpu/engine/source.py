@@ -23,6 +23,9 @@ _NOT_A_NAME = {"void", "static", "inline", "extern", "__launch_bounds__", "__att
                "__block_size__", "decltype"}  # fmt: skip
 
 
+_ALIGNED_SHARED = re.compile(r"\b(__shared__[ \t]+)(alignas[ \t]*\((?:[^()\n]|\([^()\n]*\))*\))")
+
+
 @dataclass
 class Kernel:
     """A kernel found in the source."""
@@ -60,12 +63,15 @@ def scan(source: str) -> Scan:
     """Look through CUDA source text."""
     result = Scan()
     text = blank(source)
-    lines = []
+    lines, directive = [], False
     for line in text.split("\n"):
-        if line.lstrip().startswith("#"):
+        directive = directive or line.lstrip().startswith("#")
+        goes_on = line.rstrip().endswith("\\")
+        if directive:
             if "__global__" in line:
                 result.needs_preprocessor = True
             line = " " * len(line)
+        directive = directive and goes_on
         lines.append(line)
     for found in re.finditer(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">\n]+)[">]', source, re.M):
         result.includes.append(found.group(2))
@@ -212,8 +218,12 @@ def rewrite(source: str, found: Scan) -> str:
     """The source as the C++ compiler gets it, of the same length and with the same lines.
 
     ``static`` goes from device variables at namespace scope: the compiler would take one that no
-    kernel writes for a constant, though the host writes it.
+    kernel writes for a constant, though the host writes it. ``alignas`` goes before ``__shared__``,
+    where C++ wants it.
     """
+    for swapped in list(_ALIGNED_SHARED.finditer(blank(source))):
+        start, middle, end = swapped.start(), swapped.start(2), swapped.end()
+        source = source[:start] + source[middle:end] + source[start:middle] + source[end:]
     for position in found.static_at_namespace:
         source = source[:position] + " " * len("static") + source[position + len("static") :]
     return source

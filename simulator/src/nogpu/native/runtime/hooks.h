@@ -17,6 +17,11 @@ PLAIN(4, 4)
 PLAIN(8, 8)
 PLAIN(16, 8)
 
+// What the thread has stored so far, before others may be told of it.
+static inline void settle_writes() {
+    if (hot.worker && hot.in_kernel) settle(hot.worker, false);
+}
+
 #define VARIANTS(N)                                                                          \
     CUSIM_API void __tsan_unaligned_read##N(void* p) {                                       \
         check_general(p, N, kRead, false, false, CALLER);                                    \
@@ -33,6 +38,7 @@ PLAIN(16, 8)
         check_general(p, N, kWrite, false, false, CALLER);                                   \
     }                                                                                        \
     CUSIM_API void __tsan_volatile_read##N(void* p) {                                        \
+        settle_writes();                                                                     \
         check_general(p, N, kRead, true, true, CALLER);                                      \
         if (hot.worker && hot.in_kernel) {                                                   \
             strong_access_seen(hot.worker);                                                  \
@@ -40,6 +46,7 @@ PLAIN(16, 8)
         }                                                                                    \
     }                                                                                        \
     CUSIM_API void __tsan_volatile_write##N(void* p) {                                       \
+        settle_writes();                                                                     \
         check_general(p, N, kWrite, true, true, CALLER);                                     \
         if (hot.worker && hot.in_kernel) strong_access_seen(hot.worker);                     \
     }                                                                                        \
@@ -129,6 +136,7 @@ CUSIM_API void nogpu_write16(void* p, nogpu::Bytes16 v) {
 
 // Atomics: the header announces the address, then the compiler's own atomic follows.
 CUSIM_API void nogpu_atomic_hook(const volatile void* p, unsigned int size, bool) {
+    settle_writes();
     check_general((const void*)p, size, kAtomic, true, true, CALLER);
     strong_access_seen(hot.worker);
     count_spin();

@@ -533,7 +533,6 @@ static NOINLINE void check_general(const void* p, uint32_t bytes, AccessKind kin
 static void fence_seen(Worker* w) { w->fenced = 1; }
 
 static void strong_access_seen(Worker* w) {
-    settle(w, false);
     w->acquired = release_clock.load(std::memory_order_acquire);
     if (!w->fenced) return;
     w->fenced = 0;
