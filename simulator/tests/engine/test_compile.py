@@ -300,3 +300,15 @@ def test_alignas_stands_behind_shared_too(compiler: str) -> None:
     engine.compile(text).kernel("f").launch((1,), (1,), pack(out))
     assert read(out, np.int64).tolist() == [0, 0, 4]
     out.free()
+
+
+def test_placement_new(compiler: str) -> None:
+    text = (
+        "struct Pair { int a, b; __device__ Pair(int x) : a(x), b(x + 1) {} };\n"
+        "__global__ void f(int* x) { __shared__ alignas(8) unsigned char room[sizeof(Pair)]; "
+        "Pair* p = new (room) Pair(5); x[0] = p->a + p->b; }"
+    )
+    out = array(np.zeros(1, np.int32), "out")
+    engine.compile(text).kernel("f").launch((1,), (1,), pack(out))
+    assert read(out, np.int32)[0] == 11
+    out.free()

@@ -161,6 +161,7 @@ def test_a_group_copies(module: engine.Module) -> None:
 
 @pytest.mark.parametrize("code, words", [
     ("cooperative_groups::this_grid().sync();", "nogpu lacks grid_group::sync"),
+    ("cooperative_groups::sync(cooperative_groups::this_grid());", "nogpu lacks grid_group::sync"),
     ("cooperative_groups::tiled_partition<64>(cooperative_groups::this_thread_block());",
      "nogpu lacks tiles of more than one warp"),
 ])  # fmt: skip

@@ -207,10 +207,6 @@ TABLE = [
       "v[t] = t; v[t + 32] = 0; @ "
       "for (int s = 16; s; s /= 2) { float x = v[t + s]; @ v[t] += x; @ }", "",
       "__syncwarp();", "v", None, None, threads=(32,)),
-    P("volatile_stores", engine.Race, "__shared__ float v[64]; int t = threadIdx.x; v[t] = t; "
-      "v[t + 32] = t; __syncthreads(); volatile float* w = v + t; float s = w[0] + w[16]; "
-      "__syncwarp(); w[0] = s; @ s = w[0] + w[8]; __syncwarp(); w[0] = s; "
-      "if (t == 0) b[0] = v[0];", "", "__syncwarp();", "v", None, None, threads=(32,)),
     P("bytes", engine.Race, "__shared__ unsigned char c[256]; c[threadIdx.x @] = threadIdx.x; "
       "__syncthreads(); if (threadIdx.x == 0) b[i] = c[0];", "/ 2", "",
       "c", 0, (1, 0, 0)),
@@ -414,6 +410,21 @@ def test_correct_kernels_have_no_fault(compiler: str, name: str) -> None:
     finally:
         for allocation in given:
             allocation.free()
+
+
+def test_the_last_warp_of_a_sum_without_syncwarp_is_a_race(compiler: str) -> None:
+    module = engine.compile(
+        "__device__ void last_warp(volatile float* v, int t) {\n"
+        "    v[t] += v[t + 32]; v[t] += v[t + 16]; v[t] += v[t + 8];\n}\n"
+        "__global__ void f(float* x, float* sum) {\n    __shared__ float v[64];\n"
+        "    int t = threadIdx.x; v[t] = x[t]; __syncthreads();\n"
+        "    if (t < 32) last_warp(v, t);\n    if (t == 0) *sum = v[0];\n}\n"
+    )
+    x, out = array(np.arange(64, dtype=np.float32), "x"), array(np.zeros(1, np.float32), "sum")
+    with pytest.raises(engine.Race):
+        module.kernel("f").launch((1,), (64,), pack(x, out))
+    x.free()
+    out.free()
 
 
 def test_a_structure_of_a_vector_and_numbers_is_passed_by_value(compiler: str) -> None:

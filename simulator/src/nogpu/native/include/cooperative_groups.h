@@ -163,7 +163,7 @@ struct grid_group {
     static dim3 dim_blocks() { return dim3(gridDim.x, gridDim.y, gridDim.z); }
     static dim3 group_dim() { return dim_blocks(); }
     static dim3 block_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
-    template <class T = int> static void sync() {
+    template <class T = int> static void sync(int = 0) {
         static_assert(sizeof(T) == 0, "nogpu lacks grid_group::sync: its blocks run one after "
                                       "another. Use two launches.");
     }

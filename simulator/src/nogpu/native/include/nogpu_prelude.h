@@ -120,6 +120,11 @@ using ::printf;
 }
 #endif
 
+#if !CUSIM_LIBC
+inline void* operator new(decltype(sizeof 0), void* place) noexcept { return place; }
+inline void* operator new[](decltype(sizeof 0), void* place) noexcept { return place; }
+#endif
+
 #undef assert
 #ifdef NDEBUG
 #define assert(...) ((void)0)
