@@ -150,7 +150,7 @@ def labels(x: np.ndarray) -> np.ndarray:
     return len(order) * 10000 + ranks * 100 + (x[:, None] % 5 == x % 5).sum(1)
 
 
-@pytest.mark.parametrize("what, expected", enumerate([some_lanes, parities, labels]))
+@pytest.mark.parametrize("what, expected", list(enumerate([some_lanes, parities, labels])))
 def test_parts_of_a_warp_compute_together(module: engine.Module, what: int, expected) -> None:
     assert (run(module, f"lanes<{what}>") == of_warps(expected)).all()
 
