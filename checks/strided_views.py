@@ -40,6 +40,8 @@ def _recipe(kind: str, rows: int, columns: int, itemsize: int) -> np.ndarray:
         return buffer.reshape(rows, columns).T.copy()
     if kind == "reverse":
         return buffer.reshape(rows, columns)[::-1, ::-1].copy()
+    if kind not in ("toeplitz", "circulant") or kind == "circulant" and rows != columns:
+        raise ValueError(f"no recipe for kind {kind!r} of {rows} x {columns}")
     i, j = np.indices((rows, columns))
     return buffer[i - j + (columns - 1 if kind == "toeplitz" else rows)]
 
@@ -82,6 +84,8 @@ def _make_recipe(change: Callable) -> Callable:
     """An answer that is right but for the kinds that `change(rows, columns, itemsize)` replaces."""
 
     def recipe(kind, rows, columns, itemsize):
+        if kind == "circulant" and rows != columns:
+            raise ValueError
         right = {
             "transpose": (0, (columns, rows), (itemsize, columns * itemsize)),
             "reverse": ((rows * columns - 1) * itemsize, (rows, columns),
@@ -89,7 +93,10 @@ def _make_recipe(change: Callable) -> Callable:
             "toeplitz": ((columns - 1) * itemsize, (rows, columns), (itemsize, -itemsize)),
             "circulant": (rows * itemsize, (rows, columns), (itemsize, -itemsize)),
         }
-        return (right | change(rows, columns, itemsize))[kind]
+        made = right | change(rows, columns, itemsize)
+        if kind not in made:
+            raise ValueError
+        return made[kind]
 
     return recipe
 
@@ -101,8 +108,7 @@ recipe = Task(
         (kind, rows, columns, itemsize)
         for kind in ("transpose", "reverse", "toeplitz", "circulant")
         for rows, columns, itemsize in ((3, 5, 8), (4, 2, 2), (1, 3, 4))
-        if kind != "circulant" or rows == columns
-    ] + [("circulant", 4, 4, 8), ("circulant", 5, 5, 2)],
+    ] + [("circulant", 4, 4, 8), ("circulant", 5, 5, 2), ("hankel", 4, 4, 8)],
     read=lambda value, case: rebuild(value, _recipe_buffer(case)),
     mistakes=[
         Mistake("strides counted in elements; they are in bytes",
@@ -159,16 +165,16 @@ def _reached_bytes(x: np.ndarray, shape: tuple, strides: tuple) -> tuple[int, in
     return low, address(x) + sum(step for step in steps if step > 0) + x.itemsize
 
 
-def _describe_view(value: object, x: np.ndarray) -> tuple:
+def _describe_view(value: object, x: np.ndarray) -> str:
     """A view's metadata. No element is read, because a wrong view may point anywhere."""
     if not isinstance(value, np.ndarray):
         raise Refusal(f"expected a view (a NumPy array), got {describe_value(value)}."
                       f"{hint_at_return(value)}")
     if value.size and not _starts_in(value, x):
         raise Refusal("the result is a copy; it must be a view of x.")
-    return (f"shape {value.shape}", f"strides {value.strides}",
-            f"starting {address(value) - address(x) if value.size else 0} bytes after x",
-            f"dtype {value.dtype}", f"writeable={value.flags.writeable}")
+    return (f"shape {value.shape}, strides {value.strides}, {value.dtype}, beginning"
+            f" {address(value) - address(x) if value.size else 0} bytes after x, "
+            f"{'writeable' if value.flags.writeable else 'read-only'}")
 
 
 def _starts_in(value: np.ndarray, x: np.ndarray) -> bool:
@@ -180,7 +186,9 @@ def _strided_cases() -> list[Case]:
     x = np.arange(12, dtype=np.float32)
     table = np.arange(24, dtype=np.int64).reshape(4, 6)
     middle = table[1:3, 2:4]  # its owner reaches before and after it
-    back = x[::-1]
+    back, small = x[::-1], np.arange(8, dtype=np.uint8)
+    # `as_strided` puts an object of its own between a view and its array; here twice.
+    strided = as_strided(as_strided(x[2:], (6,), (4,))[1:], (2, 2), (8, 4))
     return [
         (x, (9, 4), (4, 4)),  # windows that just fit
         (x, (10, 4), (4, 4)),  # one window too many
@@ -204,6 +212,19 @@ def _strided_cases() -> list[Case]:
         (x[5:], (2, 2), (-12, -12)),  # before the front by both axes together, by neither alone
         (x[5:], (2, 2), (-8, -12)),
         (x, (3, 4), (16,)),  # lengths differ
+        (x, (3,), (16, 4)),
+        (x[5:], (3, 3), (-12, 8)),  # the first and the last element inside, a corner before x
+        (x[5:], (3, 3), (-8, 16)),  # and a corner behind it
+        (x[5:], (3, 3), (8, -12)),
+        (x[5:], (3, 3), (-8, 8)),
+        (table, (2,), (184,)),  # the last element just fits, with its 8 bytes
+        (table, (2,), (188,)),
+        (small, (2,), (-1,)),  # one byte before the front
+        (small[7:], (2,), (1,)),
+        (strided, (9,), (4,)),  # x has 9 elements from here
+        (strided, (10,), (4,)),
+        (strided, (4,), (-4,)),
+        (strided, (5,), (-4,)),
     ]
 
 
@@ -339,7 +360,7 @@ tiles = Task(
     spec=_tiles,
     cases=lambda: [
         (_random((6, 8)), 2, 4),
-        (_random((6, 8)), 3, 2),
+        (_random((9, 8)), 3, 2),
         (_random((6, 6), np.int64), 2, 3),
         (_random((8, 12)).T, 4, 2),
         (_random((12, 12))[::2, ::-3], 3, 2),
@@ -445,10 +466,10 @@ def _recover(values, buffer):
 
 def _recover_cases() -> list[Case]:
     shuffled = np.random.default_rng(2).permutation(120).astype(np.int32)
-    wide = np.random.default_rng(3).permutation(40).astype(np.float64)
+    wide = np.random.default_rng(3).permutation(40) + 2.0**40  # each close to the others
     block = shuffled.reshape(4, 5, 6)
-    fancy = block[1].copy()
-    fancy[2, 3] = shuffled[0]
+    fancy = wide.reshape(5, 8).copy()
+    fancy[2, 3] = wide[0]
     return [
         (block.copy(), shuffled),
         (block[1:, ::2, 3].copy(), shuffled),
@@ -457,10 +478,14 @@ def _recover_cases() -> list[Case]:
         (np.broadcast_to(wide[3:8], (4, 5)).copy(), wide),
         (as_strided(wide[20:], (3, 4), (-16, 24)).copy(), wide),
         (wide[5].reshape(1, 1), wide),
-        (fancy, shuffled),  # one element out of place
+        (fancy, wide),  # one element out of place
         (shuffled[[3, 5, 9, 10]], shuffled),  # picked by a list
         (wide[[1, 0, -1]], wide),  # equal steps only with positions counted from the end
         (np.array([[1.5, 2.5], [3.5, 4.5]]), wide),  # values that the buffer does not have
+        (np.array([1.5, wide[1], wide[2]]), wide),  # only the first is not there
+        (np.array([wide[0], 1.5, wide[2]]), wide),
+        (block[:2, 1:3, ::5].copy(), shuffled),  # axes of two
+        (shuffled[[-2, -1, 0]], shuffled),  # equal steps that lead behind the buffer
     ]
 
 

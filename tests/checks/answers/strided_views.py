@@ -4,9 +4,15 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 from numpy.lib.stride_tricks import as_strided
 
+from helpers.draw.layout import owner_of
+
 
 def recipe_by_numpy(kind, rows, columns, itemsize):
     """From the view that NumPy makes of an array of bytes."""
+    if kind not in ("transpose", "reverse", "toeplitz", "circulant"):
+        raise ValueError(kind)
+    if kind == "circulant" and rows != columns:
+        raise ValueError("not square")
     buffer = np.zeros(2 * rows * columns + rows + columns, np.dtype(f"V{itemsize}"))
     if kind in ("transpose", "reverse"):
         table = buffer[:rows * columns].reshape(rows, columns)
@@ -21,10 +27,7 @@ def recipe_by_numpy(kind, rows, columns, itemsize):
 def safe_by_trying_corners(x, shape, strides):
     """From the addresses of all corners."""
     view = as_strided(x, shape, strides, writeable=False)
-    owner = x
-    while isinstance(owner.base, np.ndarray):
-        owner = owner.base
-    start, stop = byte_bounds(owner)
+    start, stop = byte_bounds(owner_of(x))
     if view.size:
         corners = np.array(np.meshgrid(*[[0, n - 1] for n in shape], indexing="ij"))
         steps = np.array(strides, dtype=np.int64).reshape(-1, *[1] * len(shape))
@@ -32,6 +35,30 @@ def safe_by_trying_corners(x, shape, strides):
         if places.min() < start or places.max() + x.itemsize > stop:
             raise ValueError("outside")
     return view
+
+
+def safe_from_the_last_corner(x, shape, strides):
+    """Wrong where strides of both signs reach farther in another corner."""
+    start, stop = byte_bounds(owner_of(x))
+    first = x.__array_interface__["data"][0]
+    last = first + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
+    if 0 not in shape and (min(first, last) < start or max(first, last) + x.itemsize > stop):
+        raise ValueError("outside")
+    return as_strided(x, shape, strides, writeable=False)
+
+
+def safe_along_arrays_only(x, shape, strides):
+    """Stops at the object that `as_strided` puts between a view and its array."""
+    owner = x
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    first = x.__array_interface__["data"][0]
+    start, stop = byte_bounds(owner)
+    reach = [(n - 1) * stride for n, stride in zip(shape, strides, strict=True)]
+    low, high = sum(r for r in reach if r < 0), sum(r for r in reach if r > 0) + x.itemsize
+    if 0 not in shape and (first + low < start or first + high > stop):
+        raise ValueError("outside")
+    return as_strided(x, shape, strides, writeable=False)
 
 
 def antidiagonals_by_skewed_target(x):
@@ -124,6 +151,9 @@ WRONG = {
     "recipe": [
         (lambda kind, rows, columns, itemsize: (0, (rows, columns), (10**6, itemsize)),
          "but the buffer's bytes are 0 to"),
+        (lambda kind, rows, columns, itemsize: recipe_by_numpy(
+            kind, max(rows, columns) if kind == "circulant" else rows, columns, itemsize),
+         "it should raise ValueError"),
         (lambda kind, rows, columns, itemsize: [0, (rows, columns), (8, 8)],
          "expected the tuple (offset, shape, strides), got a list"),
         (lambda kind, rows, columns, itemsize: (0.0, (rows, columns), (8, 8)),
@@ -134,6 +164,9 @@ WRONG = {
     "safe_as_strided": [
         (lambda x, shape, strides: safe_by_trying_corners(x, shape, strides).copy(), "is a copy"),
         (lambda x, shape, strides: None, "Is a `return` missing?"),
+        (safe_from_the_last_corner, "should raise ValueError"),
+        (safe_along_arrays_only, "it raised ValueError: outside"),
+        (lambda x, shape, strides: as_strided(x, shape, strides), "got 'shape (9, 4), strides"),
         (lambda x, shape, strides: 1 / 0, "it raised ZeroDivisionError"),
     ],
     "antidiagonals": [
@@ -153,4 +186,83 @@ WRONG = {
     "recover": [
         (lambda values, buffer: 0, "expected the tuple (offset, strides)"),
     ],
+}
+
+
+# One random input of a task: what mutants and solutions are compared on, thousands of times.
+
+
+def random_recipe(rng):
+    rows, columns = (int(n) for n in rng.integers(1, 7, 2))
+    kind = str(rng.choice(["transpose", "reverse", "toeplitz", "circulant", "hankel"]))
+    if kind == "circulant" and rng.random() < 0.8:
+        columns = rows
+    return kind, rows, columns, int(rng.choice([2, 4, 8]))
+
+
+def random_view(rng, dimensions):
+    """A view of an array: cropped, stepped over, turned round, transposed, repeated."""
+    dtype = rng.choice([np.int16, np.int32, np.int64, np.float32, np.float64])
+    view = rng.permutation(2 ** 12)[:int(np.prod(sizes := rng.integers(1, 9, dimensions)))]
+    view = view.astype(dtype).reshape(sizes)
+    for axis in range(dimensions):
+        step = int(rng.choice([-3, -2, -1, 1, 1, 2]))
+        part = [slice(None)] * dimensions
+        part[axis] = slice(None, None, step)
+        view = view[tuple(part)]
+        part[axis] = slice(int(rng.integers(0, view.shape[axis])), None)
+        view = view[tuple(part)]
+    return view.transpose(rng.permutation(dimensions)) if rng.random() < 0.5 else view
+
+
+def random_strided(rng):
+    x = random_view(rng, int(rng.integers(1, 4)))
+    axes = int(rng.integers(0, 4))
+    shape = tuple(int(n) for n in rng.integers(0 if rng.random() < 0.2 else 1, 5, axes))
+    if rng.random() < 0.1:  # a shape and strides that do not match
+        axes += 1
+    strides = tuple(int(n) for n in rng.integers(-5, 6, axes) * x.itemsize
+                    + (rng.random() < 0.2) * rng.integers(-3, 4, axes))
+    if rng.random() < 0.2:  # a view of a view that `as_strided` made
+        x = as_strided(x, x.shape, x.strides)
+    return x, shape, strides
+
+
+def random_tiles(rng):
+    x, height, width = random_view(rng, 2), int(rng.integers(1, 5)), int(rng.integers(1, 5))
+    if rng.random() < 0.7:
+        x = np.tile(x, (height, width))
+    return x, height, width
+
+
+def random_patches(rng):
+    x = random_view(rng, 2)
+    height, width = (int(rng.integers(1, n + 1)) for n in x.shape)
+    return x, height, width, int(rng.integers(1, 5))
+
+
+def random_recover(rng):
+    buffer = rng.permutation(200)[:int(rng.integers(12, 60))].astype(
+        rng.choice([np.int32, np.int64, np.float32, np.float64]))
+    if buffer.itemsize == 8 and rng.random() < 0.5:
+        buffer += 2 ** 40  # each value close to the others
+    axes = int(rng.integers(1, 4))
+    shape = tuple(int(n) for n in rng.integers(1, 5, axes))
+    strides = rng.integers(-4, 5, axes)
+    places = sum(i * s for i, s in zip(np.indices(shape), strides)) + np.zeros(shape, int)
+    room = len(buffer) - 1 - int(places.max() - places.min())
+    places += int(rng.integers(0, max(room, 0) + 1)) - places.min()  # without room it goes round
+    values = buffer[places % len(buffer)].copy()
+    if rng.random() < 0.3:
+        values.flat[int(rng.integers(values.size))] = rng.choice([buffer[0], buffer[-1], 1000])
+    return values, buffer
+
+
+INPUTS = {
+    "recipe": random_recipe,
+    "safe_as_strided": random_strided,
+    "antidiagonals": lambda rng: (random_view(rng, 2),),
+    "tiles": random_tiles,
+    "patches": random_patches,
+    "recover": random_recover,
 }
