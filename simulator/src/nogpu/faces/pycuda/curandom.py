@@ -29,7 +29,8 @@ def rand(shape, dtype=np.float32, stream=None):
     if dtype not in (np.float32, np.float64, np.int32, np.uint32):
         raise NotImplementedError
     result = array.GPUArray(shape, dtype)
-    draw = np.random.Generator(np.random.Philox(np.random.randint(2**31 - 1)))
+    seed = np.random.randint(2**31 - 1)  # noqa: NPY002 -- as PyCUDA, by np.random.seed
+    draw = np.random.Generator(np.random.Philox(seed))
     numbers = functools.partial(draw.integers, 2**32, size=result.size, dtype=np.uint32)
     if result.dtype.kind == "f":
         numbers = functools.partial(draw.random, result.size, result.dtype)
@@ -43,7 +44,7 @@ def seed_getter_uniform(n):
 
 def seed_getter_unique(n):
     """``n`` seeds, drawn by NumPy."""
-    return array.to_gpu(np.random.randint(0, 2**31 - 1, n).astype(np.int32))
+    return array.to_gpu(np.random.randint(0, 2**31 - 1, n).astype(np.int32))  # noqa: NPY002
 
 
 @context_dependent_memoize
@@ -59,7 +60,7 @@ def _kernel(state: str, parameters: str, statement: str, letters: str) -> drv.Fu
     return module.get_function("kernel").prepare(letters)
 
 
-_TYPES = {"float32": "float", "float64": "double", "int32": "unsigned int", "uint32": "unsigned int"}
+_TYPES = {"float32": "float", "float64": "double", "int32": "unsigned", "uint32": "unsigned"}
 
 
 class _Generator:
@@ -81,8 +82,9 @@ class _Generator:
                      None, count, seed.gpudata, offset)  # fmt: skip
 
     def _launch(self, parameters, letters, statement, stream, n, *values):
-        _kernel(self.state_type, parameters, statement, letters).prepared_async_call(
-            (self.block_count, 1), (self.generators_per_block, 1, 1), stream, self.state, n, *values)
+        kernel = _kernel(self.state_type, parameters, statement, letters)
+        block = (self.generators_per_block, 1, 1)
+        kernel.prepared_async_call((self.block_count, 1), block, stream, self.state, n, *values)
 
     def _fill(self, what, data, stream, allowed, numbers="", *values, pairs=False):
         """Fill with ``curand`` and its endings; ``numbers`` names more arguments."""
