@@ -240,3 +240,16 @@ def test_what_there_is_not_is_named(compiler: str, words: str, declaration: str)
     with pytest.raises(engine.CompileError, match=words):
         engine.compile(f"#include <mma.h>\nusing namespace nvcuda;\n__global__ void f() {{ "
                        f"{declaration}; }}")  # fmt: skip
+
+
+@pytest.mark.parametrize("source, architecture", [
+    ("", 750),
+    ("#include <mma.h>", 750),
+    ("#include <mma.h>\ntypedef nvcuda::wmma::precision::tf32 T;", 800),
+])  # fmt: skip
+def test_what_came_with_8_0_is_compiled_for_8_0(source: str, architecture: int) -> None:
+    out = array(np.zeros(1, np.int32), "out")
+    text = source + "\n__global__ void f(int* out) { *out = __CUDA_ARCH__; }"
+    engine.compile(text).kernel("f").launch((1,), (1,), pack(out))
+    assert read(out, np.int32)[0] == architecture
+    out.free()
