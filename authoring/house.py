@@ -131,12 +131,14 @@ def imports_of(source: str, name: str, path: str, known: set[str]) -> frozenset[
         elif isinstance(node, ast.ImportFrom):
             above = package[:len(package) - node.level + 1] if node.level else []
             base = ".".join([*above, *(node.module.split(".") if node.module else [])])
-            found |= {whole if (whole := f"{base}.{alias.name}") in known else base
-                      for alias in node.names}
+            whole = {alias.name: f"{base}.{alias.name}" for alias in node.names}
+            found |= {one if {one, f"install.{one}"} & known else base for one in whole.values()}
         elif (isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant)
               and getattr(node.func, "attr", getattr(node.func, "id", "")) == "import_module"):
             text = str(node.args[0].value)
             found.add(".".join([*package, text[1:]]) if text.startswith(".") else text)
+    if name.startswith("install."):  # a folder that is run: its modules import each other by name
+        found = {f"install.{one}" if f"install.{one}" in known else one for one in found}
     # The simulator's tests have a package `tests` of their own.
     return frozenset(one for one in found - {name} if one.partition(".")[0] in PACKAGES
                      and (one in known or not one.startswith("tests")))

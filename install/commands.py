@@ -10,10 +10,9 @@ import json
 import os
 import sys
 
-import learner
-import update
 from basics import ROOT, WORK, Problem, explain, put, say
 from environment import become_python, build_font_cache, ensure
+from learner import copies, update
 
 # These settings open the README rendered and switch off notices about news and updates. They are
 # stored in the learner's folder, so another Jupyter of the learner's does not change.
@@ -46,7 +45,7 @@ def main(arguments: list[str]) -> int:
         elif command == "update":
             update.update()
         else:
-            learner.copy_course(update=True)
+            copies.copy_course(update=True)
         return 0
     except Problem as problem:
         print(problem, file=sys.stderr)
@@ -63,9 +62,9 @@ def open_lab(options: list[str]) -> None:
 
     `options` come last, so they override the course's own.
     """
-    learner.refuse_unusable_folder()
+    copies.refuse_unusable_folder()
     ensure(set())
-    learner.copy_course(update=False)
+    copies.copy_course(update=False)
     if os.geteuid() == 0 and "--allow-root" not in options:
         # In most containers the user is root. Jupyter refuses to start as root without this
         # option, although it listens on this machine only.

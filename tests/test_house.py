@@ -27,7 +27,7 @@ ROOMS = {
                 {".py", ".json", ".npz", ".md", ".png", ".cu", ".j2"}),
     "checks": ({"machinery", "grading"}, {".py"}),
     "authoring": ({"profiles"}, {".py"}),
-    "install": ({"pages"}, {".py", ".j2", ".json"}),
+    "install": ({"pages", "learner"}, {".py", ".j2", ".json"}),
     "docs": (set(), {".md"}),
     "tests": ({"helpers", "checks", "authoring", "install", "notebooks"},
               {".py", ".json", ".txt"}),
@@ -36,10 +36,8 @@ ROOMS = {
 LIMITS = {
     "helpers": 7_000, "helpers without draw": 4_000, "checks": 9_000, "checks/machinery": 1_500,
     "authoring": 3_000,
-    # 900 for the installation, the rest for the learner's folder and `make update`
-    "install": 1_300, "install without update": 900,
+    "install": 900, "install/learner": 600,  # each without the other
 }
-UPDATE = {"install/learner.py", "install/update.py", "install/repository.py"}
 # Whom a room may import besides itself.
 MAY_IMPORT = {
     "helpers": {"nogpu"},
@@ -89,13 +87,15 @@ def too_long(house):
     """Rooms with more lines of Python than their limit."""
     lines = dict.fromkeys(LIMITS, 0)
     for module in house.values():
+        in_learner = module.path.startswith("install/learner/")
         parts = {
             "checks/machinery": module.path.startswith("checks/machinery/"),
             "helpers without draw": module.room == "helpers"
             and not module.path.startswith("helpers/draw/"),
-            "install without update": module.room == "install" and module.path not in UPDATE,
+            "install/learner": in_learner,
         }
-        for room in (module.room, *(part for part, has in parts.items() if has)):
+        whole = [] if in_learner else [module.room]
+        for room in (*whole, *(part for part, has in parts.items() if has)):
             if room in lines:
                 lines[room] += module.lines
     return {room: count for room, count in lines.items() if count > LIMITS[room]}
@@ -206,8 +206,8 @@ def test_a_file_without_a_room_is_noticed(path):
 @pytest.mark.parametrize("path, room", [
     ("helpers/a.py", "helpers"), ("helpers/tune/a.py", "helpers without draw"),
     ("checks/a.py", "checks"), ("checks/machinery/a.py", "checks/machinery"),
-    ("authoring/a.py", "authoring"), ("install/update.py", "install"),
-    ("install/a.py", "install without update"),
+    ("authoring/a.py", "authoring"), ("install/a.py", "install"),
+    ("install/learner/a.py", "install/learner"),
 ])
 def test_a_room_that_is_too_large_is_noticed(tmp_path, path, room):
     assert room in too_long(toy(tmp_path, {path: "x = 1\n" * (LIMITS[room] + 1)}))
@@ -276,3 +276,10 @@ def test_rooms_are_told_by_their_longest_folder():
     assert room_of("simulator/tests/engine/test_a.py") == "simulator/tests"
     assert room_of("simulator/benchmark.py") == "simulator"
     assert room_of("pyproject.toml") is None
+
+
+def test_a_circle_in_the_installation_is_noticed(tmp_path):
+    """Its modules import each other without the package's name."""
+    house = toy(tmp_path, {"install/a.py": "import b\nfrom learner import c",
+                           "install/b.py": "from a import f", "install/learner/c.py": "import a"})
+    assert circles(house) == [["install.a", "install.b", "install.learner.c"]]

@@ -23,7 +23,7 @@ MAY_IMPORT = {
 LAYERS = (
     "errors", "forking", "limits", "records", "switches", "options", "source", "symbols", "plain",
     "cache", "compiler", "native", "memory", "faults", "order", "counters", "module", "scheduler",
-    "streams", "__init__",
+    "streams", "__init__", "special", "subscripts", "translate",  # NumPy's arrays, Python's syntax
 )  # fmt: skip
 NATIVE = {".h", ".cuh", ".cpp", ""}  # headers of CUDA's own names may have no suffix
 

@@ -232,7 +232,7 @@ class World:
         if rename:
             for folder in ("notebooks", "exercises", "solutions"):
                 self.git("mv", f"{folder}/{RENAMED[0]}.ipynb", f"{folder}/{RENAMED[1]}.ipynb")
-            table = self.author / "install" / "learner.py"
+            table = self.author / "install" / "learner" / "copies.py"
             text = table.read_text(encoding="utf-8")
             old, new = RENAMED
             table.write_text(text.replace("RENAMED = {", f"RENAMED = {{\n    {old!r}: {new!r},"),

@@ -108,7 +108,7 @@ class Course:
 
     def fill(self, **variables):
         """What `make lab` does before JupyterLab."""
-        code = "import learner; learner.copy_course(update=False)"
+        code = "from learner import copies; copies.copy_course(update=False)"
         done = subprocess.run([sys.executable, "-c", code], cwd=self.root / "install", text=True,
                               env={**ENVIRONMENT, **variables}, capture_output=True)
         assert done.returncode == 0, done.stderr
@@ -791,7 +791,7 @@ def test_an_update_that_waited_for_another_ones_is_done_by_the_new_program(cours
     assert "waiting until it has finished" in run.stdout.readline()
     (course.author / "notebooks/05_numpy_to_cupy.ipynb").rename(
         course.author / "notebooks/05_renamed.ipynb")
-    table = course.author / "install/learner.py"
+    table = course.author / "install/learner/copies.py"
     table.write_text(table.read_text().replace(
         "RENAMED = {", 'RENAMED = {"05_numpy_to_cupy": "05_renamed",'))
     course.publish()
@@ -845,7 +845,7 @@ def renamed_since(folder):
 
 @pytest.mark.parametrize("folder", ["notebooks", "exercises", "solutions"])
 def test_the_table_knows_every_lesson_that_was_renamed(folder):
-    text = (ROOT / "install/learner.py").read_text()
+    text = (ROOT / "install/learner/copies.py").read_text()
     table = dict(re.findall(r'^    "(\d\d_\w+)": "(\d\d_\w+)",$', text, re.M))
     assert table and renamed_since(folder) <= set(table.items())
     assert all(new not in table or table[new] != old for old, new in table.items())

@@ -94,7 +94,7 @@ def _common(one: GPUArray, other: object) -> np.dtype:
 def _number(dtype: np.dtype, value: object) -> np.generic:
     """A number as a launch would pack it: struct.error where it does not fit the type."""
     dtype_to_ctype(dtype)
-    drv._pack(dtype.char, [value])
+    drv._pack(drv.letter_of(dtype), [value])
     with np.errstate(all="ignore"):
         return np.asarray(value).astype(dtype)[()]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from cupy._core._ufunc import ufunc
 
+from nogpu.engine.translate import BOOLEAN_SUBTRACT
+
 _NAMES = """
     absolute add arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_and bitwise_count
     bitwise_or bitwise_xor cbrt ceil conjugate copysign cos cosh deg2rad divmod equal exp exp2
@@ -33,9 +35,7 @@ COMPARE = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equ
 UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
 # The kinds of dtype that a function refuses, and what it says.
 _REFUSED = {
-    "subtract": {"b": (
-        "cupy boolean subtract, the `-` operator, is deprecated, use the bitwise_xor, the `^` "
-        "operator, or the logical_xor function instead.")},
+    "subtract": {"b": BOOLEAN_SUBTRACT},
     "negative": {"b": (
         "The cupy boolean negative, the `-` operator, is not supported, use the `~` operator or "
         "the logical_not function instead.")},

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from cupy import _host
-from cupyx.scipy.special import _values
+
+from nogpu.engine import special
 
 
 def _type(arguments) -> np.dtype:
@@ -23,7 +24,7 @@ class _Function:
     def __init__(self, name: str, nin: int) -> None:
         self.name = f"cupyx_scipy_special_{name}"
         self.__name__, self.nin, self.nout = name, nin, 1
-        self._function = getattr(_values, name)
+        self._function = getattr(special, name)
         self.__doc__ = self._function.__doc__
 
     def __call__(self, *args, out=None, dtype=None):

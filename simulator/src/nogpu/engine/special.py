@@ -1,4 +1,4 @@
-"""The functions' values, on NumPy arrays of float64.
+"""Special functions, on NumPy arrays of float64.
 
 The error function follows W. J. Cody, "Rational Chebyshev approximation for the error function",
 Mathematics of Computation 23 (1969), 631-637: one quotient of polynomials in each of three ranges.

@@ -13,9 +13,10 @@ import sys
 import time
 from pathlib import Path
 
-import learner
 from basics import ROOT, WORK, Problem, is_writable, one_at_a_time, put_free, say, shown
-from repository import GitError, answer, content_in, git, names
+
+from . import copies
+from .repository import GitError, answer, content_in, git, names
 
 
 def update() -> None:
@@ -27,7 +28,7 @@ def update() -> None:
         Where the course could not be updated. Without a network nothing is changed; otherwise the
         learner's folder is updated all the same.
     """
-    learner.refuse_unusable_folder()
+    copies.refuse_unusable_folder()
     problem = None
     if not is_writable(ROOT):
         say(f"{ROOT} is not yours to update: your own files are brought to its edition.")
@@ -40,7 +41,7 @@ def update() -> None:
         if not problem:
             # The new edition's own program continues, because it knows the new names of lessons.
             os.execv(sys.executable, [sys.executable, str(ROOT / "install"), "work"])
-    learner.copy_course(update=True)
+    copies.copy_course(update=True)
     if problem:
         raise Problem(problem)
 
@@ -144,7 +145,7 @@ def save(path: Path, new: str, is_staged: bool) -> None:
     """Copy what the learner wrote in a file, if anything, into the learner's folder; say where."""
     name = str(path.relative_to(ROOT))
     if path.is_symlink() or path.is_dir():
-        place = learner.saved(name)
+        place = copies.saved(name)
         place.parent.mkdir(parents=True, exist_ok=True)
         while os.path.lexists(place):
             place = place.with_name(f"{place.name}_")
@@ -156,12 +157,12 @@ def save(path: Path, new: str, is_staged: bool) -> None:
         # Part of the new edition was written by a git that was killed. It is nobody's work.
         if mine is None or in_new.startswith(mine):
             continue
-        if in_head is not None and learner.sources(mine, name) == learner.sources(in_head, name):
+        if in_head is not None and copies.sources(mine, name) == copies.sources(in_head, name):
             continue
-        if name.split("/")[0] in learner.FOLDERS and name.endswith(".ipynb"):
+        if name.split("/")[0] in copies.FOLDERS and name.endswith(".ipynb"):
             place = put_free(WORK / name, mine, "mine")
             if place == WORK / name and in_head is not None:
-                learner.note_changed_copy(name, in_head)
+                copies.note_changed_copy(name, in_head)
         else:
-            place = put_free(learner.saved(name), mine)
+            place = put_free(copies.saved(name), mine)
         say(f"{name} had changes of yours. They are now in {shown(place)}.")

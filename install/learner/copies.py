@@ -28,7 +28,8 @@ from basics import (
     say,
     shown,
 )
-from repository import GitError, content_in, git
+
+from .repository import GitError, content_in, git
 
 FOLDERS = ("notebooks", "exercises", "solutions")
 # Links to the course for what notebooks import, and for what the copies and the README link to.
@@ -79,7 +80,7 @@ def refuse_unusable_folder() -> None:
     """Raise a Problem if the learner's folder is in the course, is a course, or is not writable."""
     if WORK == ROOT or (WORK.is_relative_to(ROOT) and WORK != ROOT / "work"):
         raise Problem(f"WORK={WORK} is inside the course: name a folder elsewhere, or none.")
-    if (WORK / "install" / "learner.py").exists():
+    if (WORK / "install" / "basics.py").exists():
         raise Problem(f"WORK={WORK} is itself a course: name another folder.")
     if not is_writable(WORK):
         raise Problem(not_writable())
