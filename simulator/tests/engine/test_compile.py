@@ -267,7 +267,7 @@ def test_arguments_are_raw_bytes_by_position() -> None:
 
 
 def test_checks_by_name() -> None:
-    assert len(engine.active_checks()) == 8
+    assert len(engine.active_checks()) == 9
     with engine.checks(race=False, barrier=False):
         assert "race" not in engine.active_checks() and len(engine.active_checks()) == 6
         with engine.checks(False, race=True):
