@@ -156,6 +156,7 @@ class Module:
         self._kernels: dict[str, Kernel] = {}
         self._dynamic_names: list[str] = []
         self._unions = 0
+        self._has_children = given.relocatable and source.launches_kernels(text)
         self._scan = source.scan(text)
         if self._scan.needs_preprocessor:
             self._scan_preprocessed()
@@ -187,6 +188,11 @@ class Module:
         standard = self.options.standard
         return standard if self.dialect == "nvrtc" else standard.replace("c++", "gnu++")
 
+    def _architecture(self) -> int:
+        """What ``__CUDA_ARCH__`` says: 7.5, but 8.0 where warps multiply what came with that."""
+        later = "mma.h" in self._scan.includes and re.search(r"\btf32\b|bfloat16", self.source)
+        return 800 if later else 750
+
     def _entry_names(self) -> list[tuple[str, str]]:
         """Names of the kernels that the library must offer, each with its launch bounds."""
         rows = [(k.name, k.launch_bounds) for k in self._scan.kernels if not k.is_template]
@@ -209,7 +215,7 @@ class Module:
         return [
             *arguments, f"-DCUSIM_CHECKED={int(checked)}",
             f"-DCUSIM_COUNTED={int(counted)}",
-            f"-DCUSIM_UNIONS={self._unions}",
+            f"-DCUSIM_UNIONS={self._unions}", f"-DCUSIM_ARCH={self._architecture()}",
             f"-DCUSIM_NVCC={int(self.dialect == 'nvcc')}", f"-DCUSIM_LIBC={int(libc)}",
             *left,
             *(["-DNDEBUG"] if "-DNDEBUG" in self.options.preprocessor else []),
@@ -233,9 +239,13 @@ class Module:
             )
         definitions = _definitions(self.options.preprocessor)
         renamed = counters.RENAMED if counted else ""
+        text = source.rewrite(self.source, self._scan)
+        if self._has_children:
+            front, text = source.rewrite_launches(text)
+            definitions += f'#include "nogpu_children.h"\n{front}\n'
         return (
             f'{renamed}{definitions}#line 1 "{self.name}"\n'
-            f"{source.rewrite(self.source, self._scan)}\n"
+            f"{text}\n"
             f'#line 1 "nogpu_entries.h"\n{dynamic}'
             "#define CUSIM_EXPORT extern \"C\" __attribute__((visibility(\"default\")))\n"
             "CUSIM_EXPORT __attribute__((no_sanitize(\"thread\"))) "
@@ -303,7 +313,7 @@ class Module:
             command = [*arguments, "-MD", "-MF", str(needed), "-MT", "x"]
             status, log = self.compiler.build(command, output, text)
             if status != 0 or not output.exists():
-                raise compiler.explain(log)
+                raise compiler.explain(log, source.launches_kernels(self.source))
             data = output.read_bytes()
             included = _user_headers(needed)
         description = symbols.describe(data)
@@ -561,7 +571,9 @@ class Kernel:
         return re.sub(r"<.*", "", self.name).rsplit("::", 1)[-1].strip()
 
     def _shared_rows(self, build: _Build) -> list[list]:
-        """The shared arrays that the kernel may use: not those inside other kernels."""
+        """The shared arrays that the kernel may use: those inside others only by launching them."""
+        if self.module._has_children:
+            return build.description["shared"]
         others = {k.name.rsplit("::", 1)[-1] for k in self.module._scan.kernels}
         others.discard(self._base_name)
         return [row for row in build.description["shared"] if row[3] not in others]

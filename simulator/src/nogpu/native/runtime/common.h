@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <deque>
 #include <map>
 #include <new>
 #include <string>
@@ -45,14 +46,20 @@ struct Library {
     uint32_t* data_fine;
 };
 
-struct Job {
-    const nogpu::Entry* entry;
-    Library* library;
+// What is launched: a kernel with its sizes and its arguments.
+struct Grid {
+    nogpu::Entry entry;
     uint32_t grid[3], block[3];
-    uint32_t dynamic_shared, checks, threads;
-    uint64_t blocks;
+    uint32_t dynamic_shared;
     std::vector<char> argument_bytes;
     std::vector<const void*> arguments;
+};
+
+struct Job : Grid {
+    Library* library;
+    uint32_t checks, threads;
+    uint64_t blocks;
+    std::deque<Grid> children;  // that its kernels have launched: they run after it, as this job
     std::vector<Copy> copies;
     std::vector<Symbol> shared;
     std::atomic<uint64_t> next_block{0};
@@ -85,6 +92,7 @@ struct WarpState {
     uint64_t value[32], result[32];
     int32_t source[32], line[32];
     Fibre* fibre[32];
+    void* pc;  // where a lane called its matrix operation
 };
 
 struct BlockBarrier {
@@ -227,6 +235,8 @@ static FaultRecord& begin_fault(FaultKind kind) {
 static void warp_met(Worker* w, uint32_t warp);
 static void count_barrier(Worker* w);
 static void count_warp_operation(Worker* w, uint32_t warp, uint32_t lanes, uint32_t all);
+static void count_access(const void* p, uint32_t size, AccessKind access, void* pc,
+                         bool increments = false, uint32_t part = 0);
 
 // An interval between two barriers ends: nobody wrote in it what was read unwritten.
 static inline void report_pending() {
