@@ -1,6 +1,5 @@
 """The tasks about broadcasting and indexing: overlaps, masks, duplicates, rounding, memory."""
 
-import types
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -15,6 +14,7 @@ from .machinery.task import (
     Task,
     Trial,
     instructions,
+    names_in,
     no_python_loop,
     no_warnings,
     peak_memory,
@@ -65,6 +65,7 @@ overlap_add = Task(
         (_random((4, 3)), 3),
         (_random((4, 3)), 5),
         (_random((5, 7), np.int64), 2),
+        (_random((5, 7), np.int64) + 2**59, 2),  # beyond float64's digits
         (_random((1, 6), np.float64), 4),
         (_random((6, 9), np.float64).T, 4),
         (_random((8, 12))[::-2, ::3], 3),
@@ -119,6 +120,10 @@ def _softmax_cases() -> list[Case]:
         (garbage, mask),
         (_scores((10, 6), np.float64, 7)[::-2, ::2].T, mask),
         (_scores((4, 3), seed=8), np.zeros((4, 1), bool)),
+        # Rows that are far apart, along both axes, and far below every constant.
+        (_scores((4, 5), seed=9) + np.float32([[-30_000], [0], [20_000], [-300]]), mask[2]),
+        (_scores((5, 4), np.float64, 10) * np.array([[1], [-200], [1e4], [1e-3], [9]]),
+         mask.T[:, :1]),
     ]
 
 
@@ -192,9 +197,8 @@ masked_softmax = Task(
 
 def _squared_distances(x, y):
     result = np.empty((len(x), len(y)), x.dtype)
-    for i, j in np.ndindex(result.shape):
-        difference = x[i].astype(np.float64) - y[j]
-        result[i, j] = (difference**2).sum()
+    for i, row in enumerate(x.astype(np.float64)):
+        result[i] = ((row - y)**2).sum(axis=1)
     return result
 
 
@@ -218,6 +222,8 @@ def _distance_cases() -> list[Case]:
         (far, far[1:] + np.float32(0.5)),
         (clumps, clumps[1::2] + np.float32(0.25)),
         (near, twins),
+        (_points((331, 70), seed=11), _points((97, 70), seed=12)),  # no whole number of blocks
+        (_points((3, 4)), _points((0, 4))),
     ]
 
 
@@ -483,13 +489,8 @@ def _unsorted_runs(table, ids, vectors):
 
 def _no_add_at(answer: Callable, trials: Sequence[Trial]) -> str | None:
     """The answer's own code must not name the ufunc method `at`."""
-    pending = [getattr(answer, "__code__", None)]
-    while pending:
-        code = pending.pop()
-        if isinstance(code, types.CodeType):
-            if "at" in code.co_names:
-                return "it uses np.add.at. Do it by sorting, or by bincount."
-            pending.extend(code.co_consts)
+    if "at" in names_in(answer):
+        return "it uses np.add.at. Do it by sorting, or by bincount."
     return None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .machinery.kernel_task import KernelTask, blank, counters, to_device, wasteful
-from .machinery.task import Case, Mistake, Task
+from .machinery.task import Case, Mistake, Task, no_python_loop
 
 
 def _product_arguments(a: np.ndarray, b: np.ndarray, m: int, n: int, k: int) -> tuple:
@@ -177,6 +177,8 @@ softmax = KernelTask(
                           "j += 32", "j += columns", times=3),
     ],
     rules=[counters(_uses_shuffles, *_softmax_cases()[5])],
+    refused=[(r"\b__shared__\b|\b__syncthreads\b", "{} is not needed: the lanes of a warp can"
+              " exchange values by shuffles alone.")],
     rtol=3e-6,
 )
 
@@ -285,7 +287,8 @@ def _copy4(x: np.ndarray, grid: tuple, block: tuple) -> np.ndarray:
 def _copy4_cases() -> list[Case]:
     rng = np.random.default_rng(84)
     shapes = [(1024, (2,), (128,)), (1024, (9,), (33,)), (1003, (1,), (64,)), (514, (4,), (256,)),
-              (3, (1,), (32,)), (4097, (3,), (32,)), (5, (2,), (1,))]
+              (3, (1,), (32,)), (4097, (3,), (32,)), (5, (2,), (1,)), (7, (1,), (2,)),
+              (11, (1,), (1,))]
     return [(rng.standard_normal(n, np.float32), grid, block) for n, grid, block in shapes]
 
 
@@ -386,4 +389,6 @@ naive_sectors = Task(
         Mistake("four sectors of B for all columns",
                 _make_naive_sectors(_sectors_of_a, lambda across: 4)),
     ],
+    rules=[no_python_loop((256, 256, 256, 32), (4096, 256, 256, 32), (256, 4096, 256, 32),
+                          (256, 256, 4096, 32))],
 )

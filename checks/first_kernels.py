@@ -7,7 +7,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .machinery.kernel_task import KernelTask, Recipe, blank, to_device
+from .machinery.kernel_task import (
+    DOUBLES,
+    KernelTask,
+    Recipe,
+    blank,
+    counters,
+    to_device,
+    undivided,
+)
 from .machinery.task import Case, Mistake, Trial, difference
 
 # bias_gelu: bias and GELU in one kernel
@@ -30,7 +38,8 @@ def _bias_gelu_cases() -> list[Case]:
     single = [tuple(array.astype(np.float32) for array in case) for case in cases]
     x, bias = rng.uniform(-30, 30, (6, 9)), rng.uniform(5, 6, 6)
     view = x.T.astype(np.float32, order="K"), bias.astype(np.float32)
-    return [*single, view, *cases, (x, rng.uniform(5, 6, 9))]
+    rows = view[0], rng.uniform(-1, 1, (9, 1)).astype(np.float32)  # a number for each row
+    return [*single, view, rows, *cases, (x, rng.uniform(5, 6, 9))]
 
 
 def _as_precise_as_the_type(answer: Callable, trials: Sequence[Trial]) -> str | None:
@@ -58,6 +67,7 @@ bias_gelu = KernelTask(
         Mistake.replacing("x before the bias outside the tanh", "T(0.5) * z *", "T(0.5) * x *"),
     ],
     rules=[_as_precise_as_the_type],
+    refused=[DOUBLES],
     rtol=3e-6,
 )
 
@@ -78,10 +88,11 @@ def _decay(v: np.ndarray, g: np.ndarray, a: float, grid: tuple, block: tuple) ->
 
 def _decay_cases() -> list[Case]:
     rng = np.random.default_rng(62)
-    shapes = [(1000, (4,), (256,)), (1000, (1,), (256,)), (1000, (1,), (1,)), (1000, (7,), (57,)),
-              (1000, (40,), (33,)), (257, (2,), (128,)), (1, (3,), (64,)), (999, (31,), (32,))]
-    return [(rng.standard_normal(n, np.float32) + 3, rng.standard_normal(n, np.float32), 0.75,
-             grid, block) for n, grid, block in shapes]
+    shapes = [(1000, 0.75, (4,), (256,)), (1000, 0.1, (1,), (256,)), (1000, 0.9, (1,), (1,)),
+              (1000, 0.5, (7,), (57,)), (1000, 1.5, (40,), (33,)), (257, 0.75, (2,), (128,)),
+              (1, -0.5, (3,), (64,)), (999, 0, (31,), (32,)), (70_001, 0.75, (160,), (256,))]
+    return [(rng.standard_normal(n, np.float32) + 3, rng.standard_normal(n, np.float32), a,
+             grid, block) for n, a, grid, block in shapes]
 
 
 def _decay_launch(v: np.ndarray, g: np.ndarray, a: float, grid: tuple, block: tuple) -> tuple:
@@ -112,6 +123,8 @@ decay = KernelTask(
         Mistake.replacing("the factors of the old and the new value exchanged",
                           "a * v[i] + (1 - a) * g[i]", "a * g[i] + (1 - a) * v[i]"),
     ],
+    rules=[counters(lambda counts, v, *rest: undivided(counts, load=2 * v.size, store=v.size),
+                    np.ones(1000, np.float32), np.ones(1000, np.float32), 0.5, (4,), (128,))],
 )
 
 # piecewise: a slope for each piece
@@ -136,7 +149,9 @@ def _piecewise_cases() -> list[Case]:
         x = rng.uniform(-5, 5, shape).astype(dtype)
         x.flat[:pieces - 1] = edges  # an element on each edge
         cases.append((x, edges, rng.uniform(1, 9, pieces).astype(dtype)))
-    return [*cases, (cases[1][0].T, *cases[1][1:])]
+    many = np.arange(40_000, dtype=np.float32)
+    x = np.array([-1.0, 39_999.5, 36_000.0], np.float32)
+    return [*cases, (cases[1][0].T, *cases[1][1:]), (x, many, np.append(many, many[:1]) + many[1])]
 
 
 piecewise = KernelTask(
@@ -183,7 +198,7 @@ def _log_sum_exp_cases() -> list[Case]:
     x = (4 * rng.standard_normal((5, 37))).astype(np.float32)
     return [(x, 1), (x, 0), (x + np.float32(100), 1), (x - np.float32(200), 1),
             (np.sort(x.ravel()), None), (np.sort(x.ravel())[::-1].copy(), 0),
-            (x[:, :1].copy(), 1)]
+            (x[:, :1].copy(), 1), (x * np.float32(1e9), 1)]
 
 
 log_sum_exp = KernelTask(
@@ -231,7 +246,10 @@ def _leaky_view_cases() -> list[Case]:
     views = [square, x, x.T, x[::2, 3:], x[::-1], x[1:9, ::-3], x[:, 4:5], x.T[::-1, ::5],
              np.broadcast_to(x[3], (6, 18))]
     shapes = [((1,), (64,)), ((9,), (32,)), ((2,), (33,))]
-    return [(view, 0.1, *shapes[k % 3]) for k, view in enumerate(views)]
+    slopes = 0.1, 2.5, -1.0, 0.0
+    large = rng.standard_normal((130, 300), np.float32)
+    return [*((view, slopes[k % 4], *shapes[k % 3]) for k, view in enumerate(views)),
+            (square, 0.3, (1,), (1,)), (large.T, 0.2, (5,), (256,))]
 
 
 def _leaky_view_launch(x: np.ndarray, slope: float, grid: tuple, block: tuple) -> tuple:
@@ -265,6 +283,8 @@ leaky_view = KernelTask(
         Mistake.replacing("only the row's step used: columns have a step as well",
                           _WHERE, "i * row_step + j"),
     ],
+    rules=[counters(lambda counts, x, *rest: undivided(counts, load=x.size, store=x.size),
+                    np.ones((16, 64), np.float32), 0.1, (4,), (128,))],
 )
 
 # pair_index: indices beyond 32 bits
@@ -288,9 +308,9 @@ def _pair_index(i: np.ndarray, j: np.ndarray, n: int) -> np.ndarray:
 def _pair_index_cases() -> list[Case]:
     rng = np.random.default_rng(66)
     cases = []
-    for n in (5, 1000, 50_000, 70_000, 2_000_000_000):
-        i = rng.integers(0, n - 1, 100)
-        j = i + 1 + (rng.random(100) * (n - 1 - i)).astype(np.int64)
+    for n, count in ((5, 100), (1000, 128), (50_000, 2), (70_000, 77), (2_000_000_000, 100)):
+        i = rng.integers(0, n - 1, count)
+        j = i + 1 + (rng.random(count) * (n - 1 - i)).astype(np.int64)
         i[0], j[0], i[1], j[1] = 0, 1, n - 2, n - 1
         cases.append((i.astype(np.int32), j.astype(np.int32), n))
     return cases

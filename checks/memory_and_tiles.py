@@ -17,6 +17,7 @@ from .machinery.kernel_task import (
     counters,
     explained,
     to_device,
+    undivided,
     wasteful,
     wrong_declaration,
 )
@@ -72,7 +73,7 @@ def _transpose_launch(x: np.ndarray) -> tuple[tuple, tuple, tuple]:
 
 
 def _without_waste(counts: object, x: np.ndarray) -> str | None:
-    if sentence := wasteful(counts):
+    if sentence := wasteful(counts) or undivided(counts, load=x.size, store=x.size):
         return sentence
     for access in "load", "store":
         sectors = counts[f"global_{access}_sectors"]
@@ -332,7 +333,7 @@ def _histogram_cases() -> list[Case]:
     holes = rng.integers(-3, 300, 2001).astype(np.int32)
     skewed = np.where(rng.random(2500) < 0.9, 7, rng.integers(0, 256, 2500)).astype(np.int32)
     return [(plain, (3,), (256,)), (plain, (1,), (256,)), (holes, (2,), (256,)),
-            (skewed, (3,), (96,)), (holes[:10], (2,), (32,))]
+            (skewed, (3,), (96,)), (holes[:10], (2,), (32,)), (plain[:77], (1,), (1,))]
 
 
 def _histogram_launch(x: np.ndarray, grid: tuple, block: tuple) -> tuple:
@@ -340,6 +341,8 @@ def _histogram_launch(x: np.ndarray, grid: tuple, block: tuple) -> tuple:
 
 
 def _few_global_atomics(counts: object, x: np.ndarray, grid: tuple, block: tuple) -> str | None:
+    if sentence := undivided(counts, load=4 * x.size):
+        return sentence
     requests, enough = counts["global_atomic_requests"], 8 * grid[0]
     if requests > enough:
         return (f"{grid[0]} blocks make {requests} atomic requests to global memory for {x.size:,}"
@@ -482,7 +485,7 @@ def _compact_cases() -> list[Case]:
     rng = np.random.default_rng(77)
     cases = []
     for n, share, grid, block in ((1000, 0.3, 4, 256), (1000, 0.7, 1, 96), (77, 1.1, 3, 64),
-                                  (500, 0.01, 2, 32)):
+                                  (500, 0.01, 2, 32), (130, 0.5, 1, 1)):
         mask = rng.random(n) < share
         mask[n // 2] = True
         cases.append((rng.standard_normal(n, np.float32), mask, (grid,), (block,)))
@@ -497,11 +500,13 @@ def _compact_launch(x: np.ndarray, mask: np.ndarray, grid: tuple, block: tuple) 
 
 def _many_lanes(counts: object, x: np.ndarray, mask: np.ndarray, grid: tuple,
                 block: tuple) -> str | None:
+    if counts["global_atomic_requests"]:
+        return "it uses atomics, where each kept element has a place of its own."
     requests, enough = counts["global_load_requests"], 4 * x.size // 32
     if requests > enough:
         return (f"it takes {requests:,} load requests for {x.size:,} elements, {enough} are enough:"
                 " let every lane of every warp take elements.")
-    return None
+    return undivided(counts, store=x.size)
 
 
 compact = KernelTask(

@@ -9,7 +9,8 @@ from __future__ import annotations
 import functools
 import re
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -46,9 +47,18 @@ KINDS = {
 OUTSIDE = (engine.GlobalOutOfBounds, engine.SharedOutOfBounds, engine.NotDeviceMemory,
            engine.UseAfterFree)
 TIME_LIMIT = 2.0  # seconds for a kernel in the simulator
-# What a rehearsal in the simulator found: the fault of an endless kernel, or None.
-_rehearsed: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+# Kernels that did not come to an end in the simulator, with their faults.
+_endless: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 LOOP = re.compile(r"\b(?:for|while|do|goto)\b")
+# What no kernel may contain: the simulator computes these as exactly as the plain functions.
+REFUSED = [(r"__(?:exp|exp10|log|log2|log10|pow|sin|cos|tan|fdivide)f?\b",
+            "{} is a rough approximation, whose error grows with its argument: use the function"
+            " without the underscores.")]
+# For `refused`: a double in arithmetic. T(0.5) has the type T, and float a = 0.5 is rounded once.
+DOUBLES = (r"\bdouble\b|(?<!\bT\()(?<!float \w = )(?<!float \w\w = )(?<![\w.])"
+           r"(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?(?![\w.])",
+           "with {} it computes in double, which is many times slower. Write T(0.5), or 0.5f where"
+           " the type is float.")
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 # The commonest errors in the words of host compilers and NVRTC, and in words for a learner.
 PLAINLY = [(re.compile(pattern), plain) for pattern, plain in (
@@ -124,6 +134,8 @@ class KernelTask(Task):
     given : str, optional
         What the exercise's source holds apart from its comment YOUR CODE HERE, "" for an empty
         body: a source with more in it is judged even where the comment was left in.
+    refused : sequence of (pattern, sentence)
+        What the source must not contain, apart from comments, and what is said then.
     """
 
     launch: Callable[..., tuple] | None = None
@@ -132,6 +144,7 @@ class KernelTask(Task):
     kind: str = "raw"
     parameters: str = ""
     given: str | None = None
+    refused: Sequence[tuple[str, str]] = ()
 
     repeatable = True
 
@@ -174,9 +187,11 @@ class KernelTask(Task):
         if self.kind == "elementwise":
             arrays = [to_device(x) for x in case]
             rehearse(kernel, None, None, arrays)
-            return kernel(*arrays).get()
+            with inputs_kept(arrays):
+                return kernel(*arrays).get()
         grid, block, arguments = self.launch(*case)
-        launch(kernel, grid, block, arguments)
+        with inputs_kept(constant(self.parameters, arguments)):
+            launch(kernel, grid, block, arguments)
         return arguments[self.result].get()
 
     def _recognise(self, trials: Sequence[Trial]) -> Mistake | None:
@@ -196,6 +211,9 @@ class KernelTask(Task):
         for text in sources(answer):
             if sentence := unbalanced(text):
                 return f"it does not compile: {sentence}"
+            for pattern, sentence in (*REFUSED, *self.refused):
+                if found := re.search(pattern, COMMENT.sub(" ", text)):
+                    return sentence.format(found[0])
         if self.kind != "raw":
             return None
         code, name = (answer, self.name) if isinstance(answer, str) else (answer.code, answer.name)
@@ -216,6 +234,40 @@ def counters(judge: Callable, *case: object) -> Rule:
     return rule
 
 
+def constant(parameters: str, arguments: Sequence) -> list:
+    """The arrays among a kernel's arguments that its parameters declare const."""
+    return [argument for parameter, argument in zip(parameters.split(","), arguments)
+            if "const" in parameter and "*" in parameter]
+
+
+@contextmanager
+def inputs_kept(arrays: Sequence) -> Iterator[None]:
+    """Refuse a kernel that changes one of these arrays, through a cast for instance."""
+    before = [array.get().tobytes() for array in arrays]
+    yield
+    if any(array.get().tobytes() != kept for array, kept in zip(arrays, before)):
+        raise Refusal("the kernel changed one of its inputs. Write to the result only.")
+
+
+def undivided(counts: Any, **most: int) -> str | None:
+    """A sentence when the threads of a launch do not share its accesses to global memory.
+
+    The launch has several blocks, and work for all. `most` has the number of elements that may be
+    loaded, stored or updated (`load`, `store`, `atomic`), all threads taken together.
+    """
+    for access, verb in ("load", "load"), ("store", "store"), ("atomic", "update"):
+        lines = [line for line in counts.lines if (line.space, line.access) == ("global", access)]
+        done = sum(line.accesses for line in lines)
+        first = sum(len(sample.lanes) for sample in counts.samples if sample.line in lines)
+        if done < 4 * sum(line.requests for line in lines):
+            return f"of the 32 threads of a warp hardly one {verb}s. Let all threads work."
+        if first > done / 2:
+            return f"the first block {verb}s most elements. Let all blocks work."
+        if done > most.get(access, done):
+            return f"its threads {verb} {done:,} elements, where {most[access]:,} would do."
+    return None
+
+
 def wrong_declaration(code: str, name: str, parameters: str,
                       extern_c: bool = True) -> str | None:
     """A sentence when `code` has no kernel `name` that takes these parameters.
@@ -223,6 +275,8 @@ def wrong_declaration(code: str, name: str, parameters: str,
     `extern_c` False where PyCUDA compiles it, which writes `extern "C"` itself.
     """
     plain = COMMENT.sub(" ", code)
+    for kind, new in re.findall(r"\btypedef\s+([\w ]+?)\s+(\w+)\s*;", plain):
+        plain = re.sub(rf"\b{new}\b", kind, plain)
     found = re.findall(r"__global__\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?void\s+"
                        r"(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\(([^)]*)\)", plain)
     kernels = dict(found)
@@ -345,16 +399,14 @@ def rehearse(kernel: Any, grid: tuple | None, block: tuple | None, args: tuple) 
     """Run a kernel in the simulator on copies of its arguments, and raise its fault if it has one.
 
     On a GPU every launch is rehearsed, because there a fault is not seen or ends all work. In the
-    simulator the launch itself finds every fault but a loop without end. There a kernel is
-    rehearsed once, and not at all where its source has no loop.
+    simulator the launch itself finds every fault but a loop without end, so a kernel without a
+    loop is not rehearsed there. A loop may end in one case and not in the next.
     """
     import cupy
 
     if is_simulated(cupy):
-        if kernel in _rehearsed:
-            if _rehearsed[kernel] is not None:
-                raise _rehearsed[kernel]
-            return
+        if kernel in _endless:
+            raise _endless[kernel]
         texts = sources(kernel)
         if texts and not any(LOOP.search(text) for text in texts):
             return
@@ -370,8 +422,9 @@ def rehearse(kernel: Any, grid: tuple | None, block: tuple | None, args: tuple) 
         stop_if_hindered(error)
         return  # the launch itself raises CuPy's error
     if is_simulated(cupy):  # the launch finds any other fault, too, and its line
-        fault = fault if isinstance(fault, engine.KernelTimeout) else None
-        _rehearsed[kernel] = fault
+        if not isinstance(fault, engine.KernelTimeout):
+            return
+        _endless[kernel] = fault
     elif fault is not None and grid is None:
         fault.line = None  # it counts in the source around the operation
     if fault is not None:

@@ -7,6 +7,7 @@ A check lets no traceback of its own out. Whatever it is given, it prints one ve
 
 from __future__ import annotations
 
+import builtins
 import copy
 import functools
 import gc
@@ -254,8 +255,8 @@ class Task:
             endless = getattr(outcome.error, "kind", "") == "time"
             if not endless and _snapshot(case) != before:
                 return Verdict("no", f"for {describe_case(case, self.spec)}: your function changed"
-                                     " its argument in place. Leave the caller's arrays as they"
-                                     " are.")
+                                     " its argument in place. Leave what the caller hands over as"
+                                     " it is.")
             trials.append(Trial(case, self._expected(case), outcome))
             if endless:
                 break  # each of the other cases would take as long
@@ -481,10 +482,10 @@ def hint_at_return(value: object) -> str:
 
 def require_tuple(value: object, *names: str) -> tuple:
     """`value`, which must be a tuple with an entry for each of `names`; else a Refusal."""
-    if not isinstance(value, tuple) or len(value) != len(names):
+    if not isinstance(value, (tuple, list)) or len(value) != len(names):
         raise Refusal(f"expected the tuple ({', '.join(names)}), got {describe_value(value)}."
                       f"{hint_at_return(value)}")
-    return value
+    return tuple(value)
 
 
 def describe_case(case: Case, function: Callable) -> str:
@@ -553,7 +554,7 @@ def difference(expected: object, got: object, rtol: float) -> str | None:
     largest magnitude expected, other values equal.
     """
     if isinstance(expected, tuple):
-        if not isinstance(got, tuple) or len(got) != len(expected):
+        if not isinstance(got, (tuple, list)) or len(got) != len(expected):
             return f"expected a tuple of {len(expected)} values, got {describe_value(got)}."
         for k, (one, other) in enumerate(zip(expected, got)):
             if sentence := difference(one, other, rtol):
@@ -599,18 +600,17 @@ def digits(value: object) -> str:
 # Rules: how an answer was reached.
 
 
-def no_python_loop(*sizes: Case) -> Rule:
-    """Work done by Python itself must not grow from the first of two cases to the second.
+def no_python_loop(small: Case, *larger: Case) -> Rule:
+    """Work done by Python itself must not grow from the first case to any of the others.
 
     Counted in bytecode instructions of every Python function that runs, so that comprehensions,
-    generators and `np.vectorize` count too.
+    generators, `map` and `np.vectorize` count too. Give one larger case for each axis.
     """
-    small, large = sizes
 
     def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
         most = int(1.5 * instructions(answer, small)) + 50
-        library = "CuPy" if any(map(is_on_device, large)) else "NumPy"
-        if instructions(answer, large, most) > most:
+        library = "CuPy" if any(map(is_on_device, small)) else "NumPy"
+        if any(instructions(answer, large, most) > most for large in larger):
             return ("it loops in Python: the interpreter's work grows with the size of the input."
                     f" Let {library} do the loop.")
         return None
@@ -628,9 +628,14 @@ def instructions(function: Callable, case: Case, limit: float = math.inf) -> int
     The second call counts: Python 3.12 and 3.13 trace the instructions of a function only after
     the call in which tracing was asked for, and 3.12 only once tracing was set anew. A call with
     more instructions than `limit` is ended there. Meanwhile no garbage is collected: a finalizer of
-    what earlier work left is no part of the function.
+    what earlier work left is no part of the function. `map`, whose loop the interpreter does not
+    see, is a generator meanwhile.
     """
-    count = 0
+    count, plain = 0, builtins.map
+
+    def visible_map(function: Callable, *iterables: Iterable) -> Iterable:
+        for arguments in zip(*iterables):
+            yield function(*arguments)
 
     def trace(frame: object, event: str, argument: object) -> object:
         nonlocal count
@@ -647,6 +652,7 @@ def instructions(function: Callable, case: Case, limit: float = math.inf) -> int
         arguments = copy.deepcopy(case)
         count = 0
         gc.disable()
+        builtins.map = visible_map
         sys.settrace(trace)
         try:
             function(*arguments)
@@ -654,9 +660,22 @@ def instructions(function: Callable, case: Case, limit: float = math.inf) -> int
             break
         finally:
             sys.settrace(before)
+            builtins.map = plain
             if collects:
                 gc.enable()
     return count
+
+
+def names_in(function: Callable) -> set[str]:
+    """The names that a function's code uses, and those of the global functions behind them."""
+    names, pending = set(), [getattr(function, "__code__", None)]
+    while pending:
+        code = pending.pop()
+        if hasattr(code, "co_names"):
+            names.update(code.co_names)
+            pending.extend(code.co_consts)
+    known = getattr(function, "__globals__", {})
+    return names | {getattr(known.get(name), "__name__", name) for name in names}
 
 
 def peak_memory(case: Case, limit: float, advice: str) -> Rule:
@@ -693,5 +712,7 @@ def is_on_device(value: object) -> bool:
 
 
 def _snapshot(case: Case) -> list[tuple]:
-    return [(x.shape, x.strides, x.dtype, getattr(x.flags, "writeable", True), x.tobytes())
-            for x in case if isinstance(x, np.ndarray) or is_on_device(x)]
+    """What must be the same after a call: the arrays and the lists among its arguments."""
+    return [repr(x) if isinstance(x, list) else
+            (x.shape, x.strides, x.dtype, getattr(x.flags, "writeable", True), x.tobytes())
+            for x in case if isinstance(x, (list, np.ndarray)) or is_on_device(x)]

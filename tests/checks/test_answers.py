@@ -69,7 +69,7 @@ BAD = {
     "raises": (raises, "it raised"),
     "exits": (lambda *args: exit(), "asked Python to exit"),
     "returns nothing": (lambda *args: None, "None"),
-    "returns a list": (lambda *args: [1, 2], "a list"),
+    "returns a list": (lambda *args: list(range(9)), "a list"),
     "returns the wrong object": (lambda *args: object(), "an object"),
     "returns the wrong shape": (lambda *args: np.zeros((1, 2, 3, 1, 1)), ""),
     "returns strings": (lambda *args: np.array(["a", "b"]), ""),

@@ -1,5 +1,8 @@
 """Right answers besides the solution, and wrong ones that are no known mistake."""
 
+import operator
+from collections import deque
+
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
@@ -17,6 +20,15 @@ def overlap_bincount(frames, hop):
     count, width = frames.shape
     places = np.arange(count)[:, None] * hop + np.arange(width)
     return np.bincount(places.ravel(), frames.ravel()).astype(frames.dtype)
+
+
+def overlap_by_map(frames, hop):
+    """A loop of Python's library, one row after the other."""
+    width = frames.shape[1]
+    result = np.zeros((len(frames) - 1) * hop + width, frames.dtype)
+    view = sliding_window_view(result, width, writeable=True)[::hop]
+    deque(map(operator.iadd, view, frames), maxlen=0)
+    return result
 
 
 def overlap_loop(frames, hop):
@@ -46,6 +58,24 @@ def softmax_where(scores, mask):
     np.exp(np.subtract(scores, top, where=mask, out=e), where=mask, out=e)
     total = e.sum(axis=-1, keepdims=True)
     return np.divide(e, total, where=total > 0, out=np.zeros_like(e))
+
+
+def softmax_with(top, masked=-np.inf):
+    """The softmax whose shift is `top(kept)`, with `masked` in place of masked scores."""
+
+    def softmax(scores, mask):
+        kept = np.where(mask, scores, scores.dtype.type(masked))
+        with np.errstate(all="ignore"):
+            e = np.where(mask, np.exp(kept - top(kept)), 0)
+            total = e.sum(axis=-1, keepdims=True)
+            return (e / np.where(total == 0, 1, total)).astype(scores.dtype)
+
+    return softmax
+
+
+def largest_of_row(kept, initial=None):
+    top = kept.max(axis=-1, keepdims=True, **{} if initial is None else {"initial": initial})
+    return np.where(np.isfinite(top), top, 0)
 
 
 def softmax_loop(scores, mask):
@@ -83,6 +113,19 @@ def distances_by_row(x, y):
 def distances_by_pieces(x, y):
     pieces = np.array_split(x, min(len(x), 40))
     return np.concatenate([np.square(piece[:, None] - y).sum(axis=-1) for piece in pieces])
+
+
+def distances_of_whole_blocks(x, y, rows=20):
+    """The rows of the last block are never computed."""
+    result = np.zeros((len(x), len(y)), x.dtype)
+    for start in range(0, max(len(x) - rows + 1, 1), rows):
+        part = slice(start, start + rows)
+        result[part] = np.square(x[part, None] - y).sum(axis=-1)
+    return result
+
+
+def distances_of_64_coordinates(x, y):
+    return distances_by_pieces(x[:, :64], y[:, :64])
 
 
 def distances_by_pair(x, y):
@@ -220,7 +263,7 @@ def nearest_floats(train, labels, images):
 
 
 RIGHT = {
-    "overlap_add": [overlap_add_at, overlap_bincount],
+    "overlap_add": [overlap_add_at],
     "masked_softmax": [softmax_where],
     "squared_distances": [distances_by_coordinate, distances_by_pieces],
     "one_hot": [one_hot_eye, one_hot_scatter],
@@ -232,6 +275,8 @@ RIGHT = {
 WRONG = {
     "overlap_add": [
         (overlap_loop, "it loops in Python"),
+        (overlap_by_map, "it loops in Python"),
+        (overlap_bincount, "frames: int64 (5, 7), hop=2"),
         (overlap_in_double, "expected dtype float32, got float64"),
         (overlap_in_place, "changed its argument in place"),
         (lambda frames, hop: sliding_window_view(frames, hop)[99], "it raised"),
@@ -239,12 +284,18 @@ WRONG = {
     "masked_softmax": [
         (softmax_loop, "it loops in Python"),
         (softmax_repaired, "it warns: invalid value"),
+        (softmax_with(np.max), "the first at [0, 1]"),
+        (softmax_with(lambda kept: largest_of_row(kept, 0)), "the first at [0, 1]"),
+        (softmax_with(lambda kept: largest_of_row(kept, -1e4)), "the first at [0, 1]"),
+        (softmax_with(largest_of_row, masked=-1e4), "the first at [0, 1]"),
         (lambda scores, mask: scores[mask], "expected shape (3, 5)"),
     ],
     "squared_distances": [
         (distances_at_once, "bytes of new memory at once"),
         (distances_by_row, "its Python loop takes small steps"),
         (distances_by_pair, "its Python loop takes small steps"),
+        (distances_of_whole_blocks, "x: float32 (331, 70)"),
+        (distances_of_64_coordinates, "x: float32 (331, 70)"),
         (distances_with_self, "expected shape (5, 7), got (5, 5)"),
         (lambda x, y: None, "Is a `return` missing?"),
     ],

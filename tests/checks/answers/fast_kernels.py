@@ -167,6 +167,11 @@ RIGHT = {
     "copy4": [COPY4],
     "naive_sectors": [sectors_by_table],
 }
+def sectors_by_loop(m, n, k, columns):
+    across = min(columns, 32)
+    return sum(m * n // 32 * (32 // across + max(1, across // 8)) for _ in range(k))
+
+
 WRONG = {
     "scores": [
         (SCORES_WITHOUT_TILES, "with tiles in shared memory"),
@@ -182,6 +187,11 @@ WRONG = {
         (ONLINE.replace("row < rows", "row <= rows"), "an access outside an array"),
         (ONLINE.replace("0xffffffff, s", "0xffffffff s"), "does not compile"),
         (fast_kernels.SOFTMAX.replace("-3.4e38f", "-INFINITY"), "write 3.4e38f"),
+        (fast_kernels.SOFTMAX.replace("    float top", "    __shared__ float unused[32];\n"
+                                      "    float top"), "__shared__ is not needed"),
+        (fast_kernels.SOFTMAX.replace("expf", "__expf"), "a rough approximation"),
+        (fast_kernels.SOFTMAX.replace("/ sum;", "/ sum, ((float*)x)[j] = 0;"),
+         "changed one of its inputs"),
     ],
     "register_tile": [
         (NO_REGISTERS, "each warp loads 32 times"),
@@ -191,6 +201,8 @@ WRONG = {
     ],
     "copy4": [
         (COPY1, "with 16 bytes a lane"),
+        (fast_kernels.COPY4[:fast_kernels.COPY4.rindex("    for")]
+         + "    if (i < n % 4) y[n / 4 * 4 + i] = x[n / 4 * 4 + i];\n}", "grid=(1,), block=(2,)"),
         (COPY4.replace("(x + i)", "(x + 1)"), "misaligned"),
         (fast_kernels.COPY4.replace("j < n / 4;", "j <= n / 4;"), "beyond the last whole one"),
     ],
@@ -198,5 +210,6 @@ WRONG = {
         (lambda m, n, k, columns: 0, "expected"),
         (half_done, "it raised NotImplementedError"),
         (lambda m, n, k, columns: m * n * k // 32 * 5, "columns=16"),
+        (sectors_by_loop, "it loops in Python"),
     ],
 }

@@ -5,6 +5,7 @@ import helpers
 helpers.start()
 
 import cupy as cp  # noqa: E402
+from lone_workers import alone  # noqa: E402
 
 SIGMOID = cp.ElementwiseKernel("T x, T bias", "T y", """
     T z = x + bias;
@@ -58,7 +59,7 @@ extern "C" __global__ void leaky_view(const float* x, float* y, int rows, int co
     for (int i = blockIdx.x; i < rows; i += gridDim.x)
         for (int j = threadIdx.x; j < columns; j += blockDim.x) {
             float v = x[i * r + j * c];
-            y[i * columns + j] = fmaxf(v, slope * v);
+            y[i * columns + j] = v < 0 ? slope * v : v;
         }
 }
 """
@@ -82,6 +83,19 @@ RIGHT = {
 }
 
 
+GELU = """
+    T z = x + bias;
+    y = T(0.5) * z * (1 + tanh(T(0.7978845608028654) * (z + T(0.044715) * z * z * z)))"""
+
+GRID_STRIDE = r"""
+extern "C" __global__ void decay(float* v, const float* g, float a, int n) {
+    int step = gridDim.x * blockDim.x;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)
+        v[i] = a * v[i] + (1 - a) * g[i];
+}
+"""
+
+
 def elementwise(*parts):
     return cp.ElementwiseKernel(*parts)
 
@@ -92,6 +106,12 @@ WRONG = {
             T z = x + bias;
             y = T(0.5) * z * (1 + tanh(T(0.79788) * (z + T(0.044715) * z * z * z)))""",
                      "bias_gelu"), "or has few digits"),
+        (elementwise("T x, T bias", "T y", GELU.replace("T(0.5)", "0.5"), "bias_gelu"),
+         "with 0.5 it computes in double"),
+        (elementwise("T x, T bias", "T y", GELU.replace("T z", "double z"), "bias_gelu"),
+         "with double it computes"),
+        (elementwise("T x, raw T bias", "T y", GELU.replace("+ bias", "+ bias[i % bias.size()]"),
+                     "bias_gelu"), "bias: float32 (9, 1)"),
         (elementwise("T x, T bias", "T y", "T z = x + bias; while (true) z = z + bias; y = z",
                      "bias_gelu"), "does not come to an end"),
         (elementwise("T x, T bias", "T y", "y = tanhf(x + bias) * undeclared", "bias_gelu"),
@@ -113,6 +133,11 @@ WRONG = {
         (DECAY, "expected an ElementwiseKernel, got a str"),
     ],
     "decay": [
+        (alone(GRID_STRIDE), "hardly one loads"),
+        (alone(GRID_STRIDE, "blockIdx.x"), "the first block loads most"),
+        (GRID_STRIDE.replace("(1 - a) * g[i];", "(1 - a) * g[i], ((float*)g)[i] = 0;"),
+         "changed one of its inputs"),
+        (GRID_STRIDE.replace(" a * v", " 0.75f * v").replace("1 - a", "0.25f"), "a=0.1"),
         (DECAY.replace('extern "C"', ""), 'needs `extern "C"`'),
         (DECAY.replace("void decay", "void fade"), "there is fade"),
         (DECAY.replace("const float a", "double a"), "your decay takes"),
@@ -141,10 +166,17 @@ WRONG = {
         (cp.ReductionKernel("float32 x", "float32 y", "expf(x)", "a + b", "y = logf(a)", "0",
                             "log_sum_exp"), "got inf"),
         (log_sum_exp(BRANCHES.replace("a.m, a.s", "a.m, a.m")), "values are wrong"),
+        (log_sum_exp(BRANCHES.replace("float m, s", "int m; float s")), "narrowing"),
+        (log_sum_exp(BRANCHES.replace("expf", "__expf")), "__expf is a rough approximation"),
     ],
     "leaky_view": [
+        (LEAKY_VIEW.replace("slope * v", "0.1f * v"), "slope=2.5"),
+        (LEAKY_VIEW.replace("v < 0 ? slope * v : v", "fmaxf(v, slope * v)"), "slope=2.5"),
+        (alone(LEAKY_VIEW), "hardly one loads"),
+        (LEAKY_VIEW.replace("i = blockIdx.x", "i = 0").replace("i += gridDim.x", "i++"),
+         "the values are right, but"),
         (LEAKY_VIEW.replace("y[i * columns + j]", "y[i * r + j * c]"), "leaky_view makes"),
-        (LEAKY_VIEW.replace("y[i * columns + j] = fmaxf(v, slope * v);", ""),
+        (LEAKY_VIEW.replace("y[i * columns + j] = v < 0 ? slope * v : v;", ""),
          "a result that the kernel never writes"),
         (LEAKY_VIEW.replace("long long r, long long c", "int r, int c"), "your leaky_view takes"),
     ],

@@ -5,6 +5,7 @@ import helpers
 helpers.start()
 
 import cupy as cp  # noqa: E402
+from lone_workers import alone  # noqa: E402
 
 from checks import memory_and_tiles  # noqa: E402
 from checks.machinery.task import replaced  # noqa: E402
@@ -157,6 +158,8 @@ WRONG = {
         (SWIZZLED[:SWIZZLED.index("    __syncthreads")] + "    // YOUR CODE HERE\n}",
          "a result that the kernel never writes"),
         (SWIZZLED.replace("if (i < columns && j < rows) ", ""), "no guard where y is written"),
+        (SWIZZLED.replace("= x[", "= 0 * x[table + i * columns + j] + ((volatile const float*)x)["),
+         "where 12,288 would do"),
     ],
     "overlap_add": [
         (lambda source: ("lost update", 5, 0, source), "the kind must be one of"),
@@ -190,6 +193,18 @@ WRONG = {
                  "    {\n        float v; if (lane < n) v = x[lane];"),
          "a `v` that was never set")],
     "histogram": [
+        (alone(memory_and_tiles.HISTOGRAM), "hardly one loads"),
+        (alone(memory_and_tiles.HISTOGRAM, "blockIdx.x"), "the first block updates most"),
+        (r"""
+extern "C" __global__ void histogram(const int* x, int* counts, int n) {
+    for (int k = threadIdx.x; k < 256; k += blockDim.x) {
+        int mine = 0;
+        for (int i = blockIdx.x; i < n; i += gridDim.x) mine += x[i] == k;
+        if (mine) atomicAdd(&counts[k], mine);
+    }
+}""", "where 16,384 would do"),
+        (memory_and_tiles.HISTOGRAM.replace(
+            "value = x[i];", "value = x[i]; ((int*)x)[i] = 0;"), "changed one of its inputs"),
         (r"""
 extern "C" __global__ void histogram(const int* x, int* counts, int n) {
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
@@ -210,6 +225,8 @@ extern "C" __global__ void histogram(const int* x, int* counts, int n) {
         (JUMPS.replace("i > 0 ? ends[i - 1] : 0", "ends[i - 1]"), "an access outside an array"),
         (JUMPS.replace("ends[i] > before", "true"), "of the kernel compact makes a"),
         (IN_ORDER, "let every lane of every warp"),
+        (memory_and_tiles.COMPACT.replace("y[ends[i] - 1] = x[i]",
+                                          "atomicExch(&y[ends[i] - 1], x[i])"), "uses atomics"),
         (memory_and_tiles.COMPACT.replace("y[ends[i] - 1]", "y[i]"), "of the kernel compact makes"),
         (memory_and_tiles.COMPACT.replace("i < n", "i < n + 1"), "`i <= n` in place of `i < n`"),
     ],

@@ -154,7 +154,7 @@ WRONG = {
         (lambda kind, rows, columns, itemsize: recipe_by_numpy(
             kind, max(rows, columns) if kind == "circulant" else rows, columns, itemsize),
          "it should raise ValueError"),
-        (lambda kind, rows, columns, itemsize: [0, (rows, columns), (8, 8)],
+        (lambda kind, rows, columns, itemsize: [0, (rows, columns)],
          "expected the tuple (offset, shape, strides), got a list"),
         (lambda kind, rows, columns, itemsize: (0.0, (rows, columns), (8, 8)),
          "a whole number of bytes"),
