@@ -19,6 +19,7 @@ from .machinery.task import (
     Trial,
     describe_value,
     hint_at_return,
+    names_in,
     no_python_loop,
 )
 
@@ -52,6 +53,10 @@ class RecordingArray(np.ndarray):
             work = max(map(np.size, (*inputs, result)))
         self.log.append((ufunc.__name__, work))
         return _as_recording(result, self.log)
+
+    def dot(self, other: object) -> object:
+        """The method, counted as the function is."""
+        return np.dot(self, other)
 
     def __array_function__(self, function: Callable, types: object, args: tuple,
                            kwargs: dict) -> object:
@@ -128,7 +133,8 @@ def fewest_operations(*cases: Case, subscripts: str) -> Rule:
 
 def _calls_no_einsum(case: Case) -> Rule:
     def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
-        if any(name == "einsum" for name, _ in recorded_operations(answer, case)):
+        if (any("einsum" in name for name in names_in(answer))
+                or any(name == "einsum" for name, _ in recorded_operations(answer, case))):
             return "it calls np.einsum, the function that you build here."
         return None
 

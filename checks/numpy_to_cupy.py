@@ -56,9 +56,9 @@ def traffic_at_most(case: Callable[[], Case], up: int = 0, down: int = 0,
     return rule
 
 
-def _no_loop(small: Callable[[], Case], large: Callable[[], Case]) -> Rule:
+def _no_loop(*makers: Callable[[], Case]) -> Rule:
     """`no_python_loop` with cases that are on the device, made when they are needed."""
-    return lambda answer, trials: no_python_loop(small(), large())(answer, trials)
+    return lambda answer, trials: no_python_loop(*(make() for make in makers))(answer, trials)
 
 
 def _hint_at_line(seen) -> str:
@@ -515,7 +515,9 @@ assign = Task(
     rules=[
         traffic_at_most(lambda: _assign_case(8, 5, 4, range(10), 4), up=2, waits=None),
         _no_loop(lambda: _assign_case(5, 4, 3, range(10), 5),
-                 lambda: _assign_case(60, 4, 3, range(10), 5)),
+                 lambda: _assign_case(90, 4, 3, range(10), 5),
+                 lambda: _assign_case(5, 90, 3, range(10), 5),
+                 lambda: _assign_case(5, 4, 90, range(10), 5)),
     ],
 )
 
@@ -551,20 +553,22 @@ def _make_row_means(clip=True, drop=False, by="kept", guard=True, keep=np.greate
     return row_means
 
 
-def _means_case(rows: int, columns: int, seed: int, dtype=np.float32) -> Case:
+def _means_case(rows: int, columns: int, seed: int, dtype=np.float32, low: float = 0.5,
+                high: float = 4.0) -> Case:
     random = np.random.default_rng(seed)
     x = random.normal(2, 3, (rows, columns)).astype(dtype)
     x[1] = -7  # nothing to keep
     x[-1, ::3] = np.nan  # not greater than anything
     x[0, 1] = 40
-    x[2, :2] = 0.5  # not above `low`
-    return _cupy().asarray(x), 0.5, 4.0
+    x[2, :2] = low  # not above it
+    return _cupy().asarray(x), low, high
 
 
 row_means = Task(
     name="row_means",
     spec=_row_means,
-    cases=lambda: [_means_case(6, 9, 1), _means_case(5, 300, 2), _means_case(4, 33, 3, np.float64)],
+    cases=lambda: [_means_case(6, 9, 1), _means_case(5, 300, 2), _means_case(4, 33, 3, np.float64),
+                   _means_case(5, 20, 6, low=-1.0, high=0.25)],
     read=lambda value, case: _from_device(value),
     rtol=1e-5,
     mistakes=[
@@ -586,6 +590,7 @@ row_means = Task(
     rules=[
         traffic_at_most(lambda: _means_case(4, 12, 4)),
         _no_loop(lambda: _means_case(3, 5, 5),
-                 lambda: _means_case(60, 5, 5)),
+                 lambda: _means_case(90, 5, 5),
+                 lambda: _means_case(3, 90, 5)),
     ],
 )

@@ -98,6 +98,18 @@ def convolution_looping(x, filters):
         for r in range(x.shape[2] - height + 1)], axis=-2)
 
 
+def einsum_of_the_core(subscripts, *operands):
+    from numpy._core.multiarray import c_einsum
+
+    terms = subscripts.partition("->")[0].split(",")
+    sizes = {}
+    for term, operand in zip(terms, operands):
+        for letter, size in zip(term, operand.shape):
+            if sizes.setdefault(letter, size) != size:
+                raise ValueError(letter)
+    return c_einsum(subscripts, *operands)
+
+
 RIGHT = {
     "letters": [lambda name: LETTERS[name]],
     "my_einsum": [einsum_aligned],
@@ -105,6 +117,7 @@ RIGHT = {
     "low_rank_scores": [
         lambda x, u, v, y: (x @ u) @ (y @ v).T,
         lambda x, u, v, y: np.einsum("td,dr,er,ke->tk", x, u, v, y, optimize="optimal"),
+        lambda x, u, v, y: x.dot(u).dot(y.dot(v).T),
         lambda x, u, v, y: np.inner(np.tensordot(x, u, 1), np.dot(y, v)),
     ],
     "fixed": [
@@ -124,6 +137,7 @@ WRONG = {
     "my_einsum": [
         (einsum_looping, "it loops in Python"),
         (einsum_itself, "it calls np.einsum"),
+        (einsum_of_the_core, "it calls np.einsum"),
         (lambda subscripts, *operands: einsum_aligned(subscripts, *operands).tolist(),
          "expected a float64 array of shape (3, 5), got a list"),
         (lambda subscripts, a, b: a @ b, "my_einsum(subscripts, *operands)"),

@@ -56,6 +56,57 @@ def convolution_by_images(x, weight, bias, hop, pad):
     return np.concatenate([convolution_by_einsum(one[None], weight, bias, hop, pad) for one in x])
 
 
+def convolution_by(axis):
+    """Right, with a loop over the channels, the outputs or the rows."""
+
+    def convolve(x, weight, bias, hop, pad):
+        if axis == "channels":
+            parts = [convolution_by_einsum(x[:, c:c + 1], weight[:, c:c + 1], 0 * bias, hop, pad)
+                     for c in range(x.shape[1])]
+            return sum(parts) + bias[:, None, None]
+        if axis == "outputs":
+            return np.concatenate([convolution_by_einsum(x, one[None], b, hop, pad)
+                                   for one, b in zip(weight, bias[:, None])], axis=1)
+        padded = np.pad(x, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
+        size = weight.shape[2]
+        rows = range(0, padded.shape[2] - size + 1, hop)
+        return np.concatenate([convolution_by_einsum(padded[:, :, i:i + size], weight, bias, hop, 0)
+                               for i in rows], axis=2)
+
+    return convolve
+
+
+def attention_masked(masked, over=None):
+    """Masked scores that become a constant, or a maximum over the masked keys, too."""
+
+    def attention(q, k, v, heads, keep):
+        def split(x):
+            return x.reshape(*x.shape[:2], heads, -1).swapaxes(1, 2)
+
+        scores = split(q) @ split(k).swapaxes(-1, -2) / math.sqrt(q.shape[-1] // heads)
+        top = scores.max(axis=-1, keepdims=True)
+        kept = np.where(keep[:, None, None], scores, np.float32(masked))
+        with np.errstate(all="ignore"):
+            weights = np.exp(kept - (top if over else kept.max(axis=-1, keepdims=True)))
+            weights /= weights.sum(axis=-1, keepdims=True)
+        return (weights @ split(v)).swapaxes(1, 2).reshape(*q.shape[:2], -1)
+
+    return attention
+
+
+def measure_cold(forward, images, labels, clock):
+    def seconds(batch):
+        taken = []
+        for _ in range(5):
+            begin = clock()
+            forward(batch)
+            taken.append(clock() - begin)
+        return sorted(taken)[2]
+
+    right = int((forward(images).argmax(axis=1) == labels).sum())
+    return (seconds(images[:1]), len(images) / seconds(images), peak_bytes(forward, images), right)
+
+
 def convolution_with_bias_along_the_width(x, weight, bias, hop, pad):
     return convolution_by_einsum(x, weight, 0 * bias, hop, pad) + bias
 
@@ -107,12 +158,19 @@ RIGHT = {
 WRONG = {
     "multi_head": [
         (attention_by_heads, "loops in Python"),
+        (attention_masked(-100), "values are wrong"),
+        (attention_masked(-20), "values are wrong"),
+        (attention_masked(-1e4), "values are wrong"),
+        (attention_masked(-np.inf, over="all"), "values are wrong"),
         (lambda q, k, v, heads, keep: attention_by_einsum(q, k, v, heads, keep).astype(float),
          "expected dtype float32, got float64"),
         (lambda q, k, v, heads, keep: q @ v, "it raised ValueError"),
     ],
     "convolve": [
         (convolution_by_images, "loops in Python"),
+        (convolution_by("channels"), "loops in Python"),
+        (convolution_by("outputs"), "loops in Python"),
+        (convolution_by("rows"), "loops in Python"),
         (convolution_with_bias_along_the_width, "it raised ValueError"),
     ],
     "quantise": [
@@ -125,5 +183,6 @@ WRONG = {
         (lambda forward, images, labels, clock: (clock(), clock(), 0), "expected the tuple"),
         (lambda forward, images, labels, clock: ("fast", 1, 1, 1), "latency must be a number"),
         (lambda forward, images, labels, clock: (0.003, 937.5, 0, 21), "memory"),
+        (measure_cold, "5 times with one image"),
     ],
 }

@@ -135,6 +135,21 @@ def means_in_place(x, low, high):
     return means_by_nan(x, low, high)
 
 
+def assign_by_centres(images, centres, names):
+    centres = cp.asarray(centres)
+    distances = cp.stack([((images - one) ** 2).sum(axis=1) for one in centres])
+    answers = cp.asarray(names)[distances.argmin(axis=0)]
+    return answers, (answers[:, None] == cp.arange(10)).sum(axis=0)
+
+
+def means_by_columns(x, low, high):
+    total, count = cp.zeros(len(x), x.dtype), cp.zeros(len(x), x.dtype)
+    for column in x.T:
+        total += cp.where(column > low, cp.minimum(column, high), 0)
+        count += column > low
+    return total / cp.maximum(count, 1)
+
+
 def means_by_loop(x, low, high):
     return cp.concatenate([means_by_nan(x[k:k + 1], low, high) for k in range(len(x))])
 
@@ -225,6 +240,7 @@ WRONG = {
         (assign_on_the_host, "copies to the host is 1, where 0 suffice"),
         (assign_by_adding_one, "comes twice counts once"),
         (assign_by_loop, "loops in Python"),
+        (assign_by_centres, "loops in Python"),
         (lambda images, centres, names: cp.asarray(names), "expected the tuple"),
         (lambda images, centres, names: images - centres, "Unsupported type"),
     ],
@@ -234,5 +250,6 @@ WRONG = {
         (means_below_high, "left out; they count as `high`"),
         (means_in_place, "changed its argument in place"),
         (means_by_loop, "loops in Python"),
+        (means_by_columns, "loops in Python"),
     ],
 }
