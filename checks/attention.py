@@ -115,6 +115,14 @@ def _merge_along_columns(top1, total1, out1, top2, total2, out2):
         return top, total1 * f1 + total2 * f2, out1 * f1 + out2 * f2
 
 
+def _new_arrays(answer: Callable, trials: Sequence[Trial]) -> str | None:
+    for case, _, got in trials:
+        if any(np.may_share_memory(result, part) for result in got.value for part in case):
+            return ("it returns one of the caller's own arrays, which the caller may write to"
+                    " later. Return new ones.")
+    return None
+
+
 merge = Task(
     "merge", _merge, _merge_cases,
     mistakes=[
@@ -133,7 +141,7 @@ merge = Task(
         Mistake("a query's factor along the wrong axis of out: it needs [..., None]",
                 _merge_along_columns),
     ],
-    rules=[no_warnings(), no_python_loop(_merge_case(4), _merge_case(400))],
+    rules=[no_warnings(), _new_arrays, no_python_loop(_merge_case(4), _merge_case(400))],
     rtol=2e-6,
     time_limit=TIME_LIMIT,
 )
@@ -166,6 +174,16 @@ def _tiled_cases() -> list[Case]:
     gap = (np.arange(30) < 8) | (np.arange(30) >= 24)
     for counts in (some, later, gap, np.zeros(30, bool)):
         cases.append([q, k, v, counts, rows, keys])
+    # Whole numbers, whose products are exact: scores rise by 8 from key to key, or fall, and those
+    # that do not count are far above the others.
+    q, k, v = (rng.integers(-2, 3, (length, 4)).astype(np.float32) for length in (7, 25, 25))
+    q[:, 0] = 8
+    for rising in (2 * np.arange(25), -2 * np.arange(25), -5000 - 20 * np.arange(25)):
+        k[:, 0] = rising
+        far = k.copy()
+        far[::4, 0] += 10_000
+        cases += [[q, k.copy(), v, np.ones(25, bool), 3, 4],
+                  [q, far, v, np.arange(25) % 4 > 0, 2, 6]]
     return [tuple(case) for case in cases]
 
 
@@ -191,6 +209,16 @@ def _tiles_as_given(answer: Callable, trials: Sequence[Trial]) -> str | None:
         if many < 2 * one:
             return (f"of 32 {what} it does not make eight times as many tiles with {name}=4 as with"
                     f" {name}=32: a tile has `rows` queries and `keys` keys, both as given.")
+    return None
+
+
+def _not_exchanged(answer: Callable, trials: Sequence[Trial]) -> str | None:
+    rng = np.random.default_rng(3)
+    q, k, v = (rng.standard_normal((n, 4), dtype=np.float32) for n in (64, 16, 16))
+    of_rows, of_keys = (instructions(answer, (q, k, v, np.ones(16, bool), rows, keys))
+                        for rows, keys in ((4, 64), (64, 4)))
+    if of_rows < 2 * of_keys:
+        return "it takes tiles of `keys` queries and `rows` keys: `rows` are rows of q."
     return None
 
 
@@ -245,14 +273,16 @@ tiled_attention = Task(
                 _as_mistake(mean=True)),
         Mistake("a tile in which no key counts: -inf minus -inf, or 0 / 0, is no number",
                 _as_mistake(finite=False)),
-        Mistake("float32 divided by np.sqrt(d), a float64: that makes float64 of all that follows,"
-                " and math.sqrt(d) does not", _tiled_in_float64),
+        Mistake("an array made without `dtype=q.dtype`, or float32 divided by np.sqrt(d), a"
+                " float64: that makes float64 of all that follows, and math.sqrt(d) does not",
+                _tiled_in_float64),
     ],
     rules=[_tiles_as_given, no_warnings(),
            peak_memory(_long_strip(), 400_000, "one tile of scores at a time, and no copies of k"
                                                " and v."),
            peak_memory(_many_queries(), 1_000_000, "one tile of scores at a time, of `rows`"
-                                                   " queries only.")],
+                                                   " queries only."),
+           _not_exchanged],
     rtol=3e-6,
     time_limit=TIME_LIMIT,
 )
@@ -317,7 +347,15 @@ def _attend_cases() -> list[Case]:
     k[40:60] *= np.float32(4)  # the largest scores are in the middle
     q1, k1, v1, _ = cases[0]
     far = np.float32(2.5)  # all scores are near 100, where expf overflows
-    return [*cases, (q, k, v, scale), (q1 + far, k1 + far, v1, scale)]
+    cases += [(q, k, v, scale), (q1 + far, k1 + far, v1, scale)]
+    # Whole numbers, whose products are exact: scores that rise over all tiles, or fall, or are far
+    # below every constant.
+    q, k = (rng.integers(-1, 2, (length, 64)).astype(np.float32) for length in (9, 75))
+    q[:, 0] = 8
+    for first in (4 * np.arange(75), -4 * np.arange(75), -30_000 - 100 * (np.arange(75) * 7 % 75)):
+        k[:, 0] = first
+        cases.append((q, k.copy(), rng.standard_normal((75, 64), np.float32), 0.125))
+    return cases
 
 
 def _attend_launch(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float) -> tuple:

@@ -4,19 +4,46 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from .machinery.kernel_task import (
-    DOUBLES,
     KernelTask,
-    Recipe,
     blank,
     counters,
     to_device,
     undivided,
 )
-from .machinery.task import Case, Mistake, Trial, difference
+from .machinery.task import Case, Mistake, Trial, difference, replaced
+
+
+class Recipe(NamedTuple):
+    """A kernel object that is made when it is needed, so that importing a lesson's checks (and
+    their mistakes) needs no CuPy: `Recipe("ElementwiseKernel", "T x", "T y", "y = x")`."""
+
+    kind: str
+    arguments: tuple[str, ...]
+    keywords: dict[str, str]
+
+    @classmethod
+    def of(cls, kind: str, *arguments: str, **keywords: str) -> Recipe:
+        """The recipe of `cupy.<kind>(*arguments, **keywords)`."""
+        return cls(kind, arguments, keywords)
+
+    def make(self) -> object:
+        """The kernel object itself."""
+        import cupy
+
+        return getattr(cupy, self.kind)(*self.arguments, **self.keywords)
+
+    def replaced(self, *texts: str, times: int = 1) -> Recipe:
+        """This recipe with texts replaced in its arguments; see `task.replaced`."""
+        whole = "\0".join([*self.arguments, *self.keywords.values()])
+        parts = replaced(whole, *texts, times=times).split("\0")
+        arguments = tuple(parts[:len(self.arguments)])
+        return Recipe(self.kind, arguments, dict(zip(self.keywords, parts[len(arguments):])))
+
 
 # bias_gelu: bias and GELU in one kernel
 
@@ -67,7 +94,7 @@ bias_gelu = KernelTask(
         Mistake.replacing("x before the bias outside the tanh", "T(0.5) * z *", "T(0.5) * x *"),
     ],
     rules=[_as_precise_as_the_type],
-    refused=[DOUBLES],
+    single=True,
     rtol=3e-6,
 )
 

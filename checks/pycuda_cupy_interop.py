@@ -117,7 +117,11 @@ def _run_exchange(answer: Callable, g: np.ndarray, x: np.ndarray) -> tuple:
         for other in others:
             libraries.drv.memset_d32(int(other), 0x7F7F7F7F, g.nbytes // 4)
         values = in_cupy.get(), in_pycuda.get()
-        del fillers, others
+        del fillers, others, other, in_cupy, in_pycuda
+        gc.collect()
+        if pycuda_pool.active_blocks or pool.used_bytes():
+            raise Refusal("memory is in use after both views are gone: something else keeps g, x or"
+                          " a view of them for ever.", "leak")
     return values
 
 
@@ -229,6 +233,9 @@ def _run_process(answer: Callable, chunks: list[int], slow: str) -> np.ndarray:
             except StopIteration:
                 raise Refusal(f"it calls read() more than {len(chunks)} times for {len(chunks)}"
                               " chunks.") from None
+            if slow == "consumer":  # the next write, which must wait for the last read
+                drv.memset_d32_async(buffer.data.ptr, 999, buffer.size, producer)
+                written.append(drv.Event().record(producer).query)
         if any(hold.python_waited for hold in holds):
             raise Refusal("the host waits for the device. Let one stream wait for the other, by"
                           " events.", "host")
@@ -312,7 +319,7 @@ def _run_adopt(answer: Callable, values: np.ndarray) -> np.ndarray:
     if (x.shape, x.dtype) != (values.shape, values.dtype):
         raise Refusal(f"expected shape {values.shape} and dtype {values.dtype}, got {x.shape} and"
                       f" {x.dtype}.")
-    if x.data.mem.size < values.nbytes:
+    if x.data.mem.size != values.nbytes:
         raise Refusal(f"its memory is said to have {x.data.mem.size:,} bytes; the array has"
                       f" {values.nbytes:,}.", "size")
     del allocation
@@ -588,6 +595,9 @@ def _run_generated_softmax(answer: Callable, columns: int, scores: np.ndarray) -
         value = function(ours)
     libraries.context.synchronize()
     _require_type(value, libraries.cp.ndarray, "what your function returns")
+    if isinstance(value.data.mem, libraries.cp.cuda.UnownedMemory):
+        raise Refusal("its result is in memory of PyCUDA's. Take CuPy's, from its pool, which the"
+                      " rest of the network uses.", "memory")
     if copied:
         raise Refusal("it copies through the host.", "copied")
     if not seen:

@@ -14,7 +14,16 @@ import numpy as np
 from helpers.backend import is_simulated
 from helpers.generate import C_TYPES, c_type, explain, literal, literals
 
-from .machinery.kernel_task import LOOP, counted, explained, rehearse, wrong_declaration
+from .machinery.kernel_task import (
+    LOOP,
+    counted,
+    doubles,
+    explained,
+    inputs_kept,
+    rehearse,
+    undivided,
+    wrong_declaration,
+)
 from .machinery.task import (
     COMMENT,
     Case,
@@ -30,7 +39,6 @@ from .machinery.task import (
 
 MOST_KNOWN = 200  # sources whose results are kept
 STATES = ("does not compile", "does not run", "wrong")
-DOUBLE = re.compile(r"(?<![\w.])(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?(?![\w.])")
 
 
 def build(source: object, name: str, parameters: str) -> object:
@@ -90,11 +98,12 @@ def reader(name: str, parameters: str, launch: Callable[..., tuple],
     known: dict[tuple, Outcome] = {}
 
     def run_source(source: object, *case: object) -> np.ndarray:
-        if single:
-            refuse_double(source)
+        if single and isinstance(source, str) and (sentence := doubles(source)):
+            raise Refusal(sentence, kind="double")
         kernel = build(source, name, parameters)
         grid, block, arguments = launch(*case)
-        run(kernel, name, source, grid, block, arguments)
+        with inputs_kept(arguments, parameters):
+            run(kernel, name, source, grid, block, arguments)
         return arguments[1].get()
 
     def read(source: object, case: Case) -> np.ndarray:
@@ -123,14 +132,6 @@ def blank_gpu_array(shape: tuple[int, ...], dtype: object) -> object:
     return to_gpu_array(np.full(shape, np.nan if dtype.kind == "f" else np.iinfo(dtype).min, dtype))
 
 
-def refuse_double(source: object) -> None:
-    """Refuse a literal like 0.1 in source for float32: it makes doubles of all it is added to."""
-    found = DOUBLE.search(COMMENT.sub(" ", source)) if isinstance(source, str) else None
-    if found:
-        raise Refusal(f"{found[0]} in the source is a double, and arithmetic with it is done in"
-                      f" double; {found[0]}f is a float.", kind="double")
-
-
 # polynomial: coefficients in the source
 
 POINTS = np.random.default_rng(91).uniform(-1.5, 1.5, 700).astype(np.float32)
@@ -154,12 +155,16 @@ def _polynomial_launch(coefficients: list[float], n: int = POINTS.size) -> tuple
 
 def _loads_x_only(answer: Callable, trials: Sequence[Trial]) -> str | None:
     (coefficients,) = trials[0].case
-    kernel = build(answer(coefficients), "polynomial", POLYNOMIAL)
-    counts = counted(kernel, *_polynomial_launch(coefficients, 512))
+    source = answer(coefficients)
+    headers = re.findall(r"\b(?:for|while)\s*\(([^)]*)", COMMENT.sub(" ", source))
+    if any(not re.search(r"\bn\b", header) for header in headers):  # not over the points
+        return "its source has a loop. Write a line for each coefficient: their number is known."
+    counts = counted(build(source, "polynomial", POLYNOMIAL),
+                     *_polynomial_launch(coefficients, 512))
     if counts["bytes_loaded"] > 4 * 512:
         return (f"a thread loads {counts['bytes_loaded'] / 512:.0f} bytes from memory. Only x[i],"
                 " 4 bytes, must come from there: the coefficients are in the source.")
-    return None
+    return undivided(counts, store=512)
 
 
 def _make_polynomial(numbers: Callable[[list], list[str]] = literals,
@@ -275,10 +280,16 @@ def _axpy_with_default_type(dtype: str, a: float) -> str:
     return _axpy_source(name, literal(a, dtype if np.dtype(dtype).name in known else "float32"))
 
 
+def _all_threads(answer: Callable, trials: Sequence[Trial]) -> str | None:
+    case = trials[0].case
+    kernel = build(answer(*case), "axpy", "const float* x, float* y, int n")
+    return undivided(counted(kernel, *_axpy_launch(*case)), load=600, store=300)
+
+
 axpy = Task(
     "axpy", _axpy,
     lambda: [("float32", 0.1), ("float64", 0.1), ("int32", -3), ("float16", 0.5),
-             ("complex64", 2.0), ("int32", 0.5)],
+             ("complex64", 2.0), ("int32", 0.5), ("int32", 2**31), ("float32", -2.5)],
     read=_read_axpy,
     mistakes=[
         Mistake("a literal of float32 in float64: 0.1f has seven digits, float64 wants sixteen",
@@ -290,6 +301,7 @@ axpy = Task(
         Mistake("y overwritten: a * x is added to what y holds", _axpy_without_sum),
         Mistake("a dtype without a name in C taken for float", _axpy_with_default_type),
     ],
+    rules=[_all_threads],
     rtol=1e-7,
 )
 
@@ -328,7 +340,7 @@ def _no_load_for_zeros(answer: Callable, trials: Sequence[Trial]) -> str | None:
         return (f"the warps load {loads} times for 16 x 64 numbers; {np.count_nonzero(weights)} of"
                 f" the {weights.size} weights are not zero, which makes {most} loads. Write"
                 " nothing for a zero.")
-    return None
+    return undivided(counts, store=16 * 64)
 
 
 def _weights() -> list[Case]:
@@ -336,7 +348,7 @@ def _weights() -> list[Case]:
     cross = np.array([[0, 0.25, 0], [0.125, -1, 0.375], [0, 0.5, 0]], np.float32)
     tall = rng.standard_normal((5, 3)).astype(np.float32)
     tall[1:4, 1] = 0
-    return [(cross,), (tall,)]
+    return [(cross,), (tall,), (np.float32(1e-6) * tall.T,)]
 
 
 def _stencil_source(weights: np.ndarray, place: Callable, guard: str) -> str:
@@ -415,12 +427,14 @@ class _PretendLab:
     """
 
     def __init__(self, **variants: object) -> None:
-        self.variants = variants
+        self.variants, self.timed = variants, {}
 
     def build(self, variant: str) -> _PretendKernel:
         known = self.variants[variant]
         if known == "does not compile":
             raise SyntaxError(f"{variant}: expected a ';'")
+        if known == "interrupted":
+            raise KeyboardInterrupt
         state, times = ("right", known) if isinstance(known, list) else (known, [1e-6])
         return _PretendKernel(variant, state, itertools.cycle(times))
 
@@ -428,11 +442,13 @@ class _PretendLab:
         if kernel.state == "does not run":
             raise TooManyResources(f"{kernel.name}: too many resources requested for launch")
         kernel.checked = True
+        self.timed[kernel.name] = 0
         return kernel.state == "right"
 
     def clock(self, kernel: _PretendKernel) -> float:
         if not kernel.checked:
             raise RuntimeError(f"the kernel {kernel.name!r} was timed before it was checked")
+        self.timed[kernel.name] += 1
         return next(kernel.times)
 
 
@@ -517,6 +533,21 @@ def _read_tuning(value: object, case: Case) -> tuple:
     return got
 
 
+def _five_times(answer: Callable, trials: Sequence[Trial]) -> str | None:
+    """Which number of times was taken, and whether the search can be interrupted."""
+    lab = _PretendLab(a=[2.0] * 9, b=[3.0] * 9)
+    answer(["a", "b"], lab.build, lab.right, lab.clock)
+    if set(lab.timed.values()) != {5}:
+        return f"it times a right kernel {max(lab.timed.values())} times; five times are asked for."
+    lab = _PretendLab(a="interrupted", b=[3.0] * 9)
+    try:
+        answer(["a", "b"], lab.build, lab.right, lab.clock)
+    except KeyboardInterrupt:
+        return None
+    return ("who interrupts it from the keyboard does not end it: KeyboardInterrupt is no"
+            " Exception, so catch that only.")
+
+
 def _mean(values: list[float]) -> float:
     return sum(values) / len(values)
 
@@ -539,6 +570,7 @@ autotune = Task(
         Mistake("the search ending with the first variant that does not run",
                 _make_autotune(survive=(SyntaxError,))),
     ],
+    rules=[_five_times],
 )
 
 # dense: a layer of the network, compiled

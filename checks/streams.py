@@ -12,17 +12,19 @@ import numpy as np
 from .machinery.stream_task import (
     SHORT_WAIT,
     Hold,
-    StreamTask,
     becomes_true,
     experiment,
     watch_for_waits,
 )
 from .machinery.task import (
     Case,
+    ExperimentTask,
     Mistake,
     Refusal,
     Task,
+    Verdict,
     describe_value,
+    difference,
     hint_at_return,
     is_on_device,
 )
@@ -81,6 +83,31 @@ def _require_event(value: object) -> Any:
     return value
 
 
+class StreamTask(ExperimentTask):
+    """A task whose answer queues work. Once an experiment has failed, no other is made."""
+
+    def _function(self, answer: object) -> Callable | Verdict:
+        run = super()._function(answer)
+        if isinstance(run, Verdict):
+            return run
+        failed: list[Exception] = []
+
+        @functools.wraps(self.spec)
+        def function(*case: object) -> object:
+            if failed:
+                raise failed[0]
+            try:
+                value = run(*case)
+            except Exception as error:
+                failed.append(error)
+                raise
+            if difference(self.spec(*case), value, self.rtol):
+                failed.append(Refusal("wrong in an experiment before"))
+            return value
+
+        return function
+
+
 # pipeline: copies and kernels at the same time
 
 
@@ -106,6 +133,9 @@ def _run_pipeline(answer: Callable, chunks: int, count: int, held: int | None) -
             if [array.data.ptr for array in pair] == places and owner != stream in own:
                 raise Refusal("a chunk uses the pair of arrays of another stream, whose own chunk"
                               " may still be in them.", kind="pair")
+        if places not in [[array.data.ptr for array in pair] for pair in pairs]:
+            raise Refusal("work(x, y) gets other arrays than the pairs: new memory for each chunk"
+                          " is what they are there to avoid.", kind="new arrays")
         used.append(stream.ptr)
         if len(used) - 1 == held:
             holds.append(Hold(cp.cuda.get_current_stream()))
@@ -370,6 +400,7 @@ def _run_upload(answer: Callable, chunks: int, count: int, hold_at: int | None) 
     arrays = [cp.full(SIZE, -1, cp.float32) for _ in range(chunks)]
     holds: list[Hold] = []
     fills: list[int] = []
+    filled: list[np.ndarray] = []
     fills_then: list[int] = []
     arrived: list[int] = []
 
@@ -377,6 +408,7 @@ def _run_upload(answer: Callable, chunks: int, count: int, hold_at: int | None) 
         if not any(buffer is own for own in buffers):
             raise Refusal("fill(buffer, k) must get one of the buffers itself.")
         fills.append(k)
+        filled.append(buffer)
         buffer[...] = 100 * (k + 1)
         if k == hold_at:
             holds.append(Hold(stream))
@@ -416,10 +448,18 @@ def _run_upload(answer: Callable, chunks: int, count: int, hold_at: int | None) 
             if not fills_then and becomes_true(lambda: event.done, SHORT_WAIT):
                 raise Refusal("the event that it returns is done before the last copy.",
                               kind="event")
+            if not fills_then:  # the last copy is held: it has to read what is in the buffer then
+                filled[-1][...] = -9
             for hold in holds:
                 hold.release()
         cp.cuda.Device().synchronize()
-        return np.array([array.get(stream=stream)[7] for array in arrays])
+        values = np.array([array.get(stream=stream)[7] for array in arrays])
+        if holds and not fills_then:
+            if values[-1] == 100 * chunks:
+                raise Refusal("the copy to the device does not read the pinned buffer, but a copy"
+                              " of it on the host.", kind="pageable")
+            values[-1] = 100 * chunks
+        return values
 
 
 upload = StreamTask(

@@ -20,7 +20,6 @@ import numpy as np
 
 import helpers
 import nogpu
-from checks import stop_grading
 from nogpu import engine
 
 # Whose code the machine's failures come from, and code that raises them for whoever calls it.
@@ -97,18 +96,6 @@ def stop_if_hindered(error: BaseException) -> None:
     """Raise `Hindrance` where an error is the machine's."""
     if sentence := hindrance_in(error):
         raise Hindrance(sentence) from error
-
-
-def stop_grading_without_kernels() -> None:
-    """While nbgrader runs, compile a kernel of our own and leave all ungraded where that fails.
-
-    An answer cell may compile, too. Where it cannot, its check fails for want of a name.
-    """
-    if os.environ.get("NBGRADER_EXECUTION") and os.environ.get("COURSE_BACKEND") != "cuda":
-        try:
-            engine.compile('extern "C" __global__ void nothing() {}').build(checked=True)
-        except Exception as error:
-            stop_grading(hindrance_in(error) or f"a kernel cannot be compiled: {error}")
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

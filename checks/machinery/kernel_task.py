@@ -12,18 +12,19 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
+from checks.grading.compiler import stop_grading_without_kernels
 from helpers.backend import is_simulated
 from helpers.draw.layout import owner_of
 from helpers.errors import find_compiler_error, message
 from nogpu import engine
 from nogpu.inspect import fault_sentence, inspect
 
-from .environment import stop_grading_without_kernels, stop_if_hindered
+from .environment import stop_if_hindered
 from .task import (
     COMMENT,
     Case,
@@ -35,7 +36,6 @@ from .task import (
     Verdict,
     describe_value,
     is_stub,
-    replaced,
     sources,
 )
 
@@ -54,11 +54,11 @@ LOOP = re.compile(r"\b(?:for|while|do|goto)\b")
 REFUSED = [(r"__(?:exp|exp10|log|log2|log10|pow|sin|cos|tan|fdivide)f?\b",
             "{} is a rough approximation, whose error grows with its argument: use the function"
             " without the underscores.")]
-# For `refused`: a double in arithmetic. T(0.5) has the type T, and float a = 0.5 is rounded once.
-DOUBLES = (r"\bdouble\b|(?<!\bT\()(?<!float \w = )(?<!float \w\w = )(?<![\w.])"
-           r"(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?(?![\w.])",
-           "with {} it computes in double, which is many times slower. Write T(0.5), or 0.5f where"
-           " the type is float.")
+_DOUBLE = r"-?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?(?![\w.])"
+# A double that is rounded before anything is computed with it.
+ROUNDED = re.compile(rf"\bfloat\s+\w+\s*=\s*{_DOUBLE}\s*(?=[;,])"
+                     rf"|\b(?:T|float)\(\s*{_DOUBLE}\s*\)")
+DOUBLE = re.compile(rf"\bdouble\b|(?<![\w.]){_DOUBLE}")
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 # The commonest errors in the words of host compilers and NVRTC, and in words for a learner.
 PLAINLY = [(re.compile(pattern), plain) for pattern, plain in (
@@ -85,33 +85,6 @@ PLAINLY = [(re.compile(pattern), plain) for pattern, plain in (
 stop_grading_without_kernels()
 
 
-class Recipe(NamedTuple):
-    """A kernel object that is made when it is needed, so that importing a lesson's checks (and
-    their mistakes) needs no CuPy: `Recipe("ElementwiseKernel", "T x", "T y", "y = x")`."""
-
-    kind: str
-    arguments: tuple[str, ...]
-    keywords: dict[str, str]
-
-    @classmethod
-    def of(cls, kind: str, *arguments: str, **keywords: str) -> Recipe:
-        """The recipe of `cupy.<kind>(*arguments, **keywords)`."""
-        return cls(kind, arguments, keywords)
-
-    def make(self) -> object:
-        """The kernel object itself."""
-        import cupy
-
-        return getattr(cupy, self.kind)(*self.arguments, **self.keywords)
-
-    def replaced(self, *texts: str, times: int = 1) -> Recipe:
-        """This recipe with texts replaced in its arguments; see `task.replaced`."""
-        whole = "\0".join([*self.arguments, *self.keywords.values()])
-        parts = replaced(whole, *texts, times=times).split("\0")
-        arguments = tuple(parts[:len(self.arguments)])
-        return Recipe(self.kind, arguments, dict(zip(self.keywords, parts[len(arguments):])))
-
-
 @dataclass(frozen=True)
 class KernelTask(Task):
     """A task whose answer is a kernel.
@@ -136,6 +109,8 @@ class KernelTask(Task):
         body: a source with more in it is judged even where the comment was left in.
     refused : sequence of (pattern, sentence)
         What the source must not contain, apart from comments, and what is said then.
+    single : bool
+        Whether arithmetic in double is refused.
     """
 
     launch: Callable[..., tuple] | None = None
@@ -145,11 +120,12 @@ class KernelTask(Task):
     parameters: str = ""
     given: str | None = None
     refused: Sequence[tuple[str, str]] = ()
+    single: bool = False
 
     repeatable = True
 
     def _function(self, answer: object) -> Callable | Verdict:
-        if isinstance(answer, Recipe):
+        if hasattr(answer, "make"):  # a kernel object that is made when it is needed
             answer = answer.make()
         if is_stub(answer, self.given):
             return Verdict("todo", "not attempted yet")
@@ -190,7 +166,7 @@ class KernelTask(Task):
             with inputs_kept(arrays):
                 return kernel(*arrays).get()
         grid, block, arguments = self.launch(*case)
-        with inputs_kept(constant(self.parameters, arguments)):
+        with inputs_kept(arguments, self.parameters):
             launch(kernel, grid, block, arguments)
         return arguments[self.result].get()
 
@@ -214,6 +190,8 @@ class KernelTask(Task):
             for pattern, sentence in (*REFUSED, *self.refused):
                 if found := re.search(pattern, COMMENT.sub(" ", text)):
                     return sentence.format(found[0])
+            if self.single and (sentence := doubles(text)):
+                return sentence
         if self.kind != "raw":
             return None
         code, name = (answer, self.name) if isinstance(answer, str) else (answer.code, answer.name)
@@ -234,18 +212,17 @@ def counters(judge: Callable, *case: object) -> Rule:
     return rule
 
 
-def constant(parameters: str, arguments: Sequence) -> list:
-    """The arrays among a kernel's arguments that its parameters declare const."""
-    return [argument for parameter, argument in zip(parameters.split(","), arguments)
-            if "const" in parameter and "*" in parameter]
-
-
 @contextmanager
-def inputs_kept(arrays: Sequence) -> Iterator[None]:
-    """Refuse a kernel that changes one of these arrays, through a cast for instance."""
-    before = [array.get().tobytes() for array in arrays]
+def inputs_kept(arguments: Sequence, parameters: str = "") -> Iterator[None]:
+    """Refuse a kernel that changes an input, through a cast for instance.
+
+    Inputs are the arguments whose parameters are pointers to const; without `parameters` all are.
+    """
+    kinds = parameters.split(",") if parameters else ["const *"] * len(arguments)
+    inputs = [array for array, kind in zip(arguments, kinds) if "const" in kind and "*" in kind]
+    before = [array.get().tobytes() for array in inputs]
     yield
-    if any(array.get().tobytes() != kept for array, kept in zip(arrays, before)):
+    if any(array.get().tobytes() != kept for array, kept in zip(inputs, before)):
         raise Refusal("the kernel changed one of its inputs. Write to the result only.")
 
 
@@ -274,9 +251,7 @@ def wrong_declaration(code: str, name: str, parameters: str,
 
     `extern_c` False where PyCUDA compiles it, which writes `extern "C"` itself.
     """
-    plain = COMMENT.sub(" ", code)
-    for kind, new in re.findall(r"\btypedef\s+([\w ]+?)\s+(\w+)\s*;", plain):
-        plain = re.sub(rf"\b{new}\b", kind, plain)
+    plain = _plain(code)
     found = re.findall(r"__global__\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?void\s+"
                        r"(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\(([^)]*)\)", plain)
     kernels = dict(found)
@@ -290,6 +265,21 @@ def wrong_declaration(code: str, name: str, parameters: str,
         return (f"the check passes ({parameters}); your {name} takes"
                 f" ({' '.join(kernels[name].split())}). A launch does not convert arguments.")
     return None
+
+
+def _plain(code: str) -> str:
+    """`code` without comments, and with the types that its typedefs stand for."""
+    plain = COMMENT.sub(" ", code)
+    for kind, new in re.findall(r"\btypedef\s+([\w ]+?)\s+(\w+)\s*;", plain):
+        plain = re.sub(rf"\b{new}\b", kind, plain)
+    return plain
+
+
+def doubles(code: str) -> str | None:
+    """A sentence when source for float32 computes in double: one literal like 0.1 is enough."""
+    found = DOUBLE.search(ROUNDED.sub(" ", _plain(code)))
+    return found and (f"`{found[0]}` in the source is a double, and arithmetic with it is done in"
+                      " double, many times slower. 0.1f is a float; T(0.1) has the type T.")
 
 
 def unbalanced(code: str) -> str | None:

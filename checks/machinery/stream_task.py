@@ -27,8 +27,6 @@ from helpers.backend import is_simulated
 from helpers.transfers import stands_still
 from nogpu import engine
 
-from .task import ExperimentTask, Refusal, Verdict, difference
-
 HOLD_CYCLES = 30_000_000_000  # clock cycles after which a held stream goes on in any case
 LONGEST_WAIT = 1.0  # seconds within which work that nothing holds back ends, on any machine
 SHORT_WAIT = 0.05  # seconds within which work that nothing holds back begins
@@ -192,28 +190,3 @@ def becomes_true(condition: Callable[[], bool], seconds: float | None = None) ->
             return False
         time.sleep(0.001)
     return True
-
-
-class StreamTask(ExperimentTask):
-    """A task whose answer queues work. Once an experiment has failed, no other is made."""
-
-    def _function(self, answer: object) -> Callable | Verdict:
-        run = super()._function(answer)
-        if isinstance(run, Verdict):
-            return run
-        failed: list[Exception] = []
-
-        @functools.wraps(self.spec)
-        def function(*case: object) -> object:
-            if failed:
-                raise failed[0]
-            try:
-                value = run(*case)
-            except Exception as error:
-                failed.append(error)
-                raise
-            if difference(self.spec(*case), value, self.rtol):
-                failed.append(Refusal("wrong in an experiment before"))
-            return value
-
-        return function

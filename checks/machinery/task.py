@@ -633,10 +633,6 @@ def instructions(function: Callable, case: Case, limit: float = math.inf) -> int
     """
     count, plain = 0, builtins.map
 
-    def visible_map(function: Callable, *iterables: Iterable) -> Iterable:
-        for arguments in zip(*iterables):
-            yield function(*arguments)
-
     def trace(frame: object, event: str, argument: object) -> object:
         nonlocal count
         frame.f_trace_opcodes = True
@@ -652,7 +648,7 @@ def instructions(function: Callable, case: Case, limit: float = math.inf) -> int
         arguments = copy.deepcopy(case)
         count = 0
         gc.disable()
-        builtins.map = visible_map
+        builtins.map = lambda call, *iterables: (call(*items) for items in zip(*iterables))
         sys.settrace(trace)
         try:
             function(*arguments)
@@ -668,12 +664,10 @@ def instructions(function: Callable, case: Case, limit: float = math.inf) -> int
 
 def names_in(function: Callable) -> set[str]:
     """The names that a function's code uses, and those of the global functions behind them."""
-    names, pending = set(), [getattr(function, "__code__", None)]
-    while pending:
-        code = pending.pop()
-        if hasattr(code, "co_names"):
-            names.update(code.co_names)
-            pending.extend(code.co_consts)
+    names, codes = set(), [getattr(function, "__code__", None)]
+    for code in codes:
+        names.update(getattr(code, "co_names", ()))
+        codes.extend(getattr(code, "co_consts", ()))
     known = getattr(function, "__globals__", {})
     return names | {getattr(known.get(name), "__name__", name) for name in names}
 

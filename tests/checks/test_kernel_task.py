@@ -13,7 +13,6 @@ from checks import first_kernels  # noqa: E402
 from checks.machinery import kernel_task as kernels  # noqa: E402
 from checks.machinery.kernel_task import (  # noqa: E402
     KernelTask,
-    Recipe,
     blank,
     launch,
     to_device,
@@ -188,8 +187,8 @@ def test_an_error_of_the_compiler_is_a_mistake_only_with_the_same_words():
 
 
 def test_a_recipe_is_changed_in_all_its_parts():
-    recipe = Recipe.of("ReductionKernel", "T x", "T y", "x", "a + b", "y = a", "0", "total",
-                       preamble="// none")
+    recipe = first_kernels.Recipe.of("ReductionKernel", "T x", "T y", "x", "a + b", "y = a", "0",
+                                     "total", preamble="// none")
     changed = recipe.replaced("a + b", "a * b", "// none", "")
     assert changed.arguments == ("T x", "T y", "x", "a * b", "y = a", "0", "total")
     assert changed.keywords == {"preamble": ""}

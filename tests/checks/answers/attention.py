@@ -50,6 +50,58 @@ def merge_with_a_warning(top1, total1, out1, top2, total2, out2):
             fades[0][..., None] * out1 + fades[1][..., None] * out2)
 
 
+def merge_that_lends(top1, total1, out1, top2, total2, out2):
+    """Returns the other part itself where one has nothing in it."""
+    if np.isneginf(top1).all():
+        return top2, total2, out2
+    top, total, out = merge_by_logarithms(top1, total1, out1, top2, total2, out2)
+    return (top1 if np.array_equal(top, top1) else top), total, out
+
+
+def without_a_dtype(q, k, v, counts, rows, keys):
+    result = np.empty((len(q), v.shape[1]))
+    result[...] = keys_outside(q, k, v, counts, rows, keys)
+    return result
+
+
+def with_a_fixed_top(q, k, v, counts, rows, keys):
+    """Every tile is relative to the first one that counts."""
+    out = np.zeros((len(q), v.shape[1]), q.dtype)
+    with np.errstate(all="ignore"):
+        for i in range(0, len(q), rows):
+            top, total, sums = None, 0, 0
+            for j in range(0, len(k), keys):
+                there = j + np.flatnonzero(counts[j:j + keys])
+                if len(there):
+                    s = q[i:i + rows] @ k[there].T / q.dtype.type(math.sqrt(k.shape[1]))
+                    top = s.max(axis=1, keepdims=True) if top is None else top
+                    powers = np.exp(s - top)
+                    total = total + powers.sum(axis=1, keepdims=True)
+                    sums = sums + powers @ v[there]
+            if top is not None:
+                out[i:i + rows] = sums / total
+    return out
+
+
+def with_the_maximum_of_all(q, k, v, counts, rows, keys):
+    """The largest score of each tile is taken before the mask."""
+    top = np.full(len(q), -1e30, q.dtype)
+    total, out = np.zeros(len(q), q.dtype), np.zeros((len(q), v.shape[1]), q.dtype)
+    with np.errstate(all="ignore"):
+        for i in range(0, len(q), rows):
+            here = slice(i, i + rows)
+            for j in range(0, len(k), keys):
+                s = q[here] @ k[j:j + keys].T / q.dtype.type(math.sqrt(k.shape[1]))
+                most = np.maximum(top[here], s.max(axis=1))
+                powers = np.where(counts[j:j + keys], np.exp(s - most[:, None]), 0)
+                fade = np.exp(top[here] - most)
+                total[here] = total[here] * fade + powers.sum(axis=1)
+                out[here] = out[here] * fade[:, None] + powers @ v[j:j + keys]
+                top[here] = most
+    total[total == 0] = 1
+    return out / total[:, None]
+
+
 def keys_outside(q, k, v, counts, rows, keys):
     """The loop over keys outside, with the parts of all queries; tiles by integer indices."""
     top = np.full(len(q), -1e30, q.dtype)
@@ -225,7 +277,7 @@ def bytes_in_float(m, n, d, side, causal):
 
 
 RIGHT = {
-    "merge": [merge_by_logarithms],
+    "merge": [merge_by_logarithms, lambda *parts: list(merge_by_logarithms(*parts))],
     "tiled_attention": [keys_outside],
     "attend": [ATTEND, cp.RawKernel(ATTEND, "attend"), ALL_OR_NONE],
     "causal_tiles": [causal_by_lengths],
@@ -236,6 +288,7 @@ WRONG = {
         (merge_in_a_loop, "it loops in Python"),
         (merge_in_float64, "expected dtype float32, got float64"),
         (merge_with_a_warning, "it warns"),
+        (merge_that_lends, "one of the caller's own arrays"),
         (lambda top1, total1, out1, top2, total2, out2: top1, "expected a tuple of 3"),
     ],
     "tiled_attention": [
@@ -246,6 +299,11 @@ WRONG = {
         (lambda q, k, v, counts, rows, keys: keys_outside(q, k, v, counts, rows, keys)[:-1],
          "expected shape (8, 4), got (7, 4)"),
         (by_a_float64_root, "math.sqrt(d) does not"),
+        (without_a_dtype, "an array made without `dtype=q.dtype`"),
+        (with_a_fixed_top, "are wrong"),
+        (with_the_maximum_of_all, "are wrong"),
+        (lambda q, k, v, counts, rows, keys: keys_outside(q, k, v, counts, keys, rows),
+         "tiles of `keys` queries"),
         (with_tiles(lambda m, rows: m, lambda n, keys: keys), "of 32 queries it does not make"),
         (with_tiles(lambda m, rows: m, lambda n, keys: max(keys // 2, 1)), "of 32 queries it does"),
         (with_tiles(lambda m, rows: 64, lambda n, keys: 64), "of 32 queries it does not make"),
@@ -256,6 +314,14 @@ WRONG = {
         (endless, "it has not ended after"),
     ],
     "attend": [
+        (attention.ATTEND.replace("        top = most;\n", "        if (key == 0) top = most;\n"),
+         "values are wrong"),
+        (attention.ATTEND.replace("most = fmaxf(top, s)", "most = s"), "values are wrong"),
+        (attention.ATTEND.replace("top = -3.4e38f", "top = 0"), "values are wrong"),
+        (attention.ATTEND.replace("s * scale : -3.4e38f", "s * scale : -1e4f"), "values are wrong"),
+        (attention.ATTEND.replace("        o[query * 64 + lane] =",
+                                  "        ((float*)q)[query * 64 + lane] = 0;\n"
+                                  "        o[query * 64 + lane] ="), "changed one of its inputs"),
         (FROM_MEMORY, "use what is in qs, ks and vs"),
         (ATTEND.replace("if (query >= m) return;", ""), "of the kernel attend"),
         (ATTEND.replace("float scale)", "double scale)"), "A launch does not convert arguments"),

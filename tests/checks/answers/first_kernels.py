@@ -5,6 +5,7 @@ import helpers
 helpers.start()
 
 import cupy as cp  # noqa: E402
+import numpy as np  # noqa: E402
 from lone_workers import alone  # noqa: E402
 
 SIGMOID = cp.ElementwiseKernel("T x, T bias", "T y", """
@@ -107,9 +108,9 @@ WRONG = {
             y = T(0.5) * z * (1 + tanh(T(0.79788) * (z + T(0.044715) * z * z * z)))""",
                      "bias_gelu"), "or has few digits"),
         (elementwise("T x, T bias", "T y", GELU.replace("T(0.5)", "0.5"), "bias_gelu"),
-         "with 0.5 it computes in double"),
+         "`0.5` in the source is a double"),
         (elementwise("T x, T bias", "T y", GELU.replace("T z", "double z"), "bias_gelu"),
-         "with double it computes"),
+         "`double` in the source"),
         (elementwise("T x, raw T bias", "T y", GELU.replace("+ bias", "+ bias[i % bias.size()]"),
                      "bias_gelu"), "bias: float32 (9, 1)"),
         (elementwise("T x, T bias", "T y", "T z = x + bias; while (true) z = z + bias; y = z",
@@ -184,4 +185,65 @@ WRONG = {
         (PAIR_INDEX.replace("row * n", "i[t] * n"), "n=50000"),
         (PAIR_INDEX.replace("t < count", "t < n"), "values are wrong"),
     ],
+}
+
+
+# One random input of a task: what mutants and solutions are compared on, thousands of times.
+
+
+def random_launch(rng):
+    return (int(rng.integers(1, 20)),), (int(rng.integers(1, 200)),)
+
+
+def random_gelu(rng):
+    shape = tuple(int(n) for n in rng.integers(1, 9, int(rng.integers(1, 4))))
+    dtype = rng.choice([np.float32, np.float64])
+    x = (10 ** rng.uniform(-3, 2) * rng.standard_normal(shape)).astype(dtype)
+    kept = [n if rng.random() < 0.6 else 1 for n in shape]
+    bias = rng.standard_normal(kept[int(rng.integers(0, len(kept))):]).astype(dtype)
+    return x.swapaxes(0, -1).copy().swapaxes(0, -1) if rng.random() < 0.5 else x, bias
+
+
+def random_decay(rng):
+    n = int(10 ** rng.uniform(0, 3.5))
+    v, g = (10 ** rng.uniform(-3, 3) * rng.standard_normal((2, n))).astype(np.float32)
+    return v, g, float(rng.uniform(-1, 2)), *random_launch(rng)
+
+
+def random_piecewise(rng):
+    dtype, pieces = rng.choice([np.float32, np.float64]), int(rng.integers(2, 12))
+    edges = np.sort(rng.uniform(-4, 4, pieces - 1)).astype(dtype)
+    x = rng.uniform(-5, 5, tuple(rng.integers(1, 7, 2))).astype(dtype)
+    x.flat[0] = rng.choice(edges)
+    return x, edges, rng.uniform(-9, 9, pieces).astype(dtype)
+
+
+def random_log_sum_exp(rng):
+    x = 10 ** rng.uniform(-2, 3) * rng.standard_normal(rng.integers(1, 40, 2))
+    return x.astype(np.float32) + np.float32(rng.uniform(-300, 300)), rng.choice([0, 1, None])
+
+
+def random_leaky_view(rng):
+    x = rng.standard_normal(rng.integers(1, 30, 2)).astype(np.float32)
+    x = x[::int(rng.choice([-2, -1, 1, 3])), ::int(rng.choice([-1, 1, 2]))]
+    x = x.T if rng.random() < 0.5 else x
+    if rng.random() < 0.1:
+        x = np.broadcast_to(x[:1], (4, x.shape[1]))
+    return x, float(rng.choice([0, rng.uniform(-2, 3)])), *random_launch(rng)
+
+
+def random_pairs(rng):
+    n, count = int(10 ** rng.uniform(0.5, 9.3)), int(rng.integers(1, 129))
+    i = rng.integers(0, n - 1, count)
+    j = i + 1 + (rng.random(count) * (n - 1 - i)).astype(np.int64)
+    return i.astype(np.int32), j.astype(np.int32), n
+
+
+INPUTS = {
+    "bias_gelu": random_gelu,
+    "decay": random_decay,
+    "piecewise": random_piecewise,
+    "log_sum_exp": random_log_sum_exp,
+    "leaky_view": random_leaky_view,
+    "pair_index": random_pairs,
 }

@@ -69,13 +69,13 @@ def process_with_two_events(chunks, write, read, producer, consumer):
     lent, results = cp.cuda.Stream.from_external(Lent(producer)), []
     written, was_read = cp.cuda.Event(disable_timing=True), cp.cuda.Event(disable_timing=True)
     for chunk in chunks:
-        lent.wait_event(was_read)
         write(chunk, producer)
         written.record(lent)
         consumer.wait_event(written)
         with consumer:
             results.append(read())
         was_read.record(consumer)
+        lent.wait_event(was_read)
     return results
 
 
@@ -324,6 +324,51 @@ def softmax_without_a_guard(columns):
         replaced(pycuda_cupy_interop.SOFTMAX, "    if (row >= rows) return;\n", ""))(columns)
 
 
+KEPT = []
+
+
+def exchange_for_ever(g, x):
+    """Each call keeps both arrays."""
+    views = exchange_by_hand(g, x)
+    KEPT.append(views)
+    KEPT[:-1] = []  # the test's own memory is not for ever
+    return views
+
+
+def adopt_too_much(allocation, shape, dtype):
+    memory = cp.cuda.UnownedMemory(int(allocation), 2**20, allocation)
+    return cp.ndarray(shape, dtype, cp.cuda.MemoryPointer(memory, 0))
+
+
+def process_open_at_the_end(chunks, write, read, producer, consumer):
+    """Nothing waits for the last read."""
+    class Lent:
+        def __cuda_stream__(self):
+            return 0, producer.handle
+
+    lent, results = cp.cuda.Stream.from_external(Lent()), []
+    for k, chunk in enumerate(chunks):
+        if k:
+            lent.wait_event(consumer.record())
+        write(chunk, producer)
+        consumer.wait_event(lent.record())
+        with consumer:
+            results.append(read())
+    return results
+
+
+def softmax_in_pycudas_memory(columns):
+    function = softmax_by_warps(columns)
+
+    def softmax(scores):
+        result = function(scores)
+        there = GPUArray(result.shape, result.dtype)
+        drv.memcpy_dtod(there.ptr, result.data.ptr, result.nbytes)
+        return cp.asarray(there)
+
+    return softmax
+
+
 RIGHT = {
     "exchange": [exchange_by_hand],
     "process": [process_in_one_stream, process_with_two_events],
@@ -334,6 +379,7 @@ RIGHT = {
 WRONG = {
     "exchange": [
         (exchange_as_float32, "x's own dtype"),
+        (exchange_for_ever, "for ever"),
         (exchange_by_the_host, "the CuPy array is a copy"),
         (exchange_one_by_the_host, "the GPUArray is a copy"),
         (lambda g, x: (g, x), "must be a CuPy array; it is a float32 GPUArray"),
@@ -342,6 +388,7 @@ WRONG = {
         (lambda g, x: cp.asarray(g), "expected the tuple"),
     ],
     "process": [
+        (process_open_at_the_end, "expected 10, got 1998"),
         (process_back_only, "`consumer` reading before `producer` has written"),
         (process_with_an_event_before_the_write, "the first at [0, 0]: expected 14, got -2"),
         (process_with_the_first_wait_only, "the first at [1, 0]: expected 8"),
@@ -356,6 +403,7 @@ WRONG = {
         (lambda chunks, write, read, producer, consumer: [], "a list of 1 CuPy arrays"),
     ],
     "adopt": [
+        (adopt_too_much, "its memory is said to have"),
         (adopt_by_items, "a number of elements where `UnownedMemory` wants bytes"),
         (adopt_as_bytes, "expected shape (40, 25)"),
         (lambda allocation, shape, dtype: GPUArray(shape, dtype, gpudata=allocation),
@@ -369,6 +417,7 @@ WRONG = {
     ],
     "generated_softmax": [
         (softmax_in_place, "changes the scores"),
+        (softmax_in_pycudas_memory, "in memory of PyCUDA's"),
         (softmax_by_the_host, "copies through the host"),
         (softmax_by_cupy, "launches no kernel"),
         (softmax_for_any_length, "has the 16 columns in its source"),

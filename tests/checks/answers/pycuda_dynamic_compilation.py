@@ -4,6 +4,7 @@ import math
 import statistics
 
 import numpy as np
+from lone_workers import alone
 
 import helpers
 from helpers.generate import c_type, literal, literals, render
@@ -202,17 +203,83 @@ def dense_all_inputs(weight, bias):
     return source.replace("y[0 * n + i] =", "y[0 * n + i] = 0 * x[2 * n + i] +")
 
 
+def polynomial_with_a_typedef(coefficients):
+    source = polynomial(coefficients).replace("float*", "T*")
+    return "typedef float T;\n" + source
+
+
+def axpy_with_a_variable(dtype, a):
+    """0.1 is a double, but it is rounded before anything is computed."""
+    kind = c_type(dtype)
+    literal(a, dtype)
+    return (f"__global__ void axpy(const {kind}* x, {kind}* y, int n) {{\n"
+            f"    const {kind} a = {a!r};\n"
+            "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+            "    if (i < n) y[i] += a * x[i];\n}\n")
+
+
+def polynomial_in_a_loop(coefficients):
+    numbers = literals(coefficients, name="coefficients")
+    if not numbers:
+        raise ValueError("nothing to evaluate")
+    return (f"__global__ void polynomial(const float* x, float* y, int n) {{\n"
+            "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i >= n) return;\n"
+            f"    const float c[] = {{{', '.join(numbers)}}};\n    float s = 0;\n"
+            f"    for (int k = 0; k < {len(numbers)}; k++) s = s * x[i] + c[k];\n"
+            "    y[i] = s;\n}\n")
+
+
+def in_a_loop(source):
+    """A source whose guarded line becomes a loop over all threads of the grid."""
+    return source.replace("if (i < n)",
+                          "for (; i < n; i += gridDim.x * blockDim.x)")
+
+
+def axpy_without_range(dtype, a):
+    if np.dtype(dtype) == np.int32 and a == int(a):
+        return axpy(dtype, 7).replace("7", str(np.int64(a).astype(np.int32)))
+    return axpy(dtype, a)
+
+
+def stencil_without_small_weights(weights):
+    return stencil(np.where(np.abs(weights) < 1e-4, 0, weights).astype(np.float32))
+
+
+def autotune_with(count=5, caught=Exception, pop=False):
+    def autotune(variants, build, right, clock):
+        report, left = {}, variants if pop else list(variants)
+        while left:
+            variant = left.pop(0)
+            report[variant] = "does not compile"
+            try:
+                kernel = build(variant)
+                report[variant] = "does not run"
+                report[variant] = "wrong" if not right(kernel) else None
+            except caught:
+                continue
+            if report[variant] is None:
+                report[variant] = statistics.median(clock(kernel) for _ in range(count))
+        times = {v: t for v, t in report.items() if not isinstance(t, str)}
+        if not times:
+            raise ValueError("no variant is right")
+        return min(times, key=times.get), report
+
+    return autotune
+
+
 RIGHT = {
-    "polynomial": [polynomial],
-    "axpy": [axpy],
+    "polynomial": [polynomial, polynomial_with_a_typedef],
+    "axpy": [axpy, axpy_with_a_variable],
     "stencil": [stencil, stencil_direct],
     "autotune": [autotune],
     "dense": [dense],
 }
 WRONG = {
     "polynomial": [
-        (polynomial_from_memory, "the coefficients are in the source"),
+        (polynomial_from_memory, "its source has a loop"),
         (polynomial_in_double, "is a double"),
+        (polynomial_in_a_loop, "its source has a loop"),
+        (lambda coefficients: alone(polynomial(coefficients)), "hardly one loads"),
         (polynomial_with_nan, "it should raise ValueError"),
         (lambda coefficients: polynomial(coefficients).replace("x[i]", "xi"),
          "does not compile: line 4"),
@@ -222,15 +289,25 @@ WRONG = {
          "there is poly"),
     ],
     "axpy": [
+        (lambda dtype, a: alone(in_a_loop(axpy(dtype, a))), "hardly one loads"),
+        (lambda dtype, a: axpy(dtype, a).replace("* x[i]", "* (double)x[i]"),
+         "`double` in the source"),
+        (axpy_without_range, "dtype='int32', a=2147483648"),
+        (lambda dtype, a: axpy(dtype, a).replace("+ y[i];", f"+ y[i], (({c_type(dtype)}*)x)[i] = 0;"), "changed one of its inputs"),
         (axpy_always_float, "the check passes (const double* x"),
         (axpy_other_error, "it should raise TypeError, but it raised KeyError"),
         (lambda dtype, a: axpy(dtype, a).replace("i < n", "i <= n"), "an access outside an array"),
     ],
     "stencil": [
+        (stencil_without_small_weights, "weights: float32 (3, 5)"),
         (stencil_with_zeros, "Write nothing for a zero"),
         (stencil_without_a_declaration, '"s" is undefined'),
     ],
     "autotune": [
+        (autotune_with(count=7), "it times a right kernel 7 times"),
+        (autotune_with(count=3), "right kernel 3 times"),
+        (autotune_with(caught=BaseException), "KeyboardInterrupt is no Exception"),
+        (autotune_with(pop=True), "changed its argument in place"),
         (autotune_best_only, "it must return (best, report)"),
         (autotune_only_the_right, "the report has no entry for 'a'"),
         (autotune_own_words, "is 'failed'; the states are"),

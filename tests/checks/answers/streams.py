@@ -238,6 +238,24 @@ def upload_by_turns(fill, buffers, arrays, stream):
     return stream.record()
 
 
+def upload_from_pageable(fill, buffers, arrays, stream):
+    """The copy that is queued reads ordinary memory."""
+    kept = []
+
+    def fill_and_copy(buffer, k):
+        fill(buffer, k)
+        kept.append(buffer.copy())
+
+    copied = []
+    for k, array in enumerate(arrays):
+        if k >= len(buffers):
+            copied[k - len(buffers)].synchronize()
+        fill_and_copy(buffers[k % len(buffers)], k)
+        array.set(kept[-1], stream=stream)
+        copied.append(stream.record())
+    return stream.record()
+
+
 def upload_that_polls(fill, buffers, arrays, stream):
     """Waits for the right copies, in a loop."""
     copied = [None] * len(buffers)
@@ -450,9 +468,7 @@ def branches_left_only(left, right, main, side):
 RIGHT = {
     "pipeline": [
         pipeline_by_arguments,
-        pipeline_of(own=True),
         pipeline_stream_by_stream,
-        pipeline_stage_by_stage,
     ],
     "fork_join": [fork_join_with_names],
     "makespan": [makespan_by_columns],
@@ -462,6 +478,8 @@ RIGHT = {
 }
 WRONG = {
     "pipeline": [
+        (pipeline_of(own=True), "other arrays than the pairs"),
+        (pipeline_stage_by_stage, "other arrays than the pairs"),
         (pipeline_of(wait=True), "and only then queues the next one"),
         (pipeline_of(blocking=True), "and only then queues the next one"),
         (pipeline_that_waits, "Python waits at its end"),
@@ -489,6 +507,7 @@ WRONG = {
         (makespan_in_whole_seconds, "expected"),
     ],
     "upload": [
+        (upload_from_pageable, "but a copy of it on the host"),
         (upload_of(), "filled again for chunk 2 before it was copied"),
         (upload_of(wait="stream"), "wait for that copy only"),
         (upload_of(wait="always"), "although the buffer's last copy is done"),
