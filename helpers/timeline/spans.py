@@ -41,7 +41,7 @@ class Span:
     nbytes: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass
 class Timeline:
     """What ran on each stream. `print` shows a table, `draw.timeline` a picture.
 

@@ -60,7 +60,7 @@ def tune(
     checks : sequence of sequences, optional
         Further arguments to check with, not to measure: sizes that are no multiple of a block. On
         a GPU each variant is launched with them in the simulator first, because on the GPU a faulty
-        access ends all work. Give none where the simulator lacks something, such as tensor cores.
+        access ends all work. Give none where the simulator cannot run the kernel.
     nbytes : float
         Bytes moved by one launch, counted by you: the table then shows shares of what the device
         can do.
