@@ -96,15 +96,9 @@ def _fill(result: Timeline, spans: list[Span], returned: float) -> None:
 
 def _label(handles: list[int], names: dict[int, str]) -> dict[int, str]:
     """A name for each handle, given in the order in which streams are to be numbered."""
-    labels, number = dict(names), 0
-    for handle in handles:
-        if handle not in labels:
-            if handle in (0, 1):
-                labels[handle] = DEFAULT
-            else:
-                number += 1
-                labels[handle] = f"stream {number}"
-    return labels
+    new = [handle for handle in dict.fromkeys(handles) if handle not in (0, 1, *names)]
+    return {0: DEFAULT, 1: DEFAULT,
+            **{handle: f"stream {k}" for k, handle in enumerate(new, 1)}, **names}
 
 
 def _from_scheduler(result: Timeline, names: dict[int, str]) -> Iterator[Timeline]:

@@ -18,7 +18,7 @@ ORDER: dict[str, tuple[str, ...]] = {
     "requests": ("global_load_requests", "global_store_requests", "global_atomic_requests"),
     "barriers": ("barriers",),
 }
-SHOWN = 12  # rows of a table, unless more are asked for
+SHOWN = 12  # rows of a table
 WIDTH = 96  # columns of the text below it
 # What a variant failed at, as the table and as a cell of the map say it.
 STATES = {
@@ -149,12 +149,8 @@ class Tuning:
     # ---- the table ---------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        return self.table()
-
-    def table(self, rows: int | None = SHOWN) -> str:
-        """The heading, the best `rows` variants (None: all), and those that failed."""
-        ranked = self.ranked
-        shown = ranked[:rows]
+        """The heading, the best variants, and those that failed."""
+        shown = (ranked := self.ranked)[:SHOWN]
         columns = [["rank", *map(str, _ranks([v.cost for v in shown]))]]
         columns += [[name, *(str(v.parameters[name]) or "''" for v in shown)]
                     for name in self.variants[0].parameters]
@@ -208,8 +204,7 @@ class Tuning:
             best = min(run.rows, key=lambda row: row.median)
             share = run.ceiling.least(best.nbytes, best.flops) / best.median
             text = f"{_gpu(run)}, recorded: the best of {len(run.rows)} is {best.name} with"
-            text += f" {with_unit(best.median, 's')}"
-            text += f", share {share:.0%}." if share else "."
+            text += f" {with_unit(best.median, 's')}{f', share {share:.0%}' if share else ''}."
             lines.append(textwrap.fill(text, WIDTH, subsequent_indent="    "))
         return lines
 

@@ -101,9 +101,7 @@ def compiler_error(error: Exception, lines_before: int = 1) -> str:
     Before that text nvcc sees one line of PyCUDA's: extern "C" {
     """
     found = find_compiler_error(message(error))
-    if found is None:
-        return one_line(error)
-    return f"line {found.line - lines_before}: {found.text}"
+    return f"line {found.line - lines_before}: {found.text}" if found else one_line(error)
 
 
 def launch_shape(generated: Generated, args: Sequence) -> tuple[tuple, tuple]:
