@@ -455,6 +455,7 @@ def test_device_output_of_a_gpu_is_what_lands_on_descriptor_1():
 backend._started = types.SimpleNamespace(name="cuda")
 with device_output():
     os.write(1, b"from the driver\\n")
+print("after it", flush=True)
 try:
     with device_output():
         os.write(1, b"before the error\\n")
@@ -462,7 +463,7 @@ try:
 except ZeroDivisionError:
     pass
 os.write(1, b"behind\\n")
-""") == ["from the driver", "before the error", "behind"]
+""") == ["from the driver", "after it", "before the error", "behind"]
 
 
 @pytest.mark.skipif(backend.find_gpu() is None, reason="needs a GPU")
