@@ -86,9 +86,9 @@ def _handle(stream: Any) -> int:
 
 def _label(handles: list[int], names: dict[int, str]) -> dict[int, str]:
     """A name for each handle, given in the order in which streams are to be numbered."""
-    labels = {0: DEFAULT, 1: DEFAULT, **names}
-    others = [handle for handle in handles if handle not in labels]
-    return labels | {handle: f"stream {k}" for k, handle in enumerate(others, 1)}
+    new = [handle for handle in dict.fromkeys(handles) if handle not in (0, 1, *names)]
+    return {0: DEFAULT, 1: DEFAULT,
+            **{handle: f"stream {k}" for k, handle in enumerate(new, 1)}, **names}
 
 
 def _from_scheduler(result: Timeline, names: dict[int, str]) -> Iterator[Timeline]:
