@@ -1,1 +1,2 @@
-#error "nogpu lacks cub/cub.cuh"
+#pragma once
+#include <nogpu_cub.h>
