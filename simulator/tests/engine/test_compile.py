@@ -255,15 +255,15 @@ def test_arguments_are_raw_bytes_by_position() -> None:
 
 
 def test_checks_by_name() -> None:
-    assert len(engine.active_checks()) == 8
+    assert len(engine.active_checks()) == 9
     with engine.checks(race=False, barrier=False):
-        assert "race" not in engine.active_checks() and len(engine.active_checks()) == 6
+        assert "race" not in engine.active_checks() and len(engine.active_checks()) == 7
         with engine.checks(False, race=True):
             assert engine.active_checks() == ["race"]
         text = "__global__ void f(int* x) { *x += 1; if (threadIdx.x) __syncthreads(); }"
         x = array(np.zeros(1, np.int32), "x")
         engine.compile(text).kernel("f").launch((2,), (8,), pack(x))
-    assert len(engine.active_checks()) == 8
+    assert len(engine.active_checks()) == 9
     with pytest.raises(ValueError, match="no check is called 'speed'"):
         engine.checks(speed=True)
 
