@@ -7,8 +7,10 @@ import pytest
 from engine_support import array, pack, read
 
 from nogpu import engine
+from nogpu.faces import HEADERS
 
 THREADS, ITEMS = 96, 4
+OPTIONS = ("-std=c++17", f"-I{HEADERS}")
 SOURCE = r"""
 #include <cub/cub.cuh>
 
@@ -92,7 +94,7 @@ X = np.random.default_rng(3).integers(0, 90, THREADS * ITEMS).astype(np.int32)
 
 @pytest.fixture(scope="module")
 def module(compiler: str) -> engine.Module:
-    return engine.compile(SOURCE, ("-std=c++17",), NAMES, dialect="nvrtc")
+    return engine.compile(SOURCE, OPTIONS, NAMES, dialect="nvrtc")
 
 
 def run(module: engine.Module, name: str, dtype: type, *more: object) -> np.ndarray:
@@ -193,7 +195,7 @@ extern "C" __global__ void f(float* out) {
     ("nvrtc", ""), ("nvcc", ""), ("nvcc", "#include <cstdio>\n"),
 ])  # fmt: skip
 def test_names_of_thrust_and_std(compiler: str, dialect: str, first: str) -> None:
-    module = engine.compile(first + NAMES_OF_STD, ("-std=c++17",), dialect=dialect)
+    module = engine.compile(first + NAMES_OF_STD, OPTIONS, dialect=dialect)
     out = array(np.zeros(16, np.float32), "out")
     module.kernel("f").launch((1,), (1,), pack(out))
     expected = [5, 1.5, 3, 2.5, 2.5, 3, 24, 5.5, 1, 3.5, 9, 7.5, 2 * np.cos(1), 1, 4, 2]

@@ -1,6 +1,7 @@
 // The names of cuda::std that kernels use most: type traits, pairs and tuples, arrays, limits,
 // function objects, small algorithms, mathematics and complex numbers.
 #pragma once
+#pragma GCC system_header
 #include "nogpu_complex.h"
 #include "nogpu_integers.h"
 

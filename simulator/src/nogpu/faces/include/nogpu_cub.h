@@ -2,6 +2,7 @@
 // scans, loads and stores. The sums are made in CUB's order: a tree over the lanes of a warp, then
 // one warp after another.
 #pragma once
+#pragma GCC system_header
 #include "cooperative_groups.h"
 #include "nogpu_std.h"
 
