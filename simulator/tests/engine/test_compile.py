@@ -55,6 +55,18 @@ def test_inline_ptx(compiler: str) -> None:
 @pytest.mark.parametrize(
     "body",
     [
+        'asm("add.f32 %0, %1, %2;" : "=f"(y[0]) : "f"(y[1]), "f"(y[2]));',
+        'asm volatile("{ .reg .u32 r; mov.u32 r, %0; }" : : "r"(1));',
+    ],
+)
+def test_inline_ptx_with_operands_that_the_processor_lacks(body: str) -> None:
+    message = error_of("__global__ void f(float* y) { " + body + " }")
+    assert "Inline PTX (asm): nogpu lacks it" in message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
         "x[0] = INFINITY;",
         "x[0] = M_PI;",
         "uint32_t u = 1; x[0] = u;",
