@@ -485,6 +485,16 @@ def _barrier_detail(record: FaultRecord, who: str) -> str:
             f"{who} left the kernel, but {other} waits for it at the warp operation in line "
             f"{record.other_line}, whose mask names it"
         )
+    if record.detail == BarrierTrouble.WarpIncomplete:
+        return (
+            f"{who}: the matrix operation of a warp needs all its 32 threads, and "
+            f"{record.missing} of them are not there"
+        )
+    if record.detail == BarrierTrouble.MatricesDiffer:
+        return (
+            f"{who} and {other} of the same warp come to a matrix operation with different "
+            "pointers, strides, layouts or fragments"
+        )
     if record.detail == BarrierTrouble.NotInMask:
         return f"{who} calls a warp operation whose mask does not name it"
     return (

@@ -58,6 +58,8 @@ enum BarrierTrouble : int32_t {
     kNotInMask = 4,    // a thread called a warp operation whose mask omits it
     kDeadlock = 5,     // everyone waits for someone else
     kSourceAbsent = 6,  // a shuffle from a lane that takes no part in it
+    kWarpIncomplete = 7,  // a product of matrices by a warp that has not 32 threads
+    kMatricesDiffer = 8,  // lanes that load, store or multiply different matrices together
 };
 
 enum Space : int32_t { kInGlobal = 0, kInShared = 1, kInModule = 2 };
