@@ -159,13 +159,13 @@ def levels(
 def _levels_text(kernels: Mapping[str, Mapping], bandwidth: float, flops: float) -> str:
     width = max(map(len, kernels))
     counts = max(len(what) for kernel in kernels.values() for what in kernel["bytes"])
-    lines = [f"{'':{width}}  {'':{counts}}  operations/byte  Gflop/s  roof there  share"]
+    lines = [f"{'':{width}}  {'':{counts}}  operations/byte  Gflop/s  memory's roof there"]
     for name, kernel in kernels.items():
         rate = kernel["flops"] / kernel["seconds"]
         for what, nbytes in kernel["bytes"].items():
             there = min(kernel["flops"] / nbytes * bandwidth, flops)
             lines.append(f"{name:{width}}  {what:{counts}}  {kernel['flops'] / nbytes:15.3g}"
-                         f"  {rate / 1e9:7.0f}  {there / 1e9:10.0f}  {rate / there:5.0%}")
+                         f"  {rate / 1e9:7.0f}  {there / 1e9:19.0f}")
             name = ""
     return "\n".join(lines)
 
