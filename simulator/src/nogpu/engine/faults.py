@@ -200,6 +200,23 @@ class KernelSignal(KernelFault):
     records = (FaultKind.Signal, FaultKind.Trap)
 
 
+class StreamRace(KernelFault):
+    """Work of two streams, or of a stream and the host, uses the same memory without an order.
+
+    Attributes
+    ----------
+    streams : tuple of (int or None)
+        The handles of both streams; None for the host.
+    sites : tuple of ((str, int) or None)
+        File and line of the program where each piece of work was queued.
+    """
+
+    called = "missing order between streams"
+    kind = "stream order"
+    streams: tuple[int | None, int] = (0, 0)
+    sites: tuple[tuple[str, int] | None, tuple[str, int] | None] = (None, None)
+
+
 class KernelTimeout(KernelFault):
     """The kernel ran longer than its time limit."""
 
