@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ..formats import aligned
-from .layout import element_text
+from .layout import element_text, shape_of
 from .style import SHADES, box, canvas, show, style, text_at
 
 MAX_OPERANDS, MAX_AXES = 6, 8
@@ -55,17 +55,9 @@ def _operands(given: tuple, named: dict) -> tuple[list[str], list[Shape], list]:
                          " of its own.")
     names, shapes, arrays = [], [], []
     for name, operand in everyone.items():
-        if isinstance(operand, tuple):
-            if not all(isinstance(n, (int, np.integer)) and n >= 0 for n in operand):
-                raise TypeError(f"{name} = {operand} is no shape: a shape is a tuple of whole"
-                                " numbers, none of them negative.")
-            shape, array = tuple(int(n) for n in operand), None
-        elif isinstance(operand, (np.ndarray, np.generic, int, float, complex)):
-            array = np.asarray(operand)
-            shape = array.shape
-        else:
-            raise TypeError(f"{name} is of type {type(operand).__name__}; draw.broadcast() takes"
-                            " arrays, numbers, and shapes as tuples.")
+        numbers = isinstance(operand, (np.ndarray, np.generic, int, float, complex))
+        array = np.asarray(operand) if numbers else None
+        shape = shape_of(array if numbers else operand, name)
         if len(shape) > MAX_AXES:
             raise ValueError(f"{name} has {len(shape)} axes; draw.broadcast() draws at most"
                              f" {MAX_AXES}.")

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 
 from ..formats import aligned
 from .broadcasting import clash
+from .layout import shape_of
 from .style import INK, SHADES, box, canvas, show, style, text_at
 
 MAX_AXES = 8
@@ -180,12 +181,7 @@ def indexing(x: object, index: object) -> None:
     TypeError
         For anything that is no index, and for an `x` that is neither array nor shape.
     """
-    if isinstance(x, np.ndarray):
-        shape = x.shape
-    elif isinstance(x, tuple) and all(isinstance(n, (int, np.integer)) and n >= 0 for n in x):
-        shape = tuple(int(n) for n in x)
-    else:
-        raise TypeError(f"draw.indexing() takes an array or a shape, not {type(x).__name__}.")
+    shape = shape_of(x, "x")
     if len(shape) > MAX_AXES:
         raise ValueError(f"x has {len(shape)} axes; draw.indexing() draws at most {MAX_AXES}.")
     drawn = plan(shape, index)
