@@ -171,7 +171,7 @@ def machines() -> list[Machine]:
         rungs = {key.removeprefix("ladder/"): Rung(**run["rung"])
                  for key, run in content["runs"].items() if key.startswith("ladder/")}
         limit = content["ceilings"].get(f"{content['gpu']}: float32")
-        if rungs and content["machine"] != recordings.this_machine():
+        if rungs:
             found.append(Machine(f"{content['gpu'] or content['machine']}, recorded", rungs,
                                  limit and from_recorded(limit)))
     own = {name: Rung(**kept) for name, kept in memory.load("ladder").items()}
