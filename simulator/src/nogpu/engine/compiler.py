@@ -49,6 +49,7 @@ _CHECKED = {
         # Of a shared array that no kernel writes all reads would be removed, since it is 0; they
         # are faults. (For clang the same is done in nogpu_prelude.h.)
         "-fno-ipa-reference-addressable",
+        "-fno-plt",  # the runtime is called for every access
     ],
     "clang": [
         "-O2", "-fno-vectorize", "-fno-slp-vectorize", "-Wno-ignored-attributes",

@@ -171,7 +171,8 @@ struct Hot {
     uint32_t interval_first;  // smallest stamp since this block's last barrier
     uint32_t checks;
     uintptr_t shared_low, shared_size;
-    uint32_t* shared_shadow;
+    // Of a word at an aligned address the stamps lie at twice the address and this.
+    uintptr_t shared_stamps;
     Worker* worker;
     volatile int in_kernel, locked;
     uintptr_t cached_low[2], cached_size[2];

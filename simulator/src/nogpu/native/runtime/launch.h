@@ -225,7 +225,7 @@ static void prepare_shared(Worker* w, Library* library) {
                                          PROT_READ | PROT_WRITE, flags, -1, 0);
         if (w->shared_shadow == MAP_FAILED || w->shared_fine == MAP_FAILED) abort();
     }
-    hot.shared_shadow = w->shared_shadow;
+    hot.shared_stamps = (uintptr_t)w->shared_shadow - 2 * hot.shared_low;
 }
 
 static void run_block(Worker* w, Job* job, uint64_t index) {
