@@ -149,6 +149,7 @@ struct Worker {
     uint32_t block_segment_count;
     uint32_t acquired, fenced;
     std::vector<Suspect> suspects;
+    std::vector<void*> acquitted;  // reads that an atomic operation has followed: their places
     uint32_t* shared_shadow;
     uint32_t* shared_fine;
     uint64_t shared_capacity;
