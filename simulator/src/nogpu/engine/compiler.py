@@ -12,6 +12,7 @@ import shutil
 import struct
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -257,10 +258,11 @@ _UNKNOWN = re.compile(
 )
 
 
-def explain(log: str, launches: bool = False) -> CompileError:
+def explain(log: str, launches: bool = False, ptx: Sequence[str] = ()) -> CompileError:
     """An error from what the compiler said, engine internals taken out.
 
-    ``launches`` says that the source has a launch with ``<<< >>>``.
+    ``launches`` says that the source has a launch with ``<<< >>>``, ``ptx`` which instructions of
+    inline PTX it has that are not translated.
     """
     kept = []
     skip = False
@@ -282,7 +284,9 @@ def explain(log: str, launches: bool = False) -> CompileError:
         else f"{name}: nogpu lacks it."
         for name in lacking
     ]
-    if re.search(
+    if ptx:
+        notes.append(f"Inline PTX (asm): nogpu lacks {', '.join(ptx)}.")
+    elif re.search(
         r"no such instruction|invalid % escape|unrecognized instruction|invalid instruction|"
         r"invalid operand in inline asm|invalid '?asm'?|invalid output constraint|"
         r"put constraint \d+ must specify|impossible constraint|unknown pseudo-op",

@@ -26,6 +26,7 @@ from . import (
     memory,
     native,
     options,
+    ptx,
     records,
     source,
     switches,
@@ -156,6 +157,7 @@ class Module:
         self._kernels: dict[str, Kernel] = {}
         self._dynamic_names: list[str] = []
         self._unions = 0
+        self._ptx_lacking: list[str] = []
         self._has_children = given.relocatable and source.launches_kernels(text)
         self._scan = source.scan(text)
         if self._scan.needs_preprocessor:
@@ -240,6 +242,9 @@ class Module:
         definitions = _definitions(self.options.preprocessor)
         renamed = counters.RENAMED if counted else ""
         text = source.rewrite(self.source, self._scan)
+        if "asm" in text:
+            text, self._ptx_lacking = ptx.translate(text)
+            definitions += '#include "nogpu_ptx.h"\n'
         if self._has_children:
             front, text = source.rewrite_launches(text)
             definitions += f'#include "nogpu_children.h"\n{front}\n'
@@ -313,7 +318,8 @@ class Module:
             command = [*arguments, "-MD", "-MF", str(needed), "-MT", "x"]
             status, log = self.compiler.build(command, output, text)
             if status != 0 or not output.exists():
-                raise compiler.explain(log, source.launches_kernels(self.source))
+                launches = source.launches_kernels(self.source)
+                raise compiler.explain(log, launches, self._ptx_lacking)
             data = output.read_bytes()
             included = _user_headers(needed)
         description = symbols.describe(data)
