@@ -8,7 +8,6 @@ statement with anything else stays as it is, for the compiler to refuse: its ins
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from .source import blank
 
@@ -21,7 +20,7 @@ _TYPES = {
     "f64": "double", "pred": "bool",
 }  # fmt: skip
 _SPECIAL = {
-    "laneid": "nogpu::lane()", "warpid": "nogpu::ptx_warp()", "clock": "(unsigned)clock()",
+    "laneid": "nogpu::lane()", "warpid": "nogpu::rank() / 32", "clock": "(unsigned)clock()",
     "clock64": "clock64()", "globaltimer": "nogpu_nanoseconds()", "smid": "0u", "nsmid": "1u",
     "WARP_SZ": "32u", "lanemask_eq": "(1u << nogpu::lane())",
     "lanemask_lt": "((1u << nogpu::lane()) - 1u)", "lanemask_le": "((2u << nogpu::lane()) - 1u)",
@@ -36,7 +35,7 @@ _COMPUTES = {
     "or": "{0} | {1}", "xor": "{0} ^ {1}", "min": "min({0}, {1})", "max": "max({0}, {1})",
     "abs": "{0} < 0 ? -{0} : {0}", "mad": "{0} * {1} + {2}",
     "fma": "fma({0}, {1}, {2})", "shl": "nogpu::ptx_shift({0}, (unsigned){1}, true)",
-    "shr": "nogpu::ptx_shift({0}, (unsigned){1}, false)", "popc": "nogpu::ptx_count({0})",
+    "shr": "nogpu::ptx_shift({0}, (unsigned){1}, false)", "popc": "__popcll({0})",
     "clz": "nogpu::ptx_zeros({0})", "brev": "nogpu::ptx_reverse({0})", "sqrt": "sqrt({0})",
     "rsqrt": "1 / sqrt({0})", "rcp": "1 / {0}", "sin": "sin({0})", "cos": "cos({0})",
     "ex2": "exp2({0})", "lg2": "log2({0})",
@@ -61,7 +60,8 @@ def translate(source: str) -> tuple[str, list[str]]:
     hidden, lacking = blank(source), []
     for found in reversed(list(_STATEMENT.finditer(hidden))):
         end = _closing(hidden, found.end() - 1)
-        parts = _sections(source, hidden, found.end(), end)
+        inside = source[found.end() : end].replace("\\\n", " ")
+        parts = _split(inside, ":")  # the template, outputs, inputs, what is changed besides
         try:
             text = _statement(parts)
         except _Lacking as error:
@@ -80,18 +80,6 @@ def _closing(hidden: str, at: int) -> int:
         if depth == 0:
             return place
     return len(hidden) - 1
-
-
-def _sections(source: str, hidden: str, start: int, end: int) -> list[str]:
-    """The template, the outputs, the inputs and what is changed besides: colons part them."""
-    depth, parts, begin, place = 0, [], start, start
-    while place < end:
-        depth += (hidden[place] in "([{") - (hidden[place] in ")]}")
-        if depth == 0 and hidden[place] == ":":
-            parts.append(source[begin:place])
-            begin = place + 1
-        place += 1
-    return [part.replace("\\\n", " ") for part in [*parts, source[begin:end]]]
 
 
 def _statement(parts: list[str]) -> str:
@@ -114,13 +102,13 @@ def _operand(text: str) -> str:
     return f"({found.group(1)})"
 
 
-def _split(text: str) -> list[str]:
-    """Parted by the commas outside brackets and strings."""
+def _split(text: str, separator: str = ",") -> list[str]:
+    """Parted by what separates outside brackets and strings."""
     parts, depth, quoted = [""], 0, False
     for letter in text:
         quoted ^= letter == '"'
         depth += 0 if quoted else (letter in "([{") - (letter in ")]}")
-        if letter == "," and depth == 0 and not quoted:
+        if letter == separator and depth == 0 and not quoted:
             parts.append("")
         else:
             parts[-1] += letter
@@ -208,23 +196,17 @@ def _address(text: str, operands: list[str], name: str) -> str:
 
 
 def _register(text: str, operands: list[str], registers: dict[str, str], name: str) -> str:
-    """An operand: ``%0``, a special register, one that was declared, or a number."""
-    lookup: list[tuple[str, Callable[[re.Match], str]]] = [
-        (r"%(\d+)", lambda found: operands[int(found.group(1))]),
-        (r"%\$([\w.]+)", lambda found: _SPECIAL[found.group(1)]),
-        (r"(-?(?:0x[0-9a-fA-F]+|\d+(?:\.\d*)?(?:e-?\d+)?))[uU]?", lambda found: found.group(1)),
-        (r"0[fF]([0-9a-fA-F]{8})",
-         lambda found: f"__builtin_bit_cast(float, 0x{found.group(1)}u)"),
-        (r"0[dD]([0-9a-fA-F]{16})",
-         lambda found: f"__builtin_bit_cast(double, 0x{found.group(1)}ull)"),
-        (r"%?\$?(\w+)", lambda found: registers and f"ptx_{found.group(1)}"),
-    ]
-    for pattern, make in lookup:
-        found = re.fullmatch(pattern, text)
-        try:
-            made = found and make(found)
-        except (KeyError, IndexError):
-            made = None
-        if made and (not made.startswith("ptx_") or made in registers):
-            return made
-    raise _Lacking(name)
+    """An operand: ``%0``, a special register, a number, or a register that was declared."""
+    if re.fullmatch(r"%\d+", text) and int(text[1:]) < len(operands):
+        return operands[int(text[1:])]
+    if text[:2] == "%$" and text[2:] in _SPECIAL:
+        return _SPECIAL[text[2:]]
+    if re.fullmatch(r"-?(0x[0-9a-fA-F]+|\d+(\.\d*)?(e-?\d+)?)[uU]?", text):
+        return text
+    if found := re.fullmatch(r"0([fFdD])((?:[0-9a-fA-F]{8}){1,2})", text):
+        kind = "float" if found.group(1) in "fF" else "double"
+        return f"__builtin_bit_cast({kind}, 0x{found.group(2)}{'ull' * (kind == 'double')})"
+    declared = f"ptx_{text.lstrip('%$')}"
+    if declared not in registers:
+        raise _Lacking(name)
+    return declared

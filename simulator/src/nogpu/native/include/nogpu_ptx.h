@@ -14,16 +14,10 @@ template <class T> static inline T ptx_shift(T value, unsigned by, bool left) {
     if (by >= 8 * sizeof(T)) return left || value >= 0 ? (T)0 : (T)-1;
     return left ? (T)(value << by) : (T)(value >> by);
 }
-static inline int ptx_count(unsigned int x) { return __popc(x); }
-static inline int ptx_count(unsigned long long x) { return __popcll(x); }
 static inline int ptx_zeros(unsigned int x) { return __clz((int)x); }
 static inline int ptx_zeros(unsigned long long x) { return __clzll((long long)x); }
 static inline unsigned int ptx_reverse(unsigned int x) { return __brev(x); }
 static inline unsigned long long ptx_reverse(unsigned long long x) { return __brevll(x); }
-static inline unsigned int ptx_warp() {
-    const unsigned int row = threadIdx.z * blockDim.y + threadIdx.y;
-    return (row * blockDim.x + threadIdx.x) / 32;
-}
 template <class D, class A, class B>
 static inline void ptx_join(D& to, const A& low, const B& high) {
     const unsigned int bits = 4 * sizeof(D);
