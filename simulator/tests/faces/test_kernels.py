@@ -276,7 +276,7 @@ def test_denormals_of_float_are_zero_unless_told_otherwise():
 
 
 def test_parameters_that_are_too_large_do_not_compile():
-    code = """struct Big { char bytes[5000]; };
+    code = """struct Big { char bytes[40000]; };
     extern "C" __global__ void take(Big big, char* out) { *out = big.bytes[0]; }"""
     with pytest.raises(cp.cuda.compiler.CompileException, match="parameter space overflowed"):
         cp.RawKernel(code, "take").compile()

@@ -160,6 +160,7 @@ class Module:
         self._scan = source.scan(text)
         if self._scan.needs_preprocessor:
             self._scan_preprocessed()
+        self._absent = self._absent_headers()
         if dialect == "nvrtc" and with_compiler.is_zig:
             self._refuse_system_headers()
         self.build(bool(switches.enabled()), counted)
@@ -202,7 +203,7 @@ class Module:
 
     def _arguments(self, checked: bool, counted: bool) -> list[str]:
         libc = self.dialect == "nvcc" and any(
-            name not in _OWN_HEADERS for name in self._scan.includes
+            name not in _OWN_HEADERS and name not in self._absent for name in self._scan.includes
         )
         arguments = [*self.compiler.kernel_flags(checked, counted), f"-std={self._standard()}"]
         if self.dialect == "nvrtc":
@@ -239,7 +240,9 @@ class Module:
             )
         definitions = _definitions(self.options.preprocessor)
         renamed = counters.RENAMED if counted else ""
-        text = source.rewrite(self.source, self._scan)
+        text = source.rewrite(
+            self.source, self._scan, self._absent if self.dialect == "nvcc" else ()
+        )
         if self._has_children:
             front, text = source.rewrite_launches(text)
             definitions += f'#include "nogpu_children.h"\n{front}\n'
@@ -298,12 +301,24 @@ class Module:
         cache.store(name, description, data)
         return _Build(description, data)
 
+    def _found(self, header: str) -> bool:
+        """Tell whether a header is nogpu's or lies in a folder that the options name."""
+        folders = [o[2:] for o in self.options.preprocessor if o.startswith("-I")]
+        own = header in _OWN_HEADERS or os.path.exists(header)
+        return own or any(os.path.exists(os.path.join(f, header)) for f in folders)
+
+    def _absent_headers(self) -> list[str]:
+        """Headers of CUDA's libraries that nogpu has not got.
+
+        nvcc finds them, and often only the host's code, which is not there, needs them: its
+        source is compiled without them. CuPy's NVRTC finds few of them.
+        """
+        return [h for h in self._scan.includes if source.of_cuda(h) and not self._found(h)]
+
     def _refuse_system_headers(self) -> None:
         """NVRTC finds no header of the system; zig's compiler cannot be kept from finding them."""
-        folders = [o[2:] for o in self.options.preprocessor if o.startswith("-I")]
         for name in self._scan.includes:
-            own = name in _OWN_HEADERS or os.path.exists(name)
-            if not own and not any(os.path.exists(os.path.join(f, name)) for f in folders):
+            if not self._found(name):
                 log = f'{self.name}: error: cannot open source file "{name}"'
                 raise CompileError(log, log)
 
@@ -313,7 +328,7 @@ class Module:
             command = [*arguments, "-MD", "-MF", str(needed), "-MT", "x"]
             status, log = self.compiler.build(command, output, text)
             if status != 0 or not output.exists():
-                raise compiler.explain(log, source.launches_kernels(self.source))
+                raise compiler.explain(log, source.launches_kernels(self.source), self._absent)
             data = output.read_bytes()
             included = _user_headers(needed)
         description = symbols.describe(data)

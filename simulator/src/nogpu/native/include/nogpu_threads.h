@@ -115,6 +115,3 @@ static inline long long clock64() { return nogpu_nanoseconds(); }
 typedef long clock_t;
 static inline clock_t clock() { return (clock_t)clock64(); }
 #endif
-static inline unsigned long long __globaltimer() {
-    return (unsigned long long)nogpu_nanoseconds();
-}

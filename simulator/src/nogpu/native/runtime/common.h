@@ -149,6 +149,7 @@ struct Worker {
     uint32_t block_segment_count;
     uint32_t acquired, fenced;
     std::vector<Suspect> suspects;
+    std::vector<void*> acquitted;  // reads that an atomic operation has followed: their places
     uint32_t* shared_shadow;
     uint32_t* shared_fine;
     uint64_t shared_capacity;
@@ -170,7 +171,8 @@ struct Hot {
     uint32_t interval_first;  // smallest stamp since this block's last barrier
     uint32_t checks;
     uintptr_t shared_low, shared_size;
-    uint32_t* shared_shadow;
+    // Of a word at an aligned address the stamps lie at twice the address and this.
+    uintptr_t shared_stamps;
     Worker* worker;
     volatile int in_kernel, locked;
     uintptr_t cached_low[2], cached_size[2];

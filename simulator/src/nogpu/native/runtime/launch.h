@@ -225,7 +225,7 @@ static void prepare_shared(Worker* w, Library* library) {
                                          PROT_READ | PROT_WRITE, flags, -1, 0);
         if (w->shared_shadow == MAP_FAILED || w->shared_fine == MAP_FAILED) abort();
     }
-    hot.shared_shadow = w->shared_shadow;
+    hot.shared_stamps = (uintptr_t)w->shared_shadow - 2 * hot.shared_low;
 }
 
 static void run_block(Worker* w, Job* job, uint64_t index) {
@@ -271,6 +271,7 @@ static void run_blocks(Worker* w, Job* job) {
     prepare_shared(w, job->library);
     begin_counting(w, job);
     w->fault.kind = w->pending.kind = kNoFault;
+    w->acquitted.clear();
     if (sigsetjmp(w->jump, 1) == 0) {
         hot.in_kernel = 1;
         for (;;) {
@@ -570,6 +571,7 @@ static bool start_thread(pthread_t* thread, void* (*main)(void*), void* argument
 static bool add_worker() {  // with pool_lock held
     Worker* w = (Worker*)calloc(1, sizeof(Worker));
     new (&w->suspects) std::vector<Suspect>();
+    new (&w->acquitted) std::vector<void*>();
     if (!w) return false;
     w->number = (int)workers->size();
     pthread_condattr_t steady;
