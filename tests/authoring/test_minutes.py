@@ -110,10 +110,10 @@ GUIDE = """# Teaching
 | from | what | minutes | skip |
 |---|---|---|---|
 | 9:00 | Welcome | 10 | |
-| 8:00 | [01 Toy](../notebooks/01_toy.ipynb) | 1 | One |
-| 8:00 | [A name](../exercises/01_toy.ipynb), task 1 | 1 | |
+| 8:00 | [Toy](../notebooks/toy.ipynb) | 1 | One |
+| 8:00 | [A name](../exercises/toy.ipynb), task 1 | 1 | |
 | 8:00 | Break | 15 | |
-| 8:00 | [Three](../exercises/01_toy.ipynb), task 4 | 1 | |
+| 8:00 | [Three](../exercises/toy.ipynb), task 4 | 1 | |
 
 Lessons 1 minutes, tasks 1, breaks 1, the rest 1: 9:00 to 9:01.
 
@@ -126,7 +126,7 @@ def course(tmp_path):
     for folder, toy in (("notebooks", lesson()), ("exercises", exercises()),
                         ("solutions", exercises())):
         (tmp_path / folder).mkdir()
-        (tmp_path / folder / "01_toy.ipynb").write_text(stored_text(toy))
+        (tmp_path / folder / "toy.ipynb").write_text(stored_text(toy))
     (tmp_path / "docs").mkdir()
     (tmp_path / timetable.GUIDE).write_text(GUIDE)
     return tmp_path
@@ -135,15 +135,15 @@ def course(tmp_path):
 def test_a_day_gets_minutes_hours_and_sums(course):
     lines = with_minutes(GUIDE, course).splitlines()
     assert lines[4:9] == [
-        "| 9:00 | Welcome | 10 | |", "| 9:10 | [01 Toy](../notebooks/01_toy.ipynb) | 30 | One |",
-        "| 9:40 | [A name](../exercises/01_toy.ipynb), task 1 | 10 | |", "| 9:50 | Break | 15 | |",
-        "| 10:05 | [Three](../exercises/01_toy.ipynb), task 4 | 25 | |"]
-    assert lines[10] == "Lessons 30 minutes, tasks 35, breaks 15, the rest 10: 9:00 to 10:30."
+        "| 9:00 | Welcome | 10 | |", "| 9:10 | [Toy](../notebooks/toy.ipynb) | 30 | One |",
+        "| 9:40 | [A name](../exercises/toy.ipynb), task 1 | 10 | |", "| 9:50 | Break | 15 | |",
+        "| 10:05 | [Three](../exercises/toy.ipynb), task 4 | 25 | |"]
+    assert lines[10].endswith(" 30 minutes, tasks 35, breaks 15, the rest 10: 9:00 to 10:30.")
     assert lines[12] == "The whole course, with every core task, is about 1 hours."
 
 
 def test_everything_that_states_minutes_is_written_once(course):
-    names = ["docs/teaching.md", "notebooks/01_toy.ipynb", "solutions/01_toy.ipynb"]
+    names = ["docs/teaching.md", "notebooks/toy.ipynb", "solutions/toy.ipynb"]
     assert write_minutes(course, check=True) == names
     assert (course / timetable.GUIDE).read_text() == GUIDE
     assert write_minutes(course) == names
@@ -153,9 +153,9 @@ def test_everything_that_states_minutes_is_written_once(course):
 
 def test_a_lesson_in_which_somebody_is_at_work_is_not_written(course, commit):
     commit(course)
-    path = course / "notebooks" / "01_toy.ipynb"
+    path = course / "notebooks" / "toy.ipynb"
     path.write_text(path.read_text().replace('"name": "python"', '"name": "mine"'))
-    with pytest.raises(AuthoringError, match="notebooks/01_toy.ipynb: edited here"):
+    with pytest.raises(AuthoringError, match="notebooks/toy.ipynb: edited here"):
         write_minutes(course)
     assert (course / timetable.GUIDE).read_text() == GUIDE
 
