@@ -109,6 +109,16 @@ def _only_alt(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return output
 
 
+def machine_file() -> Path:
+    """The file of this machine's runs in helpers/data/recorded, after its GPU or processor."""
+    from helpers import backend, recordings
+
+    gpu = backend.find_gpu()
+    machine = gpu.name if gpu else backend.cpu_name()
+    name = re.sub(r"[^a-z0-9]+", "-", machine.lower()).strip("-")
+    return recordings.FOLDER / f"{name}.json"
+
+
 def bench() -> Path:
     """Run every notebook that compares times and write this machine's times to a data file.
 
@@ -124,12 +134,7 @@ def bench() -> Path:
     AuthoringError
         When no notebook has measured anything, and when the data file was edited here.
     """
-    from helpers import backend, recordings
-
-    gpu = backend.find_gpu()
-    machine = gpu.name if gpu else backend.cpu_name()
-    name = re.sub(r"[^a-z0-9]+", "-", machine.lower()).strip("-")
-    path = recordings.FOLDER / f"{name}.json"
+    path = machine_file()
     path.parent.mkdir(parents=True, exist_ok=True)
     data = str(path.relative_to(ROOT))
     refuse_to_lose([data], ROOT)

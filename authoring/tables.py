@@ -11,7 +11,7 @@ import json
 import re
 from pathlib import Path
 
-from helpers import clinic
+from checks import clinic
 from helpers.data import load_profile
 from helpers.formats import listed
 from nogpu import engine
@@ -83,7 +83,7 @@ def lessons(readme: str) -> str:
 def faults() -> str:
     """The table of faults: how many broken kernels the GPU and two tools report.
 
-    The kernels are those of `helpers.clinic`.
+    The kernels are those of `checks.clinic`.
     """
     content = json.loads((clinic.RECORDED / "nvidia-h200.json").read_text(encoding="utf-8"))
     counts = {fault.kind: [0, 0, 0] for fault in FAULTS}
