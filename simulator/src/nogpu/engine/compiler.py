@@ -263,13 +263,12 @@ _NO_MEMBER = re.compile(
 
 
 def explain(
-    log: str, launches: bool = False, absent: Sequence[str] = (), ptx: Sequence[str] = ()
+    log: str, launches: bool = False, absent: Sequence[str] = (), assembles: bool = False
 ) -> CompileError:
     """An error from what the compiler said, engine internals taken out.
 
     ``launches`` says that the source has a launch with ``<<< >>>``, ``absent`` are headers of
-    CUDA's libraries that it includes and nogpu has not got, ``ptx`` are instructions of inline PTX
-    that are not translated.
+    CUDA's libraries that it includes and nogpu has not got, ``assembles`` that it has inline PTX.
     """
     kept = []
     skip = False
@@ -294,8 +293,8 @@ def explain(
     notes += [f"{header}: nogpu lacks this header." for header in absent]
     for name, space in _NO_MEMBER.findall(log):
         notes.append(f"{space}::{name}: nogpu lacks it.")
-    if ptx:
-        notes.append(f"Inline PTX (asm): nogpu lacks {', '.join(ptx)}.")
+    if assembles:
+        notes.append("Inline PTX (asm): nogpu lacks it.")
     if launches or "<<<" in log:
         notes.append(
             "A launch with <<< >>>: nogpu lacks it in host code, and takes it in kernels, as nvcc "
