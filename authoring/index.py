@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
+from IPython.core.inputtransformer2 import TransformerManager
 
-from .house import code_of
 from .notebook_form import ROOT, AuthoringError, notebooks, read, stored_text, subject_of
 from .working_copy import note_written, refuse_to_edit, refuse_to_lose
 
@@ -109,6 +109,12 @@ def is_listed(name: str) -> bool:
     root, _, rest = name.partition(".")
     return (root in SITES and bool(rest) and name not in MODULES
             and rest.rpartition(".")[2] not in NOT_LISTED)
+
+
+def code_of(notebook: nbformat.NotebookNode) -> str:
+    """A notebook's Python, with IPython's commands translated."""
+    return "\n".join(TransformerManager().transform_cell(cell.source)
+                     for cell in notebook.cells if cell.cell_type == "code")
 
 
 def links_in(notebook: nbformat.NotebookNode) -> dict[str, str]:

@@ -39,13 +39,16 @@ def ladder(names: Sequence[str], machines: Sequence[Any], text: str, flops: floa
                       markerfacecolor=COLOURS[k % len(COLOURS)], markeredgecolor=INK, linewidth=1,
                       label=machine.name)
             for rate, y in have:
-                axes.annotate(f"{rate:,.0f}", (rate, y), xytext=(8, 0), va="center", fontsize=8,
-                              textcoords="offset points")
+                side = -1 if k == len(machines) - 1 and k else 1  # the last one's on the left
+                axes.annotate(f"{rate:,.0f}", (rate, y), xytext=(9 * side, 0), va="center",
+                              ha="right" if side < 0 else "left", fontsize=8, zorder=3,
+                              textcoords="offset points",
+                              bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
             if machine.roof:
                 axes.axvline(machine.roof.flops / flops, color=FAINT, linestyle="--",
                              label=f"roof of float32's arithmetic, {machine.name.split(',')[0]}")
         axes.set_yticks(range(len(names)), names)
         axes.set(xscale="log", xlabel="digits a second (logarithmic)")
-        axes.set_xlim(right=axes.get_xlim()[1] * 6)
+        axes.set_xlim(axes.get_xlim()[0] / 4, axes.get_xlim()[1] * 6)
         figure.legend(loc="outside lower center", fontsize=8, frameon=False)
         show("The ladder: digits a second, rung by rung", text)

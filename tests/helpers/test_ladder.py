@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from authoring.runs import add_run
-from helpers import bounds, ladder, memory, network, recordings
+from helpers import bounds, kernels, ladder, memory, network, recordings
 from helpers.data import load_network
 
 QUICK = {"batch": 50, "images": 100, "seconds": 0.01}
@@ -79,8 +79,26 @@ def test_narrow_numbers_may_be_less_exact(weights):
 def test_on_the_simulator_work_is_counted_and_no_time_is_kept(cp, weights):
     w = {name: cp.asarray(array) for name, array in weights.items()}
     rung = ladder.measure(lambda x: network.forward(x, w, cp), "CuPy", where="device", **QUICK)
-    assert rung.launches > 50 and "not a GPU's" in repr(rung)
+    assert rung.launches > 50 and rung.sectors == 0 and "all of them CuPy's" in repr(rung)
     assert not ladder.machines()
+
+
+def test_on_the_simulator_own_kernels_are_counted(cp, weights):
+    w = {name: cp.asarray(array) for name, array in weights.items()}
+    kernel = cp.RawKernel(kernels.source("bias_gelu"), "bias_gelu")
+    sizes = []
+
+    def bias_gelu(x, bias):
+        y, n = cp.empty_like(x), x.size // 4
+        kernel((-(-n // 128),), (128,), (x, bias, y, np.uint32(len(bias)), np.uint32(n)))
+        sizes.append(x.nbytes)
+        return y
+
+    rung = ladder.measure(lambda x: network.forward(x, w, cp, bias_gelu=bias_gelu), "fused",
+                          where="device", **QUICK)
+    moved = sum(sizes[-3:])  # of the call that was counted, the last one
+    assert rung.nbytes == 3 * moved  # x, bias, y: a bias for each element
+    assert rung.sectors >= 2 * moved / 32 and "a digit" in repr(rung)
 
 
 def test_recorded_rungs_stand_beside_with_their_roof(weights, own, monkeypatch, capsys):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import hashlib
+import math
 import os
 import re
 import subprocess
@@ -623,6 +624,7 @@ class Kernel:
         time_limit: float | None = None,
         counters: bool = False,
         one_worker: bool = False,
+        cooperative: bool = False,
     ) -> Counts | None:
         """Run the kernel over a grid and wait for it.
 
@@ -643,6 +645,8 @@ class Kernel:
         one_worker : bool
             Run the blocks one after another, in order: what several of them meet over is then the
             same each time.
+        cooperative : bool
+            Run all blocks at once, so that they can wait for each other (``grid_group::sync``).
 
         Returns
         -------
@@ -661,7 +665,9 @@ class Kernel:
             The kernel is stopped first.
         """
         recorders = recorders_now(counters)
-        prepared = self.prepare(grid, block, arguments, shared, counting=bool(recorders))
+        prepared = self.prepare(
+            grid, block, arguments, shared, counting=bool(recorders), cooperative=cooperative
+        )
         prepared.request.checks |= JobBits.OneWorker * one_worker
         self._run(prepared, recorders, time_limit)
         return recorders[-1] if counters else None
@@ -698,6 +704,10 @@ class Kernel:
         if fault_record.kind:
             raise prepared.fault(fault_record)
 
+    def resident_blocks(self, threads: int, shared: int = 0) -> int:
+        """Blocks of so many threads and bytes of dynamic shared memory that run at once."""
+        return limits.resident_blocks(threads, shared + self.static_shared)
+
     def prepare(
         self,
         grid: Sequence[int],
@@ -707,14 +717,22 @@ class Kernel:
         *,
         counting: bool = False,
         mask: int | None = None,
+        cooperative: bool = False,
     ) -> PreparedLaunch:
         """Check a launch and pack its arguments; it can then be queued any number of times.
 
         Parameters as for :meth:`launch`, which also says what a wrong launch raises. It will run
-        with the checks of ``mask`` (see `switches`), or else with those that are on now.
+        with the checks of ``mask`` (see `switches`), or else with those that are on now. All blocks
+        of a ``cooperative`` launch run at once, so that they can wait for each other.
         """
         grid, block = _triple(grid, "grid"), _triple(block, "block")
         self._check_launch(grid, block, shared)
+        if cooperative and math.prod(grid) > self.resident_blocks(math.prod(block), shared):
+            raise InvalidLaunch(
+                f"a cooperative launch of {math.prod(grid):,} blocks: the device holds "
+                f"{self.resident_blocks(math.prod(block), shared)} of them at once",
+                "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
+            )
         pointers, buffers = self._pack(arguments)
         mask = switches.enabled() if mask is None else mask
         build = self.module.build(bool(mask), counting)
@@ -733,7 +751,7 @@ class Kernel:
         request.grid[:] = grid
         request.block[:] = block
         request.dynamic_shared = int(shared)
-        request.checks = mask | (JobBits.Count if counting else 0)
+        request.checks = mask | JobBits.Count * counting | JobBits.Cooperative * cooperative
         request.arguments = ctypes.addressof(pointers)
         request.shared = ctypes.addressof(table[0])
         request.shared_count = table[1]
@@ -840,6 +858,7 @@ class PreparedLaunch:
         again = self.kernel.prepare(
             tuple(request.grid), tuple(request.block), [buffer.raw for buffer in buffers],
             request.dynamic_shared, counting=bool(recorders), mask=request.checks & switches.ALL,
+            cooperative=bool(request.checks & JobBits.Cooperative),
         )  # fmt: skip
         self.kernel._run(again, recorders, None)
 

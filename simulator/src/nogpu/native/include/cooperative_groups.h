@@ -149,7 +149,7 @@ struct thread_group {
 };
 
 struct grid_group {
-    static bool is_valid() { return false; }
+    static bool is_valid() { return nogpu_is_cooperative(); }
     static unsigned long long num_blocks() {
         return (unsigned long long)gridDim.x * gridDim.y * gridDim.z;
     }
@@ -164,10 +164,7 @@ struct grid_group {
     static dim3 dim_blocks() { return dim3(gridDim.x, gridDim.y, gridDim.z); }
     static dim3 group_dim() { return dim_blocks(); }
     static dim3 block_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
-    template <class T = int> static void sync(int = 0) {
-        static_assert(sizeof(T) == 0, "nogpu lacks grid_group::sync: its blocks run one after "
-                                      "another. Use two launches.");
-    }
+    static void sync(CUSIM_LINE) { nogpu_grid_barrier(nogpu_line); }
 };
 
 static inline thread_block this_thread_block() { return {}; }

@@ -15,10 +15,7 @@ from dataclasses import dataclass
 from importlib.util import resolve_name
 from pathlib import Path
 
-from IPython.core.inputtransformer2 import TransformerManager
-
-from .notebook_form import ROOT
-
+ROOT = Path(__file__).resolve().parent.parent
 # Each room and the folder of its Python files, the highest room first: arrows point down.
 ROOMS = {
     "tests": "tests",
@@ -103,15 +100,15 @@ def module_name(path: str) -> str:
 
 
 def source_of(path: Path) -> str:
-    """The Python of a file or notebook."""
+    """The Python of a file; of a notebook its code cells, with IPython's commands translated."""
     text = path.read_text(encoding="utf-8")
-    return text if path.suffix == ".py" else code_of(json.loads(text))
+    if path.suffix == ".py":
+        return text
+    from IPython.core.inputtransformer2 import TransformerManager
 
-
-def code_of(notebook: Mapping) -> str:
-    """The Python of a notebook's code cells, with IPython's commands translated."""
+    cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
     return "\n".join(TransformerManager().transform_cell("".join(cell["source"]))
-                     for cell in notebook["cells"] if cell["cell_type"] == "code")
+                     for cell in cells)
 
 
 def imports_of(source: str, name: str, path: str, known: set[str]) -> frozenset[str]:
@@ -183,3 +180,7 @@ def picture(modules: Mapping[str, Module]) -> str:
     for group in circles(modules):
         rows.append(f"    CIRCLE: {', '.join(group)}")
     return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    print(picture(read_house()))
