@@ -12,7 +12,8 @@ from pathlib import Path
 
 import nbformat
 
-from .notebook_form import METADATA, ROOT, AuthoringError, notebooks, read, stored_text
+from .minutes import state_minutes
+from .notebook_form import METADATA, ROOT, AuthoringError, course_of, notebooks, read, stored_text
 from .working_copy import note_written, refuse_to_lose
 
 
@@ -54,6 +55,8 @@ def execute(notebook: nbformat.NotebookNode, folder: Path, timeout: int = 600) -
 def record(path: Path) -> None:
     """Run a notebook in place and store what its cells print.
 
+    What the answer to a prediction prints is stored in the cell's metadata; see `outputs_of`.
+
     Raises
     ------
     nbclient.exceptions.CellExecutionError
@@ -68,10 +71,15 @@ def record(path: Path) -> None:
     notebook = read(path)
     execute(notebook, path.resolve().parent)
     notebook.metadata = nbformat.from_dict(METADATA)
+    state_minutes(notebook)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
-            cell.outputs = [_only_alt(output) for output in _joined_streams(cell.outputs)]
+            outputs = [_only_alt(output) for output in _joined_streams(cell.outputs)]
+            course_of(cell).pop("recorded", None)
+            if course_of(cell).get("answer"):
+                cell.metadata.course.recorded, outputs = outputs, []
+            cell.outputs = outputs
     if path.read_bytes() != before:
         raise AuthoringError(f"{path}: changed while its cells ran, so it stays as it is now")
     path.write_text(stored_text(notebook), encoding="utf-8")
@@ -101,6 +109,16 @@ def _only_alt(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return output
 
 
+def machine_file() -> Path:
+    """The file of this machine's runs in helpers/data/recorded, after its GPU or processor."""
+    from helpers import backend, recordings
+
+    gpu = backend.find_gpu()
+    machine = gpu.name if gpu else backend.cpu_name()
+    name = re.sub(r"[^a-z0-9]+", "-", machine.lower()).strip("-")
+    return recordings.FOLDER / f"{name}.json"
+
+
 def bench() -> Path:
     """Run every notebook that compares times and write this machine's times to a data file.
 
@@ -116,12 +134,7 @@ def bench() -> Path:
     AuthoringError
         When no notebook has measured anything, and when the data file was edited here.
     """
-    from helpers import backend, recordings
-
-    gpu = backend.find_gpu()
-    machine = gpu.name if gpu else backend.cpu_name()
-    name = re.sub(r"[^a-z0-9]+", "-", machine.lower()).strip("-")
-    path = recordings.FOLDER / f"{name}.json"
+    path = machine_file()
     path.parent.mkdir(parents=True, exist_ok=True)
     data = str(path.relative_to(ROOT))
     refuse_to_lose([data], ROOT)

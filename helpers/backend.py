@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import nogpu.finder
 
@@ -89,13 +89,6 @@ def installed(*packages: str) -> str | None:
         with suppress(PackageNotFoundError):
             return f"{package} {version(package)}"
     return None
-
-
-def _requested() -> str:
-    choice = os.environ.get("COURSE_BACKEND", "auto").strip().lower() or "auto"
-    if choice not in CHOICES:
-        raise ValueError(f"COURSE_BACKEND is {choice!r}; it must be one of {', '.join(CHOICES)}.")
-    return choice
 
 
 def _cuda_line(gpu: Gpu, needs: str | None) -> str:
@@ -186,7 +179,9 @@ def start(needs: str | None = None) -> Backend:
     global _started
     if needs not in (None, "pycuda"):
         raise ValueError(f'needs={needs!r} is unknown; it must be None or "pycuda".')
-    choice = _requested()
+    choice = os.environ.get("COURSE_BACKEND", "auto").strip().lower() or "auto"
+    if choice not in CHOICES:
+        raise ValueError(f"COURSE_BACKEND is {choice!r}; it must be one of {', '.join(CHOICES)}.")
     gpu = find_gpu()
     if choice == "cuda" and gpu is None:
         raise RuntimeError("COURSE_BACKEND=cuda, but no CUDA device answers on this machine.")
@@ -207,11 +202,6 @@ def start(needs: str | None = None) -> Backend:
 
     record_sources(needs)
     print(_started.line)
-    return _started
-
-
-def started() -> Backend | None:
-    """What `start` found in this process; None where it was not called yet."""
     return _started
 
 
@@ -255,6 +245,11 @@ def simulated_spans() -> AbstractContextManager[list]:
     from nogpu.engine.streams import record_spans
 
     return record_spans()
+
+
+def simulated_counts() -> AbstractContextManager[Any]:
+    """Within the block the simulator counts what kernels ask of memory."""
+    return nogpu.counting()
 
 
 @contextmanager

@@ -12,41 +12,27 @@ from collections.abc import Iterator
 from . import backend
 
 
-class DeviceText:
-    """What the kernels of a `device_output` block printed: `text`, complete once it has ended."""
-
-    text = ""
-
-
 @contextlib.contextmanager
-def device_output(show: bool = True) -> Iterator[DeviceText]:
+def device_output() -> Iterator[None]:
     """Show what kernels print, in the notebook, when the block ends.
 
     A GPU's `printf` writes to the process's standard output, past the notebook, when the buffer of
     the GPU is read: at the next synchronisation. Here all work is waited for, and the text then
     printed as Python prints.
 
-    Parameters
-    ----------
-    show : bool
-        Whether to print the text; it is in the object's `text` in either case.
-
     Notes
     -----
     Lines of one thread come in its order. Between threads a GPU promises no order. On a GPU the
     text is all that the process writes to file descriptor 1 within the block.
     """
-    found = DeviceText()
-    started = backend.started()
-    on_gpu = started is not None and started.name == "cuda"
+    on_gpu = not backend.is_simulated(backend.find_cupy())
     parts: list[bytes] = []
     try:
         with _descriptor_1() if on_gpu else backend.simulated_prints() as parts:
-            yield found
+            yield
     finally:
-        found.text = b"".join(parts).decode(errors="replace")
-        if show and found.text:
-            print(found.text, end="" if found.text.endswith("\n") else "\n")
+        if text := b"".join(parts).decode(errors="replace"):
+            print(text, end="" if text.endswith("\n") else "\n")
 
 
 @contextlib.contextmanager
@@ -72,12 +58,7 @@ def _descriptor_1() -> Iterator[list[bytes]]:
 def _wait_and_flush() -> None:
     """Wait for all work, which reads the GPU's printf buffer, and empty the host's buffers."""
     try:
-        with contextlib.suppress(OSError):
-            ctypes.CDLL("libcuda.so.1").cuCtxSynchronize()
-        cupy = sys.modules.get("cupy")
-        if cupy is not None:  # its context may be another than the current one
-            cupy.cuda.Device().synchronize()
+        backend.find_cupy().cuda.Device().synchronize()
     finally:
-        with contextlib.suppress(Exception):
-            sys.stdout.flush()
+        sys.stdout.flush()
         ctypes.CDLL(None).fflush(None)  # of the C library, through which the driver writes

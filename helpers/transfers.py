@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import inspect
+import linecache
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from time import perf_counter
 from types import FrameType, ModuleType
@@ -155,7 +155,7 @@ def traffic(function: Callable, *args: object) -> Traffic:
             watch.close()
             watch.frame = None  # the frame holds the watch, and its variables, in a cycle
     synchronize()
-    return Traffic(getattr(function, "__name__", "function"), watch.lines(function), result)
+    return Traffic(getattr(function, "__name__", "function"), watch.lines(), result)
 
 
 class _Watch:
@@ -183,7 +183,10 @@ class _Watch:
         return self._on_line
 
     def _line(self) -> Line:
-        return self._seen.setdefault(self._number, Line(self._number, ""))
+        """The line that runs, numbered from the function's first."""
+        text = linecache.getline(self._code.co_filename, self._number).rstrip()
+        line = Line(self._number - self._code.co_firstlineno + 1, text)
+        return self._seen.setdefault(self._number, line)
 
     def copied(self, nbytes: int, to_device: bool) -> None:
         (self._line().to_device if to_device else self._line().to_host).append(nbytes)
@@ -193,22 +196,16 @@ class _Watch:
             self._line().waits += 1
         self._gate = None
 
-    def lines(self, function: Callable) -> tuple[Line, ...]:
-        """The lines seen, numbered from the function's first."""
-        try:
-            source, first = inspect.getsourcelines(function)
-        except OSError:
-            source, first = [], self._code.co_firstlineno
-        for line in self._seen.values():
-            line.number -= first - 1
-            if line.number <= len(source):
-                line.text = source[line.number - 1].rstrip()
-        return tuple(sorted(self._seen.values(), key=lambda line: line.number))
+    def lines(self) -> tuple[Line, ...]:
+        """The lines seen, from the first on."""
+        return tuple(self._seen[number] for number in sorted(self._seen))
 
 
 @contextmanager
 def observed_copies(cupy: ModuleType, copied: Callable[[int, bool], None]) -> Iterator[None]:
     """Report each copy that code outside CuPy asks for, by wrapping what it can ask with."""
+    from unittest.mock import patch  # takes a twentieth of a second
+
     inside = 0
 
     def wrap(original: Callable, report: Callable | None) -> Callable:
@@ -244,14 +241,8 @@ def observed_copies(cupy: ModuleType, copied: Callable[[int, bool], None]) -> It
     plan += [(cupy, "asnumpy", read), (array, "set", assigned)]
     plan += [(array, name, read) for name in TO_HOST]
     plan += [(array, name, None) for name in ("__getitem__", "__setitem__")]  # copy on their own
-    own = [(place, name, vars(place).get(name)) for place, name, _ in plan]
-    try:
+    with ExitStack() as replaced:
         for place, name, report in plan:
-            setattr(place, name, wrap(getattr(place, name), report))
+            hook = wrap(getattr(place, name), report)
+            replaced.enter_context(patch.object(place, name, hook))
         yield
-    finally:
-        for place, name, original in own:
-            if original is None:
-                delattr(place, name)
-            else:
-                setattr(place, name, original)

@@ -8,8 +8,7 @@ import sys
 from pathlib import PurePath
 
 import pytest
-
-from authoring.house import Module, circles, files_of, picture, read_house, room_of, room_of_import
+from house import Module, circles, files_of, picture, read_house, room_of, room_of_import
 
 # What stands in the course's folder.
 TOP = {
@@ -25,7 +24,7 @@ ROOMS = {
     "exercises": (set(), {".ipynb"}),
     "helpers": ({"draw", "tune", "timeline", "data", "kernels"},
                 {".py", ".json", ".npz", ".md", ".png", ".cu", ".j2"}),
-    "checks": ({"machinery", "grading"}, {".py"}),
+    "checks": ({"machinery", "grading", "learner"}, {".py"}),
     "authoring": ({"profiles"}, {".py"}),
     "install": ({"pages", "learner"}, {".py", ".j2", ".json"}),
     "docs": (set(), {".md"}),

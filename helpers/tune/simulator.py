@@ -8,8 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from ..inspection import inspect
-from .trial import Case, Failure, compiler_error, launch_shape
-from .variant import Generated, on_all_cores
+from .variant import Case, Failure, Generated, compiler_error, on_all_cores
 
 TIME_LIMIT = 10.0  # seconds that a launch may take
 
@@ -29,13 +28,16 @@ def run(generated: Generated, cases: Sequence[Case]) -> dict[str, int]:
                              options=tuple(generated.options))
     counts = {}
     for case in cases:
-        grid, block = launch_shape(generated, case.args)
+        try:
+            grid, block = generated.launch_shape(case.args)
+        except Exception as error:
+            raise Failure("launch", str(error)) from error
         try:
             report = inspect(kernel, grid, block, case.args, time_limit=TIME_LIMIT)
         except engine.InvalidLaunch as error:
             raise Failure("launch", str(error)) from error
         except engine.CompileError as error:  # another compiler may have accepted it
-            raise Failure("compile", compiler_error(error, 0)) from error
+            raise Failure("compile", compiler_error(error, generated)) from error
         if isinstance(report.fault, engine.KernelTimeout):
             raise Failure("endless", f"stopped after {TIME_LIMIT:g} s")
         if report.fault is not None:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from nogpu import engine
+from nogpu.faces import HEADERS, table
 from nogpu.faces import missing as _missing
-from nogpu.faces import table
 
 from . import _contexts, _modules
 
@@ -58,7 +58,7 @@ def _all_options(
     found.extend(["-arch", arch])
     if code is not None:
         found.extend(["-code", code])
-    return [*found, *(f"-I{folder}" for folder in include_dirs), f"-I{INCLUDE}"]
+    return [*found, *(f"-I{folder}" for folder in include_dirs), f"-I{INCLUDE}", f"-I{HEADERS}"]
 
 
 def _build(source: object, options: list[str], plain: bool, keep: bool = False) -> engine.Module:

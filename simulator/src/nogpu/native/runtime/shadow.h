@@ -6,7 +6,8 @@
 // earlier launch. Two accesses of one launch, at least one of them a write, race unless they are
 // ordered: same thread, a barrier between, or a published fence (see ordered()). Two conflicts
 // harm nobody: a store of the value that is there already, and a plain read after which the same
-// thread does an atomic operation on the same place, as the usual loop around atomicCAS does.
+// thread does an atomic operation on the same place, as the usual loop around atomicCAS does, or
+// at least another thread that came by the same line (`if (*low > x) atomicMin(low, x)`).
 // Such accesses are suspects until settle() decides.
 // The idea of shadow words with the last accesses is ThreadSanitizer's (Serebryany and
 // Iskhodzhanov, 2009); segments in place of vector clocks suffice because a block's threads
@@ -84,6 +85,13 @@ static NOINLINE void race_fault(const Access& a, const Region& r, uint32_t other
 
 // ---- suspects ------------------------------------------------------------------------------
 
+// Whether the reads at this place in the code are there to decide on an atomic operation.
+static bool is_acquitted(const void* pc) {
+    for (const void* known : hot.worker->acquitted)
+        if (known == pc) return true;
+    return false;
+}
+
 // Remembers a write before it is done, or a plain read of what another thread updated atomically.
 static NOINLINE void suspect(const Access& a, const Region& r, uintptr_t address, uint32_t size,
                              uint32_t other_stamp, AccessKind other) {
@@ -100,6 +108,7 @@ static NOINLINE void suspect(const Access& a, const Region& r, uintptr_t address
     s.region = r.kind;
     s.access = a.kind;
     s.other = other;
+    if (a.kind == kRead && is_acquitted(a.pc)) return;
     if (a.kind == kRead)
         for (const Suspect& earlier : hot.worker->suspects)
             if (earlier.access == kRead && earlier.address == address && earlier.stamp == s.stamp)
@@ -114,6 +123,7 @@ static void acquit_read(uintptr_t address) {
     std::vector<Suspect>& all = hot.worker->suspects;
     for (size_t i = 0; i < all.size();)
         if (all[i].access == kRead && all[i].address == address && all[i].stamp == hot.stamp) {
+            if (!is_acquitted(all[i].pc)) hot.worker->acquitted.push_back(all[i].pc);
             all[i] = all.back();
             all.pop_back();
         } else {
@@ -131,6 +141,7 @@ static NOINLINE void settle_all(bool reads) {
             all[kept++] = s;
             continue;
         }
+        if (s.access == kRead && is_acquitted(s.pc)) continue;
         if (s.access == kWrite) {
             const uint32_t now = s.size == 4 ? *(uint32_t*)s.address : *(uint8_t*)s.address;
             if (now == s.before) continue;
@@ -150,7 +161,7 @@ static inline void settle(Worker* w, bool reads = true) {
 
 static uint32_t take_segment(Worker* w) {
     if (w->segment_next == w->segment_end) {
-        const uint32_t chunk = 64;
+        const uint32_t chunk = w->job->checks & kCooperative ? 8 : 64;
         const uint32_t start = next_segment.fetch_add(chunk);
         if (start + chunk >= kLastSegment) {
             // Out of numbers within one block: no more race detection for this launch.
@@ -453,8 +464,8 @@ static NOINLINE void check_elsewhere(const Access& a) {
 
 // ---- the way in ------------------------------------------------------------------------------
 
-static inline bool fast_read(uint32_t* s, uint32_t first, uint32_t lowest) {
-    const uint32_t written = s[0], read = s[1], mine = hot.stamp;
+static inline bool fast_read(uint32_t* s, uint32_t mine, uint32_t first, uint32_t lowest) {
+    const uint32_t written = s[0], read = s[1];
     if (UNLIKELY(written < lowest)) return false;
     if (UNLIKELY(written >= first && (written & ~3u) != mine)) return false;
     if (read < first) {
@@ -462,16 +473,13 @@ static inline bool fast_read(uint32_t* s, uint32_t first, uint32_t lowest) {
         return true;
     }
     const uint32_t difference = read ^ mine;
-    if (difference < 4 || (read & kSeveralBlocks)) return true;
-    if (difference < 4096) {  // same segment, another thread
-        s[1] = read | kSeveralThreads;
-        return true;
-    }
-    return false;
+    if (difference >= 4096) return read & kSeveralBlocks;
+    if (difference >= 4 && !(read & kSeveralThreads)) s[1] = read | kSeveralThreads;
+    return true;
 }
 
-static inline bool fast_write(uint32_t* s, uint32_t first, uint32_t lowest) {
-    const uint32_t written = s[0], read = s[1], mine = hot.stamp;
+static inline bool fast_write(uint32_t* s, uint32_t mine, uint32_t first, uint32_t lowest) {
+    const uint32_t written = s[0], read = s[1];
     if (UNLIKELY(written < lowest)) return false;
     if (UNLIKELY(written >= first && written != mine)) return false;
     if (UNLIKELY(read >= first && read != mine)) return false;
@@ -479,49 +487,51 @@ static inline bool fast_write(uint32_t* s, uint32_t first, uint32_t lowest) {
     return true;
 }
 
-// A: what the address has to be a multiple of.
+// What the fast path below does not settle.
+template <uint32_t N, AccessKind K, uint32_t A>
+static NOINLINE void check_slowly(const void* p, void* pc) {
+    const uintptr_t address = (uintptr_t)p;
+    if (address - (uintptr_t)&nogpu_context < sizeof nogpu_context) return;
+    const Access a{address, N, K, false, pc};
+    const bool device =
+        address - arena_base < arena_size || address - hot.shared_low < hot.shared_size;
+    Region r{nullptr, nullptr, 0, 0, kNowhere};
+    if (device) find_region(address, r);
+    if (A > 1 && UNLIKELY(address % A) && (hot.checks & kCheckMisaligned) && address >= 65536)
+        access_fault(kMisaligned, a, r.kind, address - r.base);
+    if (device)
+        check_range(r, a);
+    else
+        check_elsewhere(a);
+}
+
+// A: what the address has to be a multiple of. Nothing but the call to check_slowly(), which is the
+// last thing that happens, needs registers saved: most of a kernel's time passes here.
 template <uint32_t N, AccessKind K, uint32_t A = N>
 static inline void check_access(const void* p, void* pc) {
     const uintptr_t address = (uintptr_t)p;
-    uintptr_t offset = address - arena_base;
-    uint32_t* shadow = arena_shadow;
-    uint32_t first = hot.first, lowest = kValid;
-    if (offset >= arena_size) {
-        if (address - (uintptr_t)&nogpu_context < sizeof nogpu_context) return;
-        offset = address - hot.shared_low;
-        if (offset >= hot.shared_size) {
-            if (A > 1 && UNLIKELY(address % A) && (hot.checks & kCheckMisaligned) &&
-                address >= 65536)
-                access_fault(kMisaligned, Access{address, N, K, false, pc}, kNowhere, 0);
-            check_elsewhere(Access{address, N, K, false, pc});
-            return;
-        }
-        shadow = hot.shared_shadow;
+    const Hot& h = hot;
+    uintptr_t stamps = h.shared_stamps;
+    uint32_t lowest, first;
+    if (address - h.shared_low < h.shared_size) {
         // What an earlier block left in shared memory does not count as written, and what lies
         // before the last barrier is ordered.
-        lowest = hot.block_first;
-        first = hot.interval_first;
+        lowest = h.block_first;
+        first = h.interval_first;
+    } else {
+        if (UNLIKELY(address - arena_base >= arena_size)) return check_slowly<N, K, A>(p, pc);
+        stamps = arena_stamps;
+        first = h.first;
+        lowest = kValid;
     }
-    if (A > 1 && UNLIKELY(address % A)) {
-        const Access a{address, N, K, false, pc};
-        Region r;
-        find_region(address, r);
-        if (hot.checks & kCheckMisaligned)
-            access_fault(kMisaligned, a, r.kind, address - r.base);
-        check_range(r, a);
-        return;
-    }
-    if (N >= 4) {
-        uint32_t* s = shadow + offset / 2;
-        bool good = true;
-        for (uint32_t i = 0; i < N / 4; i++)
-            good &= K == kRead ? fast_read(s + 2 * i, first, lowest)
-                               : fast_write(s + 2 * i, first, lowest);
-        if (LIKELY(good)) return;
-    }
-    Region r;
-    find_region(address, r);
-    check_range(r, Access{address, N, K, false, pc});
+    if (N < 4 || UNLIKELY(address % (A > 4 ? A : 4))) return check_slowly<N, K, A>(p, pc);
+    uint32_t* s = (uint32_t*)(stamps + 2 * address);
+    const uint32_t mine = h.stamp;
+    bool good = true;
+    for (uint32_t i = 0; i < (N < 4 ? 1 : N / 4); i++)
+        good &= K == kRead ? fast_read(s + 2 * i, mine, first, lowest)
+                           : fast_write(s + 2 * i, mine, first, lowest);
+    if (UNLIKELY(!good)) check_slowly<N, K, A>(p, pc);
 }
 
 // Any size, any alignment: structures, memcpy, volatile and atomic accesses.
