@@ -23,7 +23,8 @@ MAY_IMPORT = {
 LAYERS = (
     "errors", "forking", "limits", "records", "switches", "options", "source", "symbols", "plain",
     "cache", "compiler", "native", "memory", "faults", "counters", "module", "scheduler", "streams",
-    "__init__", "special", "subscripts", "translate",  # NumPy's arrays and Python's syntax alone
+    "__init__", "arenas", "dlpack", "images", "indices", "layout", "sparse",
+    "special", "subscripts", "translate",  # NumPy and ctypes alone
 )  # fmt: skip
 NATIVE = {".h", ".cuh", ".cpp", ""}  # headers of CUDA's own names may have no suffix
 

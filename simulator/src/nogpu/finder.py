@@ -19,11 +19,23 @@ FACES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "faces")
 
 
 class _Finder:
-    """Finds the four libraries; their submodules follow from each package's `__path__`."""
+    """Finds the four libraries; their submodules follow from each package's `__path__`.
+
+    `from package import name` looks for a module of that name where the package has nothing: what
+    the package says of a name that nogpu lacks is the error then.
+    """
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        package, _, part = name.rpartition(".")
+        if package.partition(".")[0] in LIBRARIES and PathFinder.find_spec(name, path) is None:
+            explain = getattr(sys.modules.get(package), "__getattr__", None)
+            try:
+                explain and explain(part)
+            except AttributeError as error:
+                if "nogpu lacks" in str(error):
+                    raise ModuleNotFoundError(str(error)) from None
         if name not in LIBRARIES or not _has_numpy():
             return None
         return PathFinder.find_spec(name, [FACES])

@@ -425,7 +425,7 @@ def test_assertions():
 
 
 def test_dlpack_lets_go():
-    from cupy._core import dlpack
+    from nogpu.engine import dlpack
 
     for _ in range(5):
         cp.arange(3).toDlpack()

@@ -133,7 +133,8 @@ def einsum(*operands, **kwargs):
         raise TypeError(f"Did not understand the following kwargs: {list(kwargs)}")
     texts, output_text, arrays = subscripts.split(operands)
     arrays = [_host.asarray(x) for x in arrays]
-    labels = [subscripts.label_axes(text, i, x.ndim) for i, (text, x) in enumerate(zip(texts, arrays))]
+    labels = [subscripts.label_axes(text, i, x.ndim)
+              for i, (text, x) in enumerate(zip(texts, arrays))]  # fmt: skip
     output = subscripts.output_labels(output_text, labels)
     sizes = subscripts.sizes_of(labels, arrays)
     kind = np.result_type(*(x.dtype for x in arrays)) if dtype is None else np.dtype(dtype)
