@@ -134,6 +134,8 @@ def _use_simulator() -> None:
             f"The real {real} was imported before helpers.start(), and no GPU answers it. "
             f"Restart the kernel, and call helpers.start() before `import {real}`."
         ) from error
+    # Lessons show what happens where order between streams is missing, as on a GPU.
+    nogpu.checks(order=False)
 
 
 def _simulator_line(gpu: Gpu | None) -> str:

@@ -8,7 +8,6 @@ Origin, licence, layout and measured accuracy: `README.md` beside this file.
 import json
 from collections.abc import Iterator
 from itertools import count
-from operator import index
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +26,6 @@ N_TRAIN = FORM_STARTS[10]
 # Jittered digits are made in blocks of this many, each from its own random stream, so that the
 # result does not depend on how many are asked for at once. One block of images is 1 MiB.
 BLOCK = 4096
-LARGEST_SHIFT = 4
 
 
 def load_digits() -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -70,7 +68,7 @@ def strip(n: int, seed: int = 0, *, part: str = "test") -> tuple[Images, Labels]
     Parameters
     ----------
     n : int
-        Number of digits, at least 1. A strip takes ``256 * n`` bytes: 65536 digits are 16 MiB.
+        Number of digits. A strip takes ``256 * n`` bytes: 65536 digits are 16 MiB.
     seed : int
         Zero or larger. The same seed gives the same strip on every platform; a later NumPy may
         change its random stream (NEP 19).
@@ -87,62 +85,63 @@ def strip(n: int, seed: int = 0, *, part: str = "test") -> tuple[Images, Labels]
     Raises
     ------
     ValueError
-        If `n`, `seed` or `part` is out of range.
+        For another `part`.
     """
-    n, seed = _at_least("n", n, 1), _at_least("seed", seed, 0)
     images, labels = _part(part)
     picks = _generator(seed, 0).integers(len(images), size=n)
     return images[picks].swapaxes(0, 1).reshape(8, 8 * n), labels[picks]
 
 
-def jittered_chunks(n: int, seed: int = 0, *, chunk: int = 65536, shift: int = 1,
-                    brightness: float = 0.25, noise: float = 0.1,
-                    part: str = "test") -> Iterator[tuple[Images, Labels]]:
-    """Make `n` digits, each shifted, brightened or dimmed, and noisy, at random, `chunk` at a time.
+def jittered_chunks(n: int, seed: int = 0, *,
+                    chunk: int = 65536) -> Iterator[tuple[Images, Labels]]:
+    """Make `n` digits of the test part, brighter or dimmer and noisy at random, in chunks.
+
+    Ink is multiplied by a factor between 0.75 and 1.25, a number between -0.1 and 0.1 is added to
+    each pixel, and the result is clipped to 0.0 ... 1.0.
 
     Parameters
     ----------
     n : int
-        Number of digits, at least 1.
+        Number of digits.
     seed : int
         Zero or larger. The same seed gives the same digits, whatever `chunk` is, and a larger `n`
         only adds digits after them. Only integers, uniform numbers, products and sums are used, so
         the bits are the same on every platform; a later NumPy may change its stream (NEP 19).
     chunk : int
-        Digits per step, at least 1; the last step may hold fewer. Memory in use is 264 bytes for
-        each digit of a chunk and about 2 MiB besides: 19 MB for the default, however large `n`.
-    shift : int
-        Largest shift along each axis, in pixels, 0 to 4: each of the ``(2 * shift + 1) ** 2``
-        shifts is equally likely. What leaves the frame is lost, paper (0.0) comes in.
-    brightness : float
-        Ink is multiplied by a factor between ``1 - brightness`` and ``1 + brightness``; 0 to 1.
-    noise : float
-        A number between ``-noise`` and ``noise`` is added to each pixel; 0 to 1. The result is
-        clipped to 0.0 ... 1.0.
-    part : {"test", "train", "all"}
-        Which digits to draw from.
+        Digits per step; the last step may hold fewer. Memory in use is 264 bytes for each digit of
+        a chunk and about 2 MiB besides: 19 MB for the default, however large `n`.
 
-    Returns
-    -------
-    iterator of (images, labels)
-        Shapes (chunk, 8, 8) and (chunk,), new arrays at each step.
-
-    Raises
+    Yields
     ------
-    ValueError
-        At the call, not at the first step, if an argument is out of range.
+    images, labels
+        Shapes (chunk, 8, 8) and (chunk,), new arrays at each step.
     """
-    n, seed, chunk = _at_least("n", n, 1), _at_least("seed", seed, 0), _at_least("chunk", chunk, 1)
-    shift = _at_least("shift", shift, 0)
-    if shift > LARGEST_SHIFT:
-        raise ValueError(f"shift is {shift} pixels, but a digit is 8 pixels wide: choose 0 to"
-                         f" {LARGEST_SHIFT}.")
-    for name, value in (("brightness", brightness), ("noise", noise)):
-        if not 0 <= value <= 1:
-            raise ValueError(f"{name} is {value}: choose a number from 0 to 1.")
-    images, labels = _part(part)
-    shifted = _all_shifts(images, shift)
-    return _in_chunks(n, chunk, _blocks(shifted, labels, seed, brightness, noise))
+    blocks, used = _blocks(seed), BLOCK
+    for start in range(0, n, chunk):
+        size = min(chunk, n - start)
+        images, labels = np.empty((size, 8, 8), np.float32), np.empty(size, np.int64)
+        done = 0
+        while done < size:
+            if used == BLOCK:
+                (block_images, block_labels), used = next(blocks), 0
+            take = min(size - done, BLOCK - used)
+            images[done : done + take] = block_images[used : used + take]
+            labels[done : done + take] = block_labels[used : used + take]
+            done, used = done + take, used + take
+        yield images, labels
+
+
+def _blocks(seed: int) -> Iterator[tuple[Images, Labels]]:
+    """Blocks of BLOCK jittered digits without end."""
+    clean, labels = _part("test")
+    for number in count():
+        random = _generator(seed, 1, number)
+        which = random.integers(len(labels), size=BLOCK)
+        images = clean[which]
+        images *= np.float32(0.75) + random.random((BLOCK, 1, 1), dtype=np.float32) / 2
+        grain = random.random((BLOCK, 8, 8), dtype=np.float32)
+        images += (grain - np.float32(0.5)) * np.float32(0.2)
+        yield images.clip(0, 1, out=images), labels[which]
 
 
 def load_network() -> dict[str, NDArray[np.float32]]:
@@ -172,66 +171,9 @@ def _part(part: str) -> tuple[Images, Labels]:
     return images[parts[part]].astype(np.float32) / 16, labels[parts[part]]
 
 
-def _at_least(name: str, value: int, least: int) -> int:
-    """The value as an int; a ValueError says what is wrong with it."""
-    try:
-        value = index(value)
-    except TypeError:
-        raise ValueError(f"{name} is {value!r}: give a whole number, such as {least}.") from None
-    if value < least:
-        raise ValueError(f"{name} is {value}: give a whole number, {least} or larger.")
-    return value
-
-
 def _generator(seed: int, *stream: int) -> np.random.Generator:
     """The generator of one of the independent streams that belong to `seed`."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=stream))
-
-
-def _all_shifts(images: Images, shift: int) -> Images:
-    """Every image at every shift, shape ((2 * shift + 1) ** 2, len(images), 8, 8).
-
-    With this table a shifted digit is one contiguous copy of 256 bytes, which is several times
-    faster than gathering its 64 pixels one by one.
-    """
-    padded = np.pad(images, ((0, 0), (shift, shift), (shift, shift)))
-    windows = np.lib.stride_tricks.sliding_window_view(padded, (8, 8), axis=(1, 2))
-    return np.moveaxis(windows, 0, 2).reshape(-1, len(images), 8, 8)
-
-
-def _blocks(shifted: Images, labels: Labels, seed: int, brightness: float,
-            noise: float) -> Iterator[tuple[Images, Labels]]:
-    """Blocks of BLOCK jittered digits without end."""
-    for number in count():
-        random = _generator(seed, 1, number)
-        which_shift = random.integers(len(shifted), size=BLOCK)
-        which_digit = random.integers(len(labels), size=BLOCK)
-        factor = random.random((BLOCK, 1, 1), dtype=np.float32)
-        grain = random.random((BLOCK, 8, 8), dtype=np.float32)
-        images = shifted[which_shift, which_digit]
-        images *= np.float32(1 - brightness) + factor * np.float32(2 * brightness)
-        grain -= np.float32(0.5)
-        grain *= np.float32(2 * noise)
-        images += grain
-        yield images.clip(0, 1, out=images), labels[which_digit]
-
-
-def _in_chunks(n: int, chunk: int,
-               blocks: Iterator[tuple[Images, Labels]]) -> Iterator[tuple[Images, Labels]]:
-    """The first `n` digits of the blocks, `chunk` at a time."""
-    used = BLOCK
-    for start in range(0, n, chunk):
-        size = min(chunk, n - start)
-        images, labels = np.empty((size, 8, 8), np.float32), np.empty(size, np.int64)
-        done = 0
-        while done < size:
-            if used == BLOCK:
-                (block_images, block_labels), used = next(blocks), 0
-            take = min(size - done, BLOCK - used)
-            images[done : done + take] = block_images[used : used + take]
-            labels[done : done + take] = block_labels[used : used + take]
-            done, used = done + take, used + take
-        yield images, labels
 
 
 def load_claims() -> list[dict]:

@@ -24,7 +24,7 @@ class Panel(NamedTuple):
 
 
 class _Map(NamedTuple):
-    """A panel reduced to two parameters: numbers, and words where there is no number."""
+    """A panel reduced to two parameters: numbers, words where there is none, the others' names."""
 
     title: str
     across: list
@@ -32,35 +32,28 @@ class _Map(NamedTuple):
     values: np.ndarray
     texts: list[list[str]]
     others: list[str]
-    """Parameters with several values that are not shown."""
 
 
-def heatmap(panels: Sequence[Panel], x: str | None = None, y: str | None = None) -> None:
+def heatmap(panels: Sequence[Panel], x: str, y: str) -> None:
     """Draw numbers by two parameters, a map for each panel, and print the same numbers.
 
     Parameters
     ----------
     panels : sequence of Panel
         The maps' titles and cells. The values of a parameter stand in the order of the cells.
-    x, y : str, optional
-        The parameters across and down; by default the first two that have several values. Of the
-        others the least number counts.
+    x, y : str
+        The parameters across and down. Of the others the least number counts.
 
     Raises
     ------
     ValueError
         For a parameter that the cells do not have.
     """
-    parameters = [cell[0] for cell in panels[0].cells]
-    names = list(parameters[0])
+    names = list(panels[0].cells[0][0])
     for name in (x, y):
-        if name is not None and name not in names:
+        if name not in names:
             raise ValueError(f"draw.heatmap(): no parameter is called {name!r}; there are"
                              f" {', '.join(names)}.")
-    several = [n for n in names if len({p[n] for p in parameters}) > 1] or names
-    free = [n for n in several if n not in (x, y)]
-    y = y if y is not None else (free.pop(0) if len(free) + (x is not None) > 1 else None)
-    x = x if x is not None else (free.pop(0) if free else names[0])
     maps = [_reduced(panel, x, y) for panel in panels]
     lines = []
     for panel in maps:
@@ -69,25 +62,24 @@ def heatmap(panels: Sequence[Panel], x: str | None = None, y: str | None = None)
     _draw(maps, x, y, "\n".join(lines))
 
 
-def _reduced(panel: Panel, x: str, y: str | None) -> _Map:
+def _reduced(panel: Panel, x: str, y: str) -> _Map:
     """The least number of each cell; a word only where there is no number."""
-    names = panel.cells[0][0]
     values_of = {name: list(dict.fromkeys(cell[0][name] for cell in panel.cells))
-                 for name in names}
-    across, down = values_of[x], values_of[y] if y else [None]
+                 for name in panel.cells[0][0]}
+    across, down = values_of[x], values_of[y]
     values = np.full((len(down), len(across)), np.nan)
     texts = [["-"] * len(across) for _ in down]
     for parameters, number, text in panel.cells:
-        r, c = down.index(parameters[y]) if y else 0, across.index(parameters[x])
+        r, c = down.index(parameters[y]), across.index(parameters[x])
         if number is None:
             texts[r][c] = text if texts[r][c] == "-" else texts[r][c]
         elif not values[r, c] <= number:
             values[r, c], texts[r][c] = number, text
-    others = [name for name in names if name not in (x, y) and len(values_of[name]) > 1]
+    others = [name for name in values_of if name not in (x, y) and len(values_of[name]) > 1]
     return _Map(panel.title, across, down, values, texts, others)
 
 
-def _draw(maps: list[_Map], x: str, y: str | None, text: str) -> None:
+def _draw(maps: list[_Map], x: str, y: str, text: str) -> None:
     widths = [max(3.2, 0.9 + CELL[0] * len(panel.across)) for panel in maps]
     height = 1.0 + CELL[1] * max(len(panel.down) for panel in maps)
     with style():
@@ -97,13 +89,13 @@ def _draw(maps: list[_Map], x: str, y: str | None, text: str) -> None:
         for axes, panel in zip(panels[0], maps):
             _draw_one(axes, panel)
             axes.set_xticks(range(len(panel.across)), [_shown(v) for v in panel.across])
-            axes.set_yticks(range(len(panel.down)), [_shown(v) if y else "" for v in panel.down])
+            axes.set_yticks(range(len(panel.down)), [_shown(v) for v in panel.down])
             axes.set_xlabel(x)
-            axes.set_ylabel(y or "")
+            axes.set_ylabel(y)
             axes.set_title(panel.title, fontsize=9)
             axes.tick_params(length=0)
             axes.spines[:].set_visible(False)
-        show(f"Maps over {x}{f' and {y}' if y else ''}", text)
+        show(f"Maps over {x} and {y}", text)
 
 
 def _draw_one(axes: plt.Axes, panel: _Map) -> None:
@@ -134,11 +126,10 @@ def _shown(value: object) -> str:
     return str(value) or "''"
 
 
-def _text(panel: _Map, x: str, y: str | None) -> str:
-    head = f"{y} \\ {x}" if y else x
-    rows = [[head, *(_shown(value) + "  " for value in panel.across)]]
+def _text(panel: _Map, x: str, y: str) -> str:
+    rows = [[f"{y} \\ {x}", *(_shown(value) + "  " for value in panel.across)]]
     for value, texts, numbers in zip(panel.down, panel.texts, panel.values):
         cells = [text + (" *" if number == np.nanmin(panel.values) else "  ")
                  for text, number in zip(texts, numbers)]
-        rows.append([_shown(value) if y else "", *cells])
+        rows.append([_shown(value), *cells])
     return "\n".join(row.rstrip() for row in aligned(rows))

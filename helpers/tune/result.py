@@ -92,7 +92,6 @@ class Tuning:
     simulated: bool
     machine: str
     nbytes: float = 0
-    flops: float = 0
     ceiling: Ceiling | None = None
     recorded: tuple[Comparison, ...] = ()
 
@@ -100,11 +99,6 @@ class Tuning:
     def ranked(self) -> list[Variant]:
         """The variants with right results, the best first; equal ones in the grid's order."""
         return sorted((v for v in self.variants if v.state == "ok"), key=lambda v: v.cost)
-
-    @property
-    def failed(self) -> list[Variant]:
-        """The others, in the grid's order."""
-        return [v for v in self.variants if v.state != "ok"]
 
     @property
     def best(self) -> dict:
@@ -116,34 +110,34 @@ class Tuning:
         """The best variant, compiled: call it with the kernel's arguments on the device."""
         return Tuned(self.ranked[0].generated)
 
-    def heatmap(self, x: str | None = None, y: str | None = None) -> None:
-        """Draw the variants by two of the parameters; see `helpers.draw.heatmap`.
+    def heatmap(self, x: str, y: str) -> None:
+        """Draw the variants by two of the parameters, across and down.
 
-        On a GPU a cell holds the time of a launch, on the simulator the first of the counters that
-        it ranks by in which variants differ. Runs recorded on GPUs get maps of their own beside, of
-        all variants that were recorded.
+        A cell shows the best variant over the other parameters. On a GPU it holds the time of a
+        launch, on the simulator the first of the counters that it ranks by in which variants
+        differ. Runs recorded on GPUs get maps of their own beside, of all variants that were
+        recorded.
         """
         from ..draw.heatmap import Panel, heatmap
 
-        failed = [(v.parameters, None, STATES[v.state][1]) for v in self.failed]
         if self.simulated:
             costs = list(zip(*(v.cost for v in self.ranked)))
             which = next((k for k, column in enumerate(costs) if len(set(column)) > 1), 0)
             title = f"{list(ORDER)[which]} of a launch (simulator)"
-            cells = [(v.parameters, v.cost[which], f"{v.cost[which]:,}") for v in self.ranked]
         else:
-            title = "time of a launch, this machine"
-            cells = [(v.parameters, v.timing.median, with_unit(v.timing.median, "s"))
-                     for v in self.ranked]
-        order = [v.parameters for v in self.variants]
-        panels = [Panel(title, sorted(cells + failed, key=lambda cell: order.index(cell[0])))]
+            which, title = 0, "time of a launch, this machine"
+        cells = []
+        for v in self.variants:
+            number = v.cost[which]
+            text = f"{number:,}" if self.simulated else with_unit(number, "s")
+            cells.append((v.parameters, number, text) if v.state == "ok" else
+                         (v.parameters, None, STATES[v.state][1]))
+        panels = [Panel(title, cells)]
         for run in self.recorded:
             cells = [(_parameters(row.name), row.median, with_unit(row.median, "s"))
                      for row in run.rows]
-            cells = [cell for cell in cells if list(cell[0]) == list(order[0])]
-            if cells:
-                panels.append(Panel(f"time of a launch, recorded on {_gpu(run)}", sorted(
-                    cells, key=lambda cell: [(str(v) == v, v) for v in cell[0].values()])))
+            panels.append(Panel(f"time of a launch, recorded on {_gpu(run)}", sorted(
+                cells, key=lambda cell: [(str(v) == v, v) for v in cell[0].values()])))
         heatmap(panels, x, y)
 
     # ---- the table ---------------------------------------------------------------------------
@@ -163,7 +157,7 @@ class Tuning:
         lines = aligned(list(zip(*columns)), left=0) if shown else []
         if len(shown) < len(ranked):
             lines.append(f"... and {len(ranked) - len(shown)} more")
-        return "\n".join([*self._heading(), *lines, *self._best_recorded(), *self.failures()])
+        return "\n".join([*self._heading(), *lines, *failures(self.variants)])
 
     def _heading(self) -> list[str]:
         ranked = self.ranked
@@ -186,8 +180,7 @@ class Tuning:
         ]
         if self.nbytes:
             columns.append(["bytes/s", *(with_unit(self.nbytes / t.median, "B/s") for t in times)])
-        if self.ceiling is not None:
-            least = self.ceiling.least(self.nbytes, self.flops)
+            least = self.ceiling.least(self.nbytes, 0)
             columns.append(["share", *(f"{least / t.median:.0%}" for t in times)])
         return columns
 
@@ -202,28 +195,19 @@ class Tuning:
                  if v.name in times else "-" for v in shown]
         return [_gpu(run) + ", recorded", *cells]
 
-    def _best_recorded(self) -> list[str]:
-        lines = []
-        for run in self.recorded:
-            best = min(run.rows, key=lambda row: row.median)
-            share = run.ceiling.least(best.nbytes, best.flops) / best.median
-            text = f"{_gpu(run)}, recorded: the best of {len(run.rows)} is {best.name} with"
-            text += f" {with_unit(best.median, 's')}"
-            text += f", share {share:.0%}." if share else "."
-            lines.append(textwrap.fill(text, WIDTH, subsequent_indent="    "))
-        return lines
 
-    def failures(self) -> list[str]:
-        """What the failed variants failed at, one line for those that failed alike."""
-        alike: dict[tuple[str, str], list[str]] = {}
-        for v in self.failed:
+def failures(variants: Sequence[Variant]) -> list[str]:
+    """What variants failed at, one line for those that failed alike."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for v in variants:
+        if v.state != "ok":
             alike.setdefault((STATES[v.state][0], v.note), []).append(v.name)
-        lines = []
-        for (what, note), (first, *others) in alike.items():
-            more = f" (and {len(others)} more)" if others else ""
-            lines.append(textwrap.fill(f"{what}: {first}{more}: {note}", WIDTH,
-                                       subsequent_indent="    "))
-        return lines
+    lines = []
+    for (what, note), (first, *others) in alike.items():
+        more = f" (and {len(others)} more)" if others else ""
+        lines.append(textwrap.fill(f"{what}: {first}{more}: {note}", WIDTH,
+                                   subsequent_indent="    "))
+    return lines
 
 
 def _gpu(run: Comparison) -> str:

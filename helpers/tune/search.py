@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..backend import SIMULATOR, device_name, find_cupy, is_simulated
 from ..timing import Comparison, Timing, ceiling, recorded_runs
 from . import simulator
 from .gpu import Gpu
-from .result import Tuning, Variant
+from .result import WIDTH, Tuning, Variant, failures
 from .trial import Case, Failure, compiled
 from .variant import Generated, Tuned, compile_ahead
 
@@ -23,11 +24,7 @@ CLOSE = 1.25  # a variant within this factor of the fastest may be the fastest
 
 
 class TuningFailed(RuntimeError):
-    """No variant gave right results; `tuning` holds what each failed at."""
-
-    def __init__(self, text: str, tuning: Tuning) -> None:
-        super().__init__(text)
-        self.tuning = tuning
+    """No variant gave right results."""
 
 
 def tune(
@@ -38,15 +35,11 @@ def tune(
     *,
     out: int | None = None,
     checks: Sequence[Sequence] = (),
-    where: Callable[..., bool] | None = None,
     nbytes: float = 0,
-    flops: float = 0,
     rtol: float | None = None,
     atol: float = 0.0,
     title: str | None = None,
     key: str | None = None,
-    rehearse: bool = True,
-    time_limit: float = 10.0,
 ) -> Tuning:
     """Try all variants of a kernel and find the best of those that are right.
 
@@ -56,7 +49,8 @@ def tune(
     Parameters
     ----------
     generate : callable
-        `generate(**parameters)` returns a `Generated`: the kernel's text and its launch.
+        `generate(**parameters)` returns a `Generated`: the kernel's text and its launch. For
+        parameters that do not go together it may raise an error, which the table shows.
     grid : mapping of str to sequence
         For each parameter the values to try, all combinations of them.
     spec : callable
@@ -68,12 +62,12 @@ def tune(
     out : int, optional
         Which argument holds the result; may be left out where only one is an array.
     checks : sequence of sequences, optional
-        Further arguments to check with, not to measure: sizes that are no multiple of a block.
-    where : callable, optional
-        `where(**parameters)` says which combinations are worth generating.
-    nbytes, flops : float
-        Bytes moved and operations done by one launch, counted by you: the table then shows shares
-        of what the device can do.
+        Further arguments to check with, not to measure: sizes that are no multiple of a block. On
+        a GPU each variant is launched with them in the simulator first, because on the GPU a faulty
+        access ends all work. Give none where the simulator lacks something, such as tensor cores.
+    nbytes : float
+        Bytes moved by one launch, counted by you: the table then shows shares of what the device
+        can do.
     rtol, atol : float
         Tolerances, as `numpy.isclose` has them; by default `rtol` is 1e-5 for float32, 1e-12 for
         float64, 0.01 for float16. Integers must be equal.
@@ -82,11 +76,6 @@ def tune(
     key : str, optional
         Name under which runs of this search were recorded on GPUs (`make bench`); they are shown
         beside.
-    rehearse : bool
-        On a GPU, run each variant on the `checks` in the simulator first: on the GPU a faulty
-        access ends all work. Switch it off for what the simulator lacks, such as tensor cores.
-    time_limit : float
-        Seconds that a launch in the simulator may take.
 
     Returns
     -------
@@ -111,60 +100,37 @@ def tune(
     which they differ: sectors of global memory, wavefronts of shared memory, requests to global
     memory, barriers. Two that ask the same of memory share a rank, and may differ on a GPU.
     """
-    combinations = _combinations(grid, where)
+    combinations = _combinations(grid)
     cases = _cases(spec, inputs, checks, out, rtol, atol)
     cupy = find_cupy()
     simulated = is_simulated(cupy)
-    progress = _Progress()
-    try:
-        search = _Search(generate, cases, progress, rehearse, time_limit)
-        variants = search.run(combinations, simulated)
-    finally:
-        progress.close()
+    with _progress() as progress:
+        variants = _search(generate, combinations, cases, simulated, progress)
     names = {v.generated.name for v in variants if v.generated}
+    title = title or (names.pop() if len(names) == 1 else "Tuning")
+    right = [v for v in variants if v.state == "ok"]
+    if not right:
+        raise TuningFailed("\n".join([f"none of the {len(variants)} variants of {title} gave right"
+                                      " results.", *failures(variants)]))
     machine = f"This machine: {SIMULATOR if simulated else device_name(cupy)}"
-    tuning = Tuning(title or (names.pop() if len(names) == 1 else "Tuning"), tuple(variants),
-                    simulated, machine, nbytes, flops)
-    if not tuning.ranked:
-        raise TuningFailed("\n".join([f"none of the {len(variants)} variants of {tuning.title} gave"
-                                      " right results.", *tuning.failures()]), tuning)
-    return _with_ceiling_and_recorded(tuning, key)
+    limit = None if simulated or not (key or nbytes) else ceiling("gpu")
+    if key and limit:
+        rows = tuple(replace(v.timing, nbytes=nbytes) for v in sorted(right, key=lambda v: v.cost))
+        here = f"This machine: {limit.name}"
+        recordings.tell(key, Comparison(title, here, limit, rows), "gpu")
+    others = recorded_runs(key, but="" if simulated else recordings.this_machine()) if key else ()
+    return Tuning(title, tuple(variants), simulated, machine, nbytes, limit, others)
 
 
-def _with_ceiling_and_recorded(tuning: Tuning, key: str | None) -> Tuning:
-    """The same beside what the device can do, and beside recorded runs."""
-    if not tuning.simulated and (key or tuning.nbytes or tuning.flops):
-        limit = ceiling("gpu")
-        if key:
-            rows = tuple(replace(v.timing, nbytes=tuning.nbytes, flops=tuning.flops)
-                         for v in tuning.ranked)
-            machine = f"This machine: {limit.name}"
-            recordings.tell(key, Comparison(tuning.title, machine, limit, rows), "gpu")
-        if tuning.nbytes or tuning.flops:
-            tuning = replace(tuning, ceiling=limit)
-    if key:
-        here = "" if tuning.simulated else recordings.this_machine()
-        tuning = replace(tuning, recorded=recorded_runs(key, but=here))
-    return tuning
-
-
-def _combinations(grid: Mapping[str, Sequence], where: Callable | None) -> list[dict]:
-    if not isinstance(grid, Mapping):
-        raise TypeError(f"the grid must be a dict of lists, not {type(grid).__name__}.")
-    if not grid:
-        raise ValueError("the grid is empty: it names no parameter.")
+def _combinations(grid: Mapping[str, Sequence]) -> list[dict]:
     for name, values in grid.items():
-        if not isinstance(values, (Sequence, np.ndarray)) or isinstance(values, (str, bytes)):
+        if isinstance(values, str) or not np.iterable(values):
             raise TypeError(f"the grid's {name!r} must be a list of values, not {values!r}.")
-        if not len(values):
-            raise ValueError(f"the grid is empty: {name!r} has no value to try.")
-    plain = [[v.item() if isinstance(v, np.generic) else v for v in values]
-             for values in grid.values()]
-    combinations = [dict(zip(grid, values)) for values in itertools.product(*plain)]
-    chosen = [one for one in combinations if where is None or where(**one)]
-    if not chosen:
-        raise ValueError("the grid is empty: where() refuses all of its combinations.")
-    return chosen
+    combinations = [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
+    if not grid or not combinations:
+        raise ValueError(f"the grid {dict(grid)} is empty: it must name a parameter, and for each"
+                         " a value to try.")
+    return combinations
 
 
 def _cases(spec: Callable, inputs: Sequence, checks: Sequence[Sequence], out: int | None,
@@ -182,7 +148,7 @@ def _cases(spec: Callable, inputs: Sequence, checks: Sequence[Sequence], out: in
         if number not in arrays:
             raise ValueError(f"out={out}: the arrays in {name} are at {arrays}.")
         result = spec(*(arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args))
-        expected = np.asarray(result.get() if hasattr(result, "get") else result)
+        expected = np.asarray(result)
         if result is None or expected.shape != args[number].shape:
             got = "None" if result is None else f"an array of shape {expected.shape}"
             raise ValueError(f"the specification returned {got} for {name}; argument {number},"
@@ -204,88 +170,76 @@ def _argument(value: object, name: str) -> object:
     return value if value.ndim else value[()]
 
 
-class _Search:
-    """Goes through the variants once."""
-
-    def __init__(self, generate: Callable, cases: list[Case], progress: _Progress,
-                 rehearse: bool, time_limit: float) -> None:
-        self._generate, self._cases = generate, cases
-        self._progress, self._rehearse, self._time_limit = progress, rehearse, time_limit
-
-    def run(self, combinations: list[dict], simulated: bool) -> list[Variant]:
-        """All variants, each with its result or with what it failed at."""
-        variants = [self._generated(parameters) for parameters in combinations]
-        texts = [variant.generated for variant in variants if variant.generated]
-        self._progress(f"compiling {len(texts)} variants")
-        (simulator.compile_ahead if simulated else compile_ahead)(texts)
-        gpu = None if simulated or not texts else Gpu(self._cases)
-        tuned: dict[int, Tuned] = {}
-        for k, variant in enumerate(variants):
-            self._progress(f"{k + 1} of {len(variants)}: {variant.name}")
-            if variant.generated:
-                try:
-                    variants[k], tuned[k] = self._tried(variant, gpu)
-                except Failure as why:
-                    variants[k] = replace(variant, state=why.state, note=str(why))
-        if gpu is not None:
-            self._finals(gpu, variants, tuned)
-        return variants
-
-    def _generated(self, parameters: dict) -> Variant:
-        """The variant with its text, or with what went wrong while it was generated."""
-        variant = Variant(parameters, "generate")
-        try:
-            made = self._generate(**parameters)
-        except Exception as error:
-            return replace(variant, note=f"{type(error).__name__}: {error}")
-        if not isinstance(made, Generated):
-            raise TypeError(f"generate({variant.name}) returned {type(made).__name__}; it must"
-                            " return a helpers.Generated.")
-        return replace(variant, generated=made)
-
-    def _tried(self, variant: Variant, gpu: Gpu | None) -> tuple[Variant, Tuned]:
-        """The variant with its time or its counters, and its compiled kernel."""
-        tuned = compiled(variant.generated)
-        if gpu is None:
-            counts = self._simulated(variant, self._cases)
-            return replace(variant, state="ok", counts=counts), tuned
-        if self._rehearse:
-            self._simulated(variant, self._cases[:-1])
-        gpu.check(tuned)
-        timing = Timing.of(variant.name, gpu.samples(tuned))
-        return replace(variant, state="ok", timing=timing), tuned
-
-    def _simulated(self, variant: Variant, cases: Sequence[Case]) -> dict[str, int]:
-        return simulator.run(variant.generated, cases, self._time_limit)
-
-    def _finals(self, gpu: Gpu, variants: list[Variant], tuned: dict[int, Tuned]) -> None:
-        """Measure in turns all that are nearly as fast as the fastest.
-
-        These figures replace the first ones, which were taken at different times.
-        """
-        times = {k: v.timing.median for k, v in enumerate(variants) if v.state == "ok"}
-        close = [k for k in times if times[k] <= CLOSE * min(times.values())]
-        if len(close) > 1:
-            samples = gpu.finals([tuned[k] for k in close], self._progress)
-            for k, taken in zip(close, samples):
-                variants[k] = replace(variants[k], timing=Timing.of(variants[k].name, taken))
+def _search(generate: Callable, combinations: list[dict], cases: list[Case], simulated: bool,
+            progress: Callable[[str], None]) -> list[Variant]:
+    """All variants, each with its result or with what it failed at."""
+    variants = [_generated(generate, parameters) for parameters in combinations]
+    texts = [variant.generated for variant in variants if variant.generated]
+    progress(f"compiling {len(texts)} variants")
+    (simulator.compile_ahead if simulated else compile_ahead)(texts)
+    gpu = None if simulated or not texts else Gpu(cases)
+    tuned: dict[int, Tuned] = {}
+    for k, variant in enumerate(variants):
+        progress(f"{k + 1} of {len(variants)}: {variant.name}")
+        if variant.generated:
+            try:
+                variants[k], tuned[k] = _tried(variant, cases, gpu)
+            except Failure as why:
+                variants[k] = replace(variant, state=why.state, note=str(why))
+    if gpu is not None:
+        _finals(gpu, variants, tuned, progress)
+    return variants
 
 
-class _Progress:
+def _generated(generate: Callable, parameters: dict) -> Variant:
+    """The variant with its text, or with what went wrong while it was generated."""
+    variant = Variant(parameters, "generate")
+    try:
+        made = generate(**parameters)
+    except Exception as error:
+        return replace(variant, note=f"{type(error).__name__}: {error}")
+    if not isinstance(made, Generated):
+        raise TypeError(f"generate({variant.name}) returned {type(made).__name__}; it must"
+                        " return a helpers.Generated.")
+    return replace(variant, generated=made)
+
+
+def _tried(variant: Variant, cases: list[Case], gpu: Gpu | None) -> tuple[Variant, Tuned]:
+    """The variant with its time or its counters, and its compiled kernel."""
+    tuned = compiled(variant.generated)
+    if gpu is None:
+        return replace(variant, state="ok", counts=simulator.run(variant.generated, cases)), tuned
+    simulator.run(variant.generated, cases[:-1])
+    gpu.check(tuned)
+    timing = Timing.of(variant.name, gpu.samples(tuned))
+    return replace(variant, state="ok", timing=timing), tuned
+
+
+def _finals(gpu: Gpu, variants: list[Variant], tuned: dict[int, Tuned],
+            progress: Callable[[str], None]) -> None:
+    """Measure in turns all that are nearly as fast as the fastest.
+
+    These figures replace the first ones, which were taken at different times.
+    """
+    times = {k: v.timing.median for k, v in enumerate(variants) if v.state == "ok"}
+    close = [k for k in times if times[k] <= CLOSE * min(times.values())]
+    if len(close) > 1:
+        samples = gpu.finals([tuned[k] for k in close], progress)
+        for k, taken in zip(close, samples):
+            variants[k] = replace(variants[k], timing=Timing.of(variants[k].name, taken))
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
     """One line that says how far the search is, and that is removed at its end.
 
     Only in a terminal and in a notebook that somebody runs: recorded text must always be the same.
     """
-
-    def __init__(self) -> None:
-        watched = sys.stdout.isatty() or type(sys.stdout).__name__ == "OutStream"
-        automatic = {"PYTEST_VERSION", "PYTEST_CURRENT_TEST", "COURSE_QUIET"} & set(os.environ)
-        self._on, self._width = watched and not automatic, 0
-
-    def __call__(self, text: str, end: str = "") -> None:
-        if self._on:
-            print("\r" + text.ljust(self._width), end=end, flush=True)
-            self._width = max(self._width, len(text))
-
-    def close(self) -> None:
-        self("", end="\r")
+    watched = sys.stdout.isatty() or type(sys.stdout).__name__ == "OutStream"
+    if not watched or {"PYTEST_VERSION", "PYTEST_CURRENT_TEST", "COURSE_QUIET"} & set(os.environ):
+        yield lambda text: None
+        return
+    try:
+        yield lambda text: print(f"\r{text:<{WIDTH}}", end="", flush=True)
+    finally:
+        print("\r" + " " * WIDTH, end="\r", flush=True)

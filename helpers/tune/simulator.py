@@ -11,8 +11,10 @@ from ..inspection import inspect
 from .trial import Case, Failure, compiler_error, launch_shape
 from .variant import Generated, on_all_cores
 
+TIME_LIMIT = 10.0  # seconds that a launch may take
 
-def run(generated: Generated, cases: Sequence[Case], time_limit: float) -> dict[str, int]:
+
+def run(generated: Generated, cases: Sequence[Case]) -> dict[str, int]:
     """Launch a variant on each case; return what the last launch asked of memory ({} of none).
 
     Raises
@@ -29,13 +31,13 @@ def run(generated: Generated, cases: Sequence[Case], time_limit: float) -> dict[
     for case in cases:
         grid, block = launch_shape(generated, case.args)
         try:
-            report = inspect(kernel, grid, block, case.args, time_limit=time_limit)
+            report = inspect(kernel, grid, block, case.args, time_limit=TIME_LIMIT)
         except engine.InvalidLaunch as error:
             raise Failure("launch", str(error)) from error
         except engine.CompileError as error:  # another compiler may have accepted it
             raise Failure("compile", compiler_error(error, 0)) from error
         if isinstance(report.fault, engine.KernelTimeout):
-            raise Failure("endless", f"stopped after {time_limit:g} s")
+            raise Failure("endless", f"stopped after {TIME_LIMIT:g} s")
         if report.fault is not None:
             raise Failure("fault", f"line {report.fault.line}: {report.fault_sentence()}")
         arrays = [k for k, arg in enumerate(case.args) if isinstance(arg, np.ndarray)]

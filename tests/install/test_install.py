@@ -52,7 +52,7 @@ class Course:
         self.tools = folder / "tools"
         self.tools.mkdir()
         for name in ("Makefile", "pyproject.toml", "simulator/pyproject.toml",
-                     *(f"install/{path.name}" for path in INSTALL.parent.glob("*.py"))):
+                     *(str(path.relative_to(ROOT)) for path in INSTALL.parent.glob("**/*.py"))):
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.root / name)
         self.asked_file = folder / "asked"
@@ -72,8 +72,9 @@ class Course:
     def load(self):
         """Read the modules of install/ as if they had just been started."""
         folder = self.root / "install"
-        for name in [path.stem for path in folder.glob("*.py")]:
-            sys.modules.pop(name, None)
+        for name in list(sys.modules):
+            if (folder / f"{name.partition('.')[0]}.py").exists() or name.startswith("learner"):
+                sys.modules.pop(name)
         self.monkeypatch.syspath_prepend(folder)
         self.commands = importlib.import_module("commands")
         self.module = importlib.import_module("environment")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         AssertionFault, BarrierFault, GlobalOutOfBounds, IntegerDivisionByZero,
         IntegerDivisionOverflow, KernelFault, KernelSignal, KernelTimeout, LocalOutOfBounds,
         MisalignedAccess, NotDeviceMemory, NullPointer, Race, SharedOutOfBounds, StackOverflow,
-        UninitialisedRead, UseAfterFree, checks, counting,
+        StreamRace, UninitialisedRead, UseAfterFree, checks, counting,
     )  # fmt: skip
 
 __version__ = "0.1"
@@ -33,8 +33,8 @@ __all__ = [
     "AssertionFault", "BarrierFault", "GlobalOutOfBounds", "IntegerDivisionByZero",
     "IntegerDivisionOverflow", "KernelFault", "KernelSignal", "KernelTimeout", "LocalOutOfBounds",
     "MisalignedAccess", "NotDeviceMemory", "NullPointer", "Race", "SharedOutOfBounds",
-    "StackOverflow", "UninitialisedRead", "UseAfterFree", "checks", "counting", "inspect",
-    "install", "uninstall",
+    "StackOverflow", "StreamRace", "UninitialisedRead", "UseAfterFree", "checks", "counting",
+    "inspect", "install", "uninstall",
 ]  # fmt: skip
 # What IPython looks for in a module that `%load_ext` names.
 _IPYTHON = ("load_ipython_extension", "unload_ipython_extension")

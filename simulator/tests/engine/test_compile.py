@@ -42,7 +42,7 @@ def test_what_the_simulator_lacks_is_named(compiler: str, body: str, name: str) 
     assert name in message and "nogpu lacks it" in message
 
 
-@pytest.mark.parametrize("header", ["mma.h", "cub/cub.cuh", "cuda_fp8.h"])
+@pytest.mark.parametrize("header", ["cub/cub.cuh", "cuda_fp8.h"])
 def test_headers_that_the_simulator_lacks(header: str) -> None:
     assert f"nogpu lacks {header}" in error_of(f"#include <{header}>\n{ZERO}")
 
@@ -255,7 +255,7 @@ def test_arguments_are_raw_bytes_by_position() -> None:
 
 
 def test_checks_by_name() -> None:
-    assert len(engine.active_checks()) == 8
+    assert len(engine.active_checks()) == 9
     with engine.checks(race=False, barrier=False):
         assert "race" not in engine.active_checks() and len(engine.active_checks()) == 6
         with engine.checks(False, race=True):

@@ -17,7 +17,7 @@ SOURCE = r"""
 __global__ void race(int* x) { *x = threadIdx.x; }
 __global__ void add(int* x) { atomicAdd(x, 1); }
 """
-EVERYTHING = 8
+EVERYTHING = 9
 
 
 @pytest.fixture(scope="module")

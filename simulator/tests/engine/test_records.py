@@ -58,7 +58,7 @@ def test_record_is_laid_out_as_in_the_runtime(name, laid_out) -> None:
 
 
 def test_all_that_is_exchanged_is_there() -> None:
-    assert len(RECORDS) == 11 and len(ENUMERATIONS) == 9
+    assert len(RECORDS) == 13 and len(ENUMERATIONS) == 9
 
 
 def test_enumerations_have_the_runtime_s_numbers() -> None:
@@ -88,7 +88,7 @@ def test_each_recorded_fault_belongs_to_one_class() -> None:
 
 def test_each_fault_says_what_it_is_called() -> None:
     classes = faults.KernelFault.__subclasses__()
-    assert len({cls.called for cls in classes}) == len(classes) == 16
+    assert len({cls.called for cls in classes}) == len(classes) == 17
     assert all(cls.kind != engine.KernelFault.kind for cls in classes)
 
 
@@ -96,4 +96,5 @@ def test_checks_are_named_after_the_runtime_s_bits() -> None:
     assert switches.NAMES == {
         "global_bounds": 1, "shared_bounds": 2, "use_after_free": 4, "misaligned": 8,
         "uninitialised": 16, "race": 32, "barrier": 64, "division": 128,
+        "order": 256,
     }  # fmt: skip

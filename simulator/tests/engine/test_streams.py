@@ -152,10 +152,19 @@ def test_forgetting_to_wait_reads_stale_data(module: engine.Module) -> None:
         t.wait(event)
         t.copy(host.ctypes.data, x.address, 4, "DtoH", pinned=True)
         assert not t.done and not event.done and host[0] == 0
-    t.synchronize()
+    with pytest.raises(engine.StreamRace):
+        t.synchronize()
     assert host[0] == 7 and event.done
 
 
+@pytest.fixture
+def without_order() -> Iterator[None]:
+    """For tests in which streams meet on purpose: `test_order` tests what is said of that."""
+    with engine.checks(order=False):
+        yield
+
+
+@pytest.mark.usefixtures("without_order")
 def test_the_legacy_default_stream(module: engine.Module) -> None:
     blocking, free, x = Stream(), Stream(non_blocking=True), number()
     null, per_thread = engine.streams.null, engine.streams.per_thread
@@ -410,6 +419,7 @@ def test_the_fault_of_a_stream_that_was_destroyed(module: engine.Module) -> None
     refused("cudaErrorInvalidResourceHandle", lambda: engine.streams.from_handle(s.handle))
 
 
+@pytest.mark.usefixtures("without_order")
 def test_kernels_on_two_streams_do_not_race_with_each_other(module: engine.Module) -> None:
     s, t, x = Stream(non_blocking=True), Stream(non_blocking=True), number()
     for _ in range(50):
@@ -516,6 +526,7 @@ class Model:
             self.last[stream] |= self.last[0]
 
 
+@pytest.mark.usefixtures("without_order")
 @pytest.mark.parametrize("seed", range(40))
 def test_random_work_against_a_model(module: engine.Module, seed: int) -> None:
     rng = random.Random(seed)

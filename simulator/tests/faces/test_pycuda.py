@@ -285,6 +285,116 @@ def test_scans_agree_with_numpy(gpuarray):
 # names
 
 
+def test_functions_of_complex_numbers(gpuarray):
+    from pycuda.elementwise import ElementwiseKernel
+
+    z = (np.arange(1, 9) + 1j * np.arange(8)[::-1]).astype(np.complex128)
+    found = gpuarray.zeros(5 * 8, np.complex128)
+    expressions = ["pow(z[i], 3)", "pow(z[i], -2)", "pow(z[i], 0.5)", "log(sqrt(z[i]))",
+                   "sin(z[i]) + cos(z[i])"]  # fmt: skip
+    body = "; ".join(f"out[{8 * k} + i] = {text}" for k, text in enumerate(expressions))
+    kind = "pycuda::complex<double>"
+    ElementwiseKernel(f"{kind} *z, {kind} *out", body)(gpuarray.to_gpu(z), found)
+    expected = [z**3, z**-2.0, np.sqrt(z), np.log(np.sqrt(z)), np.sin(z) + np.cos(z)]
+    assert found.get().reshape(5, 8) == pytest.approx(np.array(expected))
+
+
+def test_vector_types_are_filled_and_passed(gpuarray):
+    from pycuda.elementwise import ElementwiseKernel
+
+    vec = gpuarray.vec
+    points = gpuarray.zeros(4, vec.float3).fill(vec.make_float3(1, 2, 3))
+    assert points.get()["z"].tolist() == [3] * 4
+    code = "__global__ void parts(float3 p, float* out) { out[0] = p.x; out[1] = p.z; }"
+    out = gpuarray.zeros(2, np.float32)
+    prepared = source_module(code).get_function("parts").prepare([vec.float3, np.intp])
+    prepared.prepared_call((1, 1), (1, 1, 1), vec.make_float3(4, 5, 6), out.gpudata)
+    assert out.get().tolist() == [4, 6]
+    sums = ElementwiseKernel("float3 p, float3 *q, float *out", "out[i] = p.y + q[i].z")
+    out = gpuarray.zeros(4, np.float32)
+    sums(vec.make_float3(7, 8, 9), points, out)
+    assert out.get().tolist() == [11] * 4
+
+
+def test_a_position_for_out_is_taken_and_does_nothing(gpuarray):
+    """PyCUDA warns, and reads the keywords only."""
+    from pycuda import cumath
+
+    x, out = gpuarray.to_gpu(np.ones(2, np.float32)), gpuarray.zeros(2, np.float32)
+    with pytest.warns(DeprecationWarning, match="keyword arguments"):
+        found = cumath.exp(x, out)
+    assert found.get() == pytest.approx(np.e)
+    assert out.get().tolist() == [0, 0]
+
+
+def test_a_scan_takes_an_array_of_another_type_of_the_same_size(gpuarray):
+    from pycuda.scan import ExclusiveScanKernel
+
+    values = gpuarray.to_gpu(np.arange(5, dtype=np.uint32))
+    scan = ExclusiveScanKernel(np.int32, "a+b", neutral="0")
+    assert scan(values, "new").get().tolist() == [0, 0, 1, 3, 6]
+    with pytest.raises(ValueError, match="same shape"):
+        scan(values, gpuarray.zeros(3, np.int32))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.uint32])
+def test_rand_follows_numpys_seed(gpuarray, dtype):
+    from pycuda import curandom
+
+    np.random.seed(3)  # noqa: NPY002
+    first, second = curandom.rand((50, 40), dtype).get(), curandom.rand((50, 40), dtype).get()
+    np.random.seed(3)  # noqa: NPY002
+    assert (curandom.rand((50, 40), dtype).get() == first).all()
+    assert (first != second).any()
+    low, size = (0, 1) if first.dtype.kind == "f" else (np.iinfo(dtype).min, 2.0**32)
+    assert ((first - float(low)) / size).mean() == pytest.approx(0.5, abs=0.03)
+
+
+@pytest.mark.parametrize("name", ["XORWOWRandomNumberGenerator", "MRG32k3aRandomNumberGenerator"])
+def test_generators_draw_what_their_kernels_say(gpuarray, name):
+    from pycuda import curandom
+
+    def generator():
+        return getattr(curandom, name)(lambda n: gpuarray.to_gpu(np.full(n, 5, np.int32)))
+
+    one, other = generator(), generator()
+    whole = one.gen_uniform(one.block_count * one.generators_per_block, np.uint32).get()
+    code = f"""
+    #include <curand_kernel.h>
+    extern "C" __global__ void words(unsigned* out) {{
+        {one.state_type} s;
+        curand_init(5, threadIdx.x, 0, &s);
+        out[threadIdx.x] = curand(&s);
+    }}"""
+    words = gpuarray.zeros(8, np.uint32)
+    source_module(code, no_extern_c=True).get_function("words")(words, block=(8, 1, 1))
+    assert words.get().tolist() == whole[:8].tolist()
+    other.call_skip_ahead_sequence(2)
+    assert (other.gen_uniform(8, np.uint32).get()[:3] != whole[:3]).all()
+    for dtype in (np.float32, np.float64):
+        for n in (4000, 4001):
+            assert one.gen_normal(n, dtype).get().std() == pytest.approx(1, abs=0.08)
+        found = np.log(one.gen_log_normal((50, 80), dtype, 10.0, 3.0).get())
+        assert found.mean() == pytest.approx(10, abs=0.3)
+        rates = gpuarray.zeros(2000, dtype).fill(6)
+        one.fill_poisson(rates)
+        assert rates.get().mean() == pytest.approx(6, abs=0.4)
+    assert one.gen_poisson(2000, np.uint32, 13.0).get().mean() == pytest.approx(13, abs=0.6)
+    for refused in (lambda: one.gen_uniform(3, np.int16), lambda: one.gen_normal(3, np.int32)):
+        with pytest.raises(NotImplementedError):
+            refused()
+    with pytest.raises(TypeError, match="right length"):
+        getattr(curandom, name)(lambda n: np.zeros(n, np.int32))
+
+
+def test_sobols_generators_are_refused_by_name(gpuarray):
+    from pycuda.curandom import ScrambledSobol64RandomNumberGenerator, get_curand_version
+
+    assert get_curand_version() >= (10, 0, 0)
+    with pytest.raises(NotImplementedError, match="ScrambledSobol64.*nogpu lacks it"):
+        ScrambledSobol64RandomNumberGenerator()
+
+
 def test_names_that_the_real_library_has_say_what_lacks(drv):
     from nogpu.faces import missing
 

@@ -200,6 +200,23 @@ class KernelSignal(KernelFault):
     records = (FaultKind.Signal, FaultKind.Trap)
 
 
+class StreamRace(KernelFault):
+    """Work of two streams, or of a stream and the host, uses the same memory without an order.
+
+    Attributes
+    ----------
+    streams : tuple of (int or None)
+        The handles of both streams; None for the host.
+    sites : tuple of ((str, int) or None)
+        File and line of the program where each piece of work was queued.
+    """
+
+    called = "missing order between streams"
+    kind = "stream order"
+    streams: tuple[int | None, int] = (0, 0)
+    sites: tuple[tuple[str, int] | None, tuple[str, int] | None] = (None, None)
+
+
 class KernelTimeout(KernelFault):
     """The kernel ran longer than its time limit."""
 
@@ -484,6 +501,16 @@ def _barrier_detail(record: FaultRecord, who: str) -> str:
         return (
             f"{who} left the kernel, but {other} waits for it at the warp operation in line "
             f"{record.other_line}, whose mask names it"
+        )
+    if record.detail == BarrierTrouble.WarpIncomplete:
+        return (
+            f"{who}: the matrix operation of a warp needs all its 32 threads, and "
+            f"{record.missing} of them are not there"
+        )
+    if record.detail == BarrierTrouble.MatricesDiffer:
+        return (
+            f"{who} and {other} of the same warp come to a matrix operation with different "
+            "pointers, strides, layouts or fragments"
         )
     if record.detail == BarrierTrouble.NotInMask:
         return f"{who} calls a warp operation whose mask does not name it"

@@ -17,7 +17,8 @@ from typing import TypeVar
 # A thread that holds one lock waits only for locks that stand after it.
 ORDER = (
     "kernels of a library", "pools", "pinned memory", "hooks", "streams", "scheduler",
-    "scheduler's thread", "memory", "memory without a runtime", "runtime", "loading", "counts",
+    "scheduler's thread", "order", "memory", "memory without a runtime", "runtime", "loading",
+    "counts",
 )  # fmt: skip
 _Lock = TypeVar("_Lock", bound=object)
 _locks: dict[str, weakref.WeakSet] = {name: weakref.WeakSet() for name in ORDER}

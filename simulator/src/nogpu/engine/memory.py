@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 import weakref
 from collections import OrderedDict
@@ -249,6 +250,11 @@ def lookup(address: int) -> Allocation | None:
     return _find_variable(int(address))
 
 
+def find(address: int) -> Allocation | None:
+    """`lookup`, quick where an allocation begins."""
+    return _live.get(address) or lookup(address)
+
+
 def rename(address: int, name: str) -> None:
     """Let reports call the allocation that begins at ``address`` by another name."""
     allocation = _live.get(address)
@@ -314,6 +320,51 @@ def _describe(allocation: Allocation) -> str:
     if allocation.name:
         return f"array '{allocation.name}'"
     return f"the array of {allocation.nbytes:,} bytes at {allocation.address:#x}"
+
+
+class PageLocked:
+    """Page-locked host memory, freed with this object.
+
+    Attributes
+    ----------
+    address : int
+        A multiple of 512.
+    """
+
+    def __init__(self, nbytes: int) -> None:
+        global _locked_low, _locked_high, _locked_shift
+        shift, runtime = ctypes.c_int64(), _runtime()
+        self._plain, self.address = None, 0
+        if not isinstance(runtime, Plain):
+            self.address = runtime.cs_pinned_allocate(max(nbytes, 1), byref(shift))
+        if self.address:
+            for function in _told:
+                function()
+            with _lock:
+                _locked_low = min(_locked_low, self.address)
+                _locked_high = max(_locked_high, self.address + nbytes)
+                _locked_shift = shift.value
+        else:
+            self._plain = np.empty(nbytes + 512, np.uint8)
+            self.address = -(-self._plain.ctypes.data // 512) * 512
+
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        if self._plain is None and not is_finalizing():
+            _runtime().cs_pinned_free(self.address)
+
+
+_told: list[Callable[[], None]] = []  # called when there is any
+_locked_low, _locked_high, _locked_shift = 2**64, 0, 0  # of all page-locked memory
+
+
+def is_page_locked(address: int) -> bool:
+    """Whether it lies in a `PageLocked`, or has."""
+    return _locked_low <= address < _locked_high
+
+
+def _engines(address: int) -> int:
+    """Where the engine itself reads and writes what a program has at this address."""
+    return address + _locked_shift if _locked_low <= address < _locked_high else address
 
 
 def _check_range(address: int, nbytes: int, what: str) -> Allocation:
@@ -414,7 +465,7 @@ def raw_copy(destination: int, source: int, nbytes: int, kind: str) -> None:
         _check_range(int(source), nbytes, f"copy {kind} (source)")
     if kind[-1] == "D":
         _check_range(int(destination), nbytes, f"copy {kind} (destination)")
-    ctypes.memmove(int(destination), int(source), nbytes)
+    ctypes.memmove(_engines(int(destination)), _engines(int(source)), nbytes)
     if kind[-1] == "D":
         mark_written(destination, nbytes)
 

@@ -187,6 +187,11 @@ class Module:
         standard = self.options.standard
         return standard if self.dialect == "nvrtc" else standard.replace("c++", "gnu++")
 
+    def _architecture(self) -> int:
+        """What ``__CUDA_ARCH__`` says: 7.5, but 8.0 where warps multiply what came with that."""
+        later = "mma.h" in self._scan.includes and re.search(r"\btf32\b|bfloat16", self.source)
+        return 800 if later else 750
+
     def _entry_names(self) -> list[tuple[str, str]]:
         """Names of the kernels that the library must offer, each with its launch bounds."""
         rows = [(k.name, k.launch_bounds) for k in self._scan.kernels if not k.is_template]
@@ -209,7 +214,7 @@ class Module:
         return [
             *arguments, f"-DCUSIM_CHECKED={int(checked)}",
             f"-DCUSIM_COUNTED={int(counted)}",
-            f"-DCUSIM_UNIONS={self._unions}",
+            f"-DCUSIM_UNIONS={self._unions}", f"-DCUSIM_ARCH={self._architecture()}",
             f"-DCUSIM_NVCC={int(self.dialect == 'nvcc')}", f"-DCUSIM_LIBC={int(libc)}",
             *left,
             *(["-DNDEBUG"] if "-DNDEBUG" in self.options.preprocessor else []),

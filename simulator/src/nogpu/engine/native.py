@@ -16,7 +16,16 @@ from pathlib import Path
 
 from . import cache, compiler, forking, limits
 from .errors import EngineError, RuntimeUnavailable
-from .records import CounterTotals, FaultRecord, LaunchRequest, Place, Rows, Span
+from .records import (
+    CounterTotals,
+    FaultRecord,
+    LaunchRequest,
+    OrderConflict,
+    Place,
+    Rows,
+    Span,
+    Touch,
+)
 
 _FUNCTIONS = {
     "cs_start": (c_int, [c_int, c_uint64, c_uint64]),
@@ -32,6 +41,10 @@ _FUNCTIONS = {
     "cs_memory": (None, [ctypes.POINTER(c_uint64)] * 4),
     "cs_library": (c_void_p, [c_void_p, c_uint64, c_uint64, c_void_p, c_uint64, c_uint64,
                               c_uint64, c_uint64, c_uint64]),
+    "cs_pinned_allocate": (c_uint64, [c_uint64, ctypes.POINTER(c_int64)]),
+    "cs_pinned_free": (None, [c_uint64]),
+    "cs_protect_pinned": (None, [c_uint64, c_uint64, c_int]),
+    "cs_shadow": (None, [c_void_p]),
     "cs_submit": (c_void_p, [ctypes.POINTER(LaunchRequest)]),
     "cs_wait": (c_int, [c_void_p, c_int]),
     "cs_cancel": (None, [c_void_p]),
@@ -59,6 +72,9 @@ _SHORT_FUNCTIONS = {
     "cs_queue_record": (None, [ctypes.POINTER(Place), c_void_p]),
     "cs_queue_wait": (None, [ctypes.POINTER(Place), c_void_p]),
     "cs_last_nodes": (c_int, [c_void_p, c_int, c_void_p, c_int]),
+    "cs_apart": (None, [c_uint32, c_void_p, c_int]),
+    "cs_take_order_conflicts": (c_int, [ctypes.POINTER(OrderConflict), c_int]),
+    "cs_take_touches": (c_int, [ctypes.POINTER(Touch)]),
     "cs_fault_of": (c_uint64, [c_void_p]),
     "cs_take_fault": (c_int, [c_uint64, ctypes.POINTER(FaultRecord)]),
     "cs_printed": (c_uint64, [c_void_p, c_uint64]),

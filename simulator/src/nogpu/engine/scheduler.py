@@ -16,10 +16,10 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from ctypes import byref, c_int64, c_uint64
+from ctypes import byref, c_int64, c_uint32, c_uint64
 from typing import NamedTuple
 
-from . import forking, memory, module, native, records
+from . import forking, memory, module, native, order, records
 from .errors import InvalidAddress, RuntimeUnavailable, StreamError
 
 _SLICE_MS = 50  # how long a wait keeps the interpreter from seeing an interrupt
@@ -60,17 +60,19 @@ class Span(NamedTuple):
 class Operation:
     """One piece of work, which can be queued once or, from a graph, again and again.
 
-    ``payload`` is a `module.PreparedLaunch` for "kernel", `records.Rows` for copies, ``(address,
+    ``page_locked`` says that a copy's host memory is. ``payload`` is a
+    `module.PreparedLaunch` for "kernel", `records.Rows` for copies, ``(address,
     value, count, width)`` for "fill" and a function for "work" and "call".
     """
 
-    __slots__ = ("kind", "name", "nbytes", "payload", "keep")
+    __slots__ = ("kind", "name", "nbytes", "payload", "keep", "page_locked")
 
     def __init__(
-        self, kind: str, name: str, nbytes: int, payload: object, keep: object = ()
-    ) -> None:
+        self, kind: str, name: str, nbytes: int, payload: object, keep: object = (),
+        page_locked: bool = False,
+    ) -> None:  # fmt: skip
         self.kind, self.name, self.nbytes = kind, name, nbytes
-        self.payload, self.keep = payload, keep
+        self.payload, self.keep, self.page_locked = payload, keep, page_locked
 
     def now(self) -> None:
         """Do it in the calling thread."""
@@ -172,10 +174,12 @@ class Scheduler:
         operation: Operation,
         after: Sequence[int] | None = None,
         stage: bool = False,
+        noted: object = None,
     ) -> int:
         """Queue it on a stream, or, with ``after``, behind the nodes of those numbers alone.
 
-        With ``stage`` a copy's source is read before this returns. Returns the node's number.
+        With ``stage`` a copy's source is read before this returns. ``noted`` is what
+        `order.queued` said of a launch. Returns the node's number.
         """
         if self._thread is None:
             self._start_thread()
@@ -188,6 +192,8 @@ class Scheduler:
         if self._recording:
             self._labels[number] = (kind, operation.name)
         if kind == "kernel":
+            if noted and (apart := order.numbered(noted, operation.payload, number)):
+                self._short.cs_apart(number, (c_uint32 * len(apart))(*apart), len(apart))
             self._short.cs_queue_kernel(place, operation.payload.request)
         elif kind in ("work", "call"):
             self._short.cs_queue_python(place)
@@ -356,6 +362,11 @@ class Scheduler:
             except Exception as error:  # noqa: BLE001 -- nobody is left to raise it to
                 said = "".join(traceback.format_exception_only(error))
                 print(f"The program ended without waiting for this:\n{said}", end="",
+                      file=sys.__stderr__)  # fmt: skip
+        if order.watching and not self._outstanding.value:
+            order.host_knows(None)
+            for found in order.collect():
+                print(f"The program ended without waiting for this:\nnogpu.StreamRace: {found}",
                       file=sys.__stderr__)  # fmt: skip
 
     def _after_fork(self) -> None:

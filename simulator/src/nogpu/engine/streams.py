@@ -8,7 +8,8 @@ work waits for that of another only where an event, or the legacy default stream
   `synchronize`, or a copy to ordinary host memory; each comes once. What was queued behind the
   fault, on its stream or on one that waits for it, is dropped until then. Device, memory and
   later work are as good as before.
-* Races between kernels of two streams are not looked for: whether they meet depends on the time.
+* Work on two streams, or on a stream and the host, that uses the same memory without an order is
+  found whatever its times were (`order`), and comes out of the next wait, too.
 * Interrupting a wait stops what runs on the device and drops all that is queued.
 * At exit what is queued is dropped and what runs is stopped. A child of ``fork`` has the memory,
   as it was, and empty streams.
@@ -23,7 +24,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from . import forking, memory, records, scheduler
+from . import forking, memory, order, records, scheduler
 from .counters import Counts, begin_recording, end_recording, recorders_now
 from .errors import StreamError
 from .module import Kernel
@@ -117,6 +118,7 @@ class Event:
         self._node = 0
         self._at = 0  # where there is no scheduler
         self._captured: tuple[_Capture, frozenset[int]] | None = None
+        self._clock: dict[int, int] = {}  # what lies before it
 
     def __del__(self) -> None:
         if self._native is not None:
@@ -133,7 +135,10 @@ class Event:
     @property
     def done(self) -> bool:
         """Whether all work before it has run."""
-        return self._state()[0]
+        done = self._state()[0]
+        if done and order.watching:
+            order.host_knows(self._clock)
+        return done
 
     def synchronize(self) -> None:
         """Wait until it is done; raises what the work before it raised."""
@@ -144,9 +149,13 @@ class Event:
         if not done:
             planner.wait_nodes([self._node])
             fault = self._state()[2]
+        if order.watching:
+            order.host_knows(self._clock)
         planner.print_all()
         if fault:
             planner.raise_fault(fault)
+        if order.watching:
+            order.deliver()
 
     def elapsed(self, later: Event) -> float:
         """Milliseconds from this event to ``later``.
@@ -163,6 +172,9 @@ class Event:
         states = self._state(), later._state()
         if not (states[0][0] and states[1][0]):
             raise _error("cudaErrorNotReady")
+        if order.watching:
+            order.host_knows(self._clock)
+            order.host_knows(later._clock)
         return (states[1][1] - states[0][1]) / 1e6
 
 
@@ -201,6 +213,7 @@ class Graph:
         planner = scheduler.get()
         if planner is None or (self._small and stream._is_idle(planner)):
             for operation, _ in self._nodes:
+                stream._noted(operation)
                 stream._now(planner, operation)
             return
         if recorders_now(False):  # one after another: launches that are counted run at once
@@ -213,13 +226,14 @@ class Graph:
             return
         if self._in_a_row:
             for operation, _ in self._nodes:
-                planner.queue(stream._pointer, operation)
+                planner.queue(stream._pointer, operation, noted=stream._noted(operation))
             return
         start = planner.join(stream._pointer)
         numbers: list[int] = []
         for operation, after in self._nodes:
             before = [numbers[i] for i in after] or [start]
-            numbers.append(planner.queue(stream._pointer, operation, before))
+            noted = stream._noted(operation)
+            numbers.append(planner.queue(stream._pointer, operation, before, noted=noted))
         planner.join(stream._pointer, [numbers[i] for i in self._ends])
 
 
@@ -247,6 +261,8 @@ class Stream:
         self._native: int | None = None
         with _lock:
             _streams[self.handle] = self
+        if handle < 0:
+            order.watch()
 
     @property
     def _pointer(self) -> int:
@@ -307,20 +323,24 @@ class Stream:
             capture.nodes.append((operation, tuple(sorted(self._last))))
             self._last = frozenset([len(capture.nodes) - 1])
             return 0
-        planner = scheduler.get()
+        noted, planner = self._noted(operation), scheduler.get()
         if planner is None or (small and self._is_idle(planner)):
             self._now(planner, operation)
             return 0
-        return planner.queue(self._pointer, operation)
+        return planner.queue(self._pointer, operation, noted=noted)
+
+    def _noted(self, operation: Operation) -> object:
+        """What `Scheduler.queue` wants to know of work that this stream gets."""
+        return order.queued(self, operation) if order.watching else None
 
     def run(self, work: Callable[[], None], nbytes: int = 0, name: str = "work") -> None:
         """Queue host code (NumPy) that works on device memory.
 
         Up to `INLINE_BYTES` it runs at once where the stream is idle, and its exceptions come at
         once, too. ``work`` keeps alive what it needs; an exception of queued work comes out of
-        the next wait.
+        the next wait. Its closure tells which arrays of the device it uses: see `order`.
         """
-        if nbytes <= INLINE_BYTES and not _captures:
+        if nbytes <= INLINE_BYTES and not _captures and not order.watching:
             planner = scheduler.get()
             if planner is None or (
                 (planner.quiet or planner.idle(self._pointer)) and not planner.recording
@@ -400,19 +420,30 @@ class Stream:
             last = (height - 1) * destination_pitch
             memory._check_range(destination, last + width, f"{name} (destination)")
         rows = records.Rows(destination, source, width, height, destination_pitch, source_pitch)
-        operation = Operation(kind, name, nbytes, rows, keep)
+        operation = Operation(kind, name, nbytes, rows, keep, pinned)
         pageable = kind != "DtoD" and not pinned
         if self._capture is None and pageable and kind == "HtoD":
             self._may_queue()
             planner = scheduler.get()
             if planner is not None and not self._is_idle(planner):
+                self._noted(operation)
                 planner.queue(self._pointer, operation, stage=True)
+                self._waited()
                 return
         number = self._put(operation, nbytes <= INLINE_BYTES or pageable)
         if number and pageable:
             planner = scheduler.get()
             planner.wait_nodes([number])
             planner.report(self._pointer)
+        if pageable and self._capture is None:
+            self._waited()
+
+    def _waited(self) -> None:
+        """The host has waited: for all here, or at least for a copy of ordinary memory to begin,
+        which then nobody else can meet."""
+        if order.watching:
+            order.host_waited(self)
+            order.deliver()
 
     def fill(self, address: int, value: int, count: int, width: int = 1) -> None:
         """Queue ``memory.fill``."""
@@ -426,6 +457,13 @@ class Stream:
 
     def call(self, function: Callable[[], None]) -> None:
         """Queue a host function: Python called, in a thread of its own, after the work before."""
+        if order.watching and not self.capturing:
+            clock, known = order.mark(self), function
+
+            def function() -> None:
+                order.host_knows(clock)  # whoever it tells may use what was made before
+                known()
+
         self._put(Operation("call", "host function", 0, function), False)
 
     @property
@@ -435,7 +473,10 @@ class Stream:
             raise self._capture.refuse("cudaErrorStreamCaptureUnsupported")
         self._may_queue()
         planner = scheduler.get()
-        return planner is None or planner.quiet or planner.done(self._pointer)
+        done = planner is None or planner.quiet or planner.done(self._pointer)
+        if done and order.watching:
+            order.host_waited(self)
+        return done
 
     @property
     def idle(self) -> bool:
@@ -456,7 +497,11 @@ class Stream:
         planner = scheduler.get()
         if planner is not None:
             planner.wait_stream(self._pointer)
+            if order.watching:
+                order.host_waited(self)
             planner.report(self._pointer)
+        if order.watching:
+            order.deliver()
 
     def record(self, event: Event) -> None:
         """Queue the event's mark."""
@@ -466,6 +511,8 @@ class Stream:
             event._captured = capture, self._last
             return
         event._captured = None
+        if order.watching:
+            event._clock = order.mark(self)
         planner = scheduler.get()
         if planner is None:
             event._at = time.perf_counter_ns()
@@ -495,6 +542,8 @@ class Stream:
         elif event.recorded:
             if capture is not None:
                 raise capture.refuse("cudaErrorStreamCaptureIsolation")
+            if order.watching:
+                order.follow(self, event._clock)
             if event._native is not None:
                 scheduler.get().wait_event(self._pointer, event._native)
 
@@ -584,7 +633,11 @@ def synchronize() -> None:
     planner = scheduler.get()
     if planner is not None:
         planner.wait_stream(None)
+        if order.watching:
+            order.host_knows(None)
         planner.report(None)
+    if order.watching:
+        order.deliver()
 
 
 class _Counting(contextlib.AbstractContextManager):

@@ -69,7 +69,7 @@ def checks(everything: bool | None = None, /, **named: bool) -> _Switch:
         All of them first.
     **named : bool
         ``global_bounds``, ``shared_bounds``, ``use_after_free``, ``misaligned``,
-        ``uninitialised``, ``race``, ``barrier``, ``division``.
+        ``uninitialised``, ``race``, ``barrier``, ``division``, ``order`` (of streams).
 
     Raises
     ------

@@ -35,25 +35,25 @@ def is_array(x) -> bool:
 def compute_many(function: Callable, inputs: Sequence, layouts: Sequence[tuple]) -> tuple:
     """Queue a function with several results, each of a known (shape, dtype)."""
     results = tuple(core._new(tuple(shape), np.dtype(dtype)) for shape, dtype in layouts)
-    inputs, silent = list(inputs), quiet(function)
+    views, targets, silent = core._views(inputs), core._views(results), quiet(function)
 
     def work():
-        for result, value in zip(results, silent(*[x._view for x in inputs])):
+        for target, value in zip(targets, silent(*views)):
             with np.errstate(all="ignore"):
-                result._view[...] = value
+                target[...] = value
 
-    core._enqueue(work, sum(x.nbytes for x in (*inputs, *results)))
+    core._enqueue(work, sum(x.nbytes for x in (*views, *targets)))
     return results
 
 
 def change(x, function: Callable, inputs: Sequence = ()) -> None:
     """Queue a function that changes ``x`` in place; it gets x's view first."""
-    inputs, silent = list(inputs), quiet(function)
+    target, views, silent = x._view, core._views(inputs), quiet(function)
 
     def work():
-        silent(x._view, *[y._view for y in inputs])
+        silent(target, *views)
 
-    core._enqueue(work, x.nbytes + sum(y.nbytes for y in inputs))
+    core._enqueue(work, sum(v.nbytes for v in (target, *views)))
 
 
 def look(x) -> np.ndarray:

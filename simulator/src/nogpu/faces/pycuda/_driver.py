@@ -27,6 +27,11 @@ def get_driver_version() -> int:
     return engine.limits.CUDA_VERSION
 
 
+def get_curand_version() -> tuple[int, int, int]:
+    """The version of cuRAND whose generators kernels have."""
+    return 10, 30, 1
+
+
 table.functions(globals(), lambda name: table.nothing, """
 initialize_profiler(*arguments: object) -> None: There is no profiler here.
 start_profiler() -> None: There is no profiler here.

@@ -438,8 +438,8 @@ class HostAllocation(HostPointer):
         return np.asarray(self)
 
     def _obtain(self, nbytes: int) -> None:
-        self._memory = np.empty(nbytes + 512, np.uint8)
-        self._address = -(-self._memory.ctypes.data // 512) * 512
+        self._memory = engine.PageLocked(nbytes)
+        self._address = self._memory.address
         runtime._pin(self._address, max(nbytes, 1))
 
     def get_flags(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -15,7 +16,10 @@ from .gpuarray import GPUArray
 
 
 def _unary(name: str, function: Callable) -> Callable:
-    def apply(array, *, out=None, stream=None):
+    def apply(array, stream_or_out=None, *, out=None, stream=None):
+        if stream_or_out is not None:  # PyCUDA takes it and does nothing with it
+            warnings.warn("please use 'out' or 'stream' keyword arguments", DeprecationWarning,
+                          stacklevel=2)  # fmt: skip
         if array.dtype.kind not in "fc":
             raise drv.CompileError(
                 f"{name} does not compile for {array.dtype}", [], "",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import warnings
 from collections.abc import Callable, Sequence
@@ -93,27 +94,26 @@ class InOut(In, Out):
     """Copied there before, and back after."""
 
 
+def letter_of(dtype: np.dtype) -> str:
+    """A type's letter for `_pack`; of a vector type its size and ``s``."""
+    return f"{dtype.itemsize}s" if dtype.char == "V" else dtype.char
+
+
 def _pack(letters: str, values: Sequence[object]) -> bytes:
     """Bytes at their places, as a C struct has them; ``F`` and ``D`` are complex numbers."""
-    wanted = sum(letter.isalpha() for letter in letters)
-    if len(values) != wanted:
-        raise struct.error(f"pack requires exactly {wanted} arguments")
-    if "F" not in letters and "D" not in letters:
-        return struct.pack(letters, *values)
-    flat, whole = [], ""
-    at = 0
-    for letter in letters:
+    one_by_one = re.findall(r"\d*\D", letters)
+    if len(values) != len(one_by_one):
+        raise struct.error(f"pack requires exactly {len(one_by_one)} arguments")
+    flat = []
+    for letter, value in zip(one_by_one, values):
         if letter in "FD":
-            number = complex(values[at])
-            whole += 2 * ("f" if letter == "F" else "d")
+            number = complex(value)
             flat += [number.real, number.imag]
-            at += 1
+        elif letter[-1] == "s" and isinstance(value, (np.void, np.ndarray)):
+            flat.append(value.tobytes())
         else:
-            whole += letter
-            if not letter.isdigit():
-                flat.append(values[at])
-                at += 1
-    return struct.pack(whole, *flat)
+            flat.append(value)
+    return struct.pack(letters.replace("F", "ff").replace("D", "dd"), *flat)
 
 
 def _arguments(args: Sequence[object]) -> tuple[list, bytes, list[int]]:
@@ -121,30 +121,24 @@ def _arguments(args: Sequence[object]) -> tuple[list, bytes, list[int]]:
     handlers, letters, values, pointers = [], "", [], []
     for position, value in enumerate(args):
         address = 0
-        if isinstance(value, np.number):
-            letters += value.dtype.char
-            values.append(value)
-        elif isinstance(value, np.void):
-            letters += f"{value.itemsize}s"
-            values.append(value.tobytes())
-        elif isinstance(value, np.ndarray):
-            if isinstance(value.base, ManagedAllocation):
-                address = int(value.base)
-                letters += "P"
-                values.append(address)
-            else:
-                letters += f"{value.nbytes}s"
-                values.append(value.tobytes())
+        managed = isinstance(getattr(value, "base", None), ManagedAllocation)
+        if isinstance(value, (np.number, np.void)):
+            letter = letter_of(value.dtype)
+        elif isinstance(value, np.ndarray) and not managed:
+            letter = f"{value.nbytes}s"
         else:
-            if isinstance(value, (DeviceAllocation, PooledDeviceAllocation)):
+            if managed:
+                address = int(value.base)
+            elif isinstance(value, (DeviceAllocation, PooledDeviceAllocation)):
                 address = int(value)
             elif isinstance(value, ArgumentHandler):
                 handlers.append(value)
                 address = int(value.get_device_alloc())
             else:
                 address = _foreign_pointer(position, value)
-            letters += "P"
-            values.append(address)
+            letter, value = "P", address
+        letters += letter
+        values.append(value)
         pointers.append(address)
     return handlers, _pack(letters, values), pointers
 
@@ -210,7 +204,7 @@ def _function_prepare(
         if isinstance(kind, str):
             letters += kind
         elif isinstance(kind, np.dtype):
-            letters += f"{kind.itemsize}s" if kind.char == "V" else kind.char
+            letters += letter_of(kind)
         elif isinstance(kind, type) and issubclass(kind, np.number):
             letters += np.dtype(kind).char
         else:

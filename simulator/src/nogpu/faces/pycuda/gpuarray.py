@@ -94,7 +94,7 @@ def _common(one: GPUArray, other: object) -> np.dtype:
 def _number(dtype: np.dtype, value: object) -> np.generic:
     """A number as a launch would pack it: struct.error where it does not fit the type."""
     dtype_to_ctype(dtype)
-    drv._pack(dtype.char, [value])
+    drv._pack(drv.letter_of(dtype), [value])
     with np.errstate(all="ignore"):
         return np.asarray(value).astype(dtype)[()]
 
@@ -850,10 +850,10 @@ def multi_put(arrays, dest_indices, dest_shape=None, out=None, stream=None):
     at = _flat(dest_indices)
     for source, target in zip(arrays, out):
         _need(source, target)
-        x, y = _flat(source), _flat(target)
+        partly, x = _flat(target), _flat(source)
 
-        def work(x=x, y=y, keep=(source, target, dest_indices)):
-            y[at] = x
+        def work(partly=partly, x=x, keep=(source, target, dest_indices)):
+            partly[at] = x
 
         _streams.queue_of(stream).run(work, source.nbytes, "multi_put")
     return out

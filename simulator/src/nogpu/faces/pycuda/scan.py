@@ -42,12 +42,13 @@ class _ScanKernel:
         return "scan_type sum;"
 
     def __call__(self, input_ary, output_ary=None, allocator=None, queue=None, stream=None):
+        if isinstance(output_ary, str) and output_ary == "new":
+            output_ary = input_ary._new_like_me()
         output_ary = input_ary if output_ary is None else output_ary
-        for one in (input_ary, output_ary):
-            if one.dtype != self.dtype:
-                raise TypeError(f"scan kernel was built for {self.dtype}, not {one.dtype}")
-            if not one.flags.forc:
-                raise RuntimeError("ScanKernel cannot deal with non-contiguous arrays")
+        if input_ary.shape != output_ary.shape:
+            raise ValueError("input and output must have the same shape")
+        if not input_ary.flags.forc:
+            raise RuntimeError("ScanKernel cannot deal with non-contiguous arrays")
         self._function.prepared_async_call(
             (1, 1), (1, 1, 1), stream, input_ary.gpudata, output_ary.gpudata, input_ary.size)
         return output_ary

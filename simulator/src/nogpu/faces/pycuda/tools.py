@@ -195,7 +195,7 @@ class ScalarArg(DtypedArgument):
     @property
     def struct_char(self) -> str:
         """Its letter for `struct`."""
-        return self.dtype.char
+        return cuda.letter_of(self.dtype)
 
 
 def parse_c_arg(c_arg: str) -> DtypedArgument:

@@ -26,7 +26,7 @@ struct Entry {
     unsigned int max_threads;  // from __launch_bounds__, 0 when it has none
 };
 
-enum WarpOp { kSyncWarp, kShuffle, kBallot, kAny, kAll, kMatchAny, kMatchAll };
+enum WarpOp { kSyncWarp, kShuffle, kBallot, kAny, kAll, kMatchAny, kMatchAll, kMatrix };
 enum BarrierOp { kBarrier, kBarrierCount, kBarrierAnd, kBarrierOr };
 
 // An argument of printf, widened as C does: an int, a long long, a double or a pointer.
@@ -37,6 +37,28 @@ struct Printed {
 };
 
 typedef float Bytes16 __attribute__((vector_size(16)));
+
+// What a warp does with matrices (mma.h): each lane names its part of each.
+enum MatrixUse : unsigned char { kMatrixA, kMatrixB, kAccumulator };
+enum MatrixElement : unsigned char {
+    kHalf, kBfloat16, kTf32, kFloat, kDouble, kInt8, kUint8, kInt32
+};
+enum MatrixOp { kMatrixLoad, kMatrixStore, kMatrixMultiply };
+struct Fragment {
+    MatrixUse use;
+    MatrixElement element;
+    unsigned char m, n, k;
+    unsigned char count;  // elements of each lane
+};
+struct MatrixCall {
+    int op;
+    Fragment shape[4];  // d, a, b, c; or the one that is loaded or stored
+    void* part[4];      // this lane's elements of each
+    void* memory;       // that is loaded or stored, with
+    unsigned int stride;  // elements from one line to the next
+    bool by_column;
+    bool saturates;
+};
 
 }  // namespace nogpu
 
@@ -57,6 +79,9 @@ void nogpu_assert_failed(const char* expression, int line, const char* function)
     __attribute__((noreturn));
 void nogpu_trap() __attribute__((noreturn));
 long long nogpu_nanoseconds();
+// n * 2^power steps of curand_kernel.h's generators, from and to the kernel's own stack.
+void nogpu_skip_xorwow(unsigned* v, unsigned long long n, int power);
+void nogpu_skip_mrg32k3a(unsigned* s, unsigned long long n, int power);
 unsigned short nogpu_read2(const void*);
 unsigned int nogpu_read4(const void*);
 unsigned long long nogpu_read8(const void*);

@@ -1,11 +1,13 @@
 // Included before the learner's source: the CUDA C++ vocabulary in terms of plain C++.
 // CUSIM_CHECKED is 1 in instrumented builds; CUSIM_NVCC is 1 where nvcc's laxer rules hold;
-// CUSIM_LIBC is 1 where the source includes headers of the C or C++ library (nvcc only).
+// CUSIM_LIBC is 1 where the source includes headers of the C or C++ library (nvcc only);
+// CUSIM_ARCH is what __CUDA_ARCH__ says.
 #pragma once
 #include "nogpu_abi.h"
 
 #if CUSIM_LIBC
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -32,7 +34,7 @@
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
 #define __CUDACC__ 1
-#define __CUDA_ARCH__ 750
+#define __CUDA_ARCH__ CUSIM_ARCH
 #define __NVCC__ 1
 #if !CUSIM_NVCC
 #undef __NVCC__

@@ -85,6 +85,7 @@ struct WarpState {
     uint64_t value[32], result[32];
     int32_t source[32], line[32];
     Fibre* fibre[32];
+    void* pc;  // where a lane called its matrix operation
 };
 
 struct BlockBarrier {
@@ -227,6 +228,8 @@ static FaultRecord& begin_fault(FaultKind kind) {
 static void warp_met(Worker* w, uint32_t warp);
 static void count_barrier(Worker* w);
 static void count_warp_operation(Worker* w, uint32_t warp, uint32_t lanes, uint32_t all);
+static void count_access(const void* p, uint32_t size, AccessKind access, void* pc,
+                         bool increments = false, uint32_t part = 0);
 
 // An interval between two barriers ends: nobody wrote in it what was read unwritten.
 static inline void report_pending() {

@@ -272,7 +272,7 @@ static NOINLINE void let_others_catch_up(Worker* w, uint32_t warp, SiteInWarp* s
 }
 
 static NOINLINE void count_access(const void* p, uint32_t size, AccessKind access, void* pc,
-                                  bool increments = false, uint32_t part = 0) {
+                                  bool increments, uint32_t part) {
     Worker* w = hot.worker;
     if (!w || !hot.in_kernel || !w->counting) return;
     Counting* k = w->counting;

@@ -2,6 +2,7 @@
 #pragma once
 #include "counted_hooks.h"
 #include "hooks.h"
+#include "pinned.h"
 
 static std::vector<Worker*>* workers;
 static int wanted_workers = 1;
@@ -112,8 +113,21 @@ static void chain(int layer, int number, siginfo_t* info, void* context) {
     }
 }
 
+// Whether an access that is not allowed was one of writing; true where nobody says.
+static bool was_writing(void* context) {
+#if defined(__x86_64__)
+    return ((ucontext_t*)context)->uc_mcontext.gregs[REG_ERR] & 2;
+#else
+    (void)context;
+    return true;
+#endif
+}
+
 static void on_signal(int layer, int number, siginfo_t* info, void* context) {
     Worker* w = hot.worker;
+    if (number == SIGSEGV && info->si_code == SEGV_ACCERR &&
+        touched_pinned((uintptr_t)info->si_addr, was_writing(context), w && hot.in_kernel))
+        return;
     if (!w || !hot.in_kernel || hot.locked) {
         if (number == kLeaveSignal && w) return;
         chain(layer, number, info, context);
@@ -353,9 +367,7 @@ static void open_job(Job* job) {  // with pool_lock held
 }
 
 static void start_job(Job* job) {  // with pool_lock held
-    static uint32_t numbers = 0;
-    job->number = ++numbers;
-    job->first_segment = next_segment.load();
+    job->first_segment = first_segment_of(job->number, next_segment.load());
     for (const Copy& c : job->copies)
         memcpy((void*)c.destination, (const void*)c.source, c.bytes);
     open_job(job);
@@ -541,9 +553,13 @@ static void forget_pool() {
 static void before_fork() {
     pthread_mutex_lock(&pool_lock);
     pthread_rwlock_wrlock(&table_lock);
+    pthread_mutex_lock(&order_lock);
+    pthread_mutex_lock(&pinned_lock);
 }
 
 static void after_fork_in_parent() {
+    pthread_mutex_unlock(&pinned_lock);
+    pthread_mutex_unlock(&order_lock);
     pthread_rwlock_unlock(&table_lock);
     pthread_mutex_unlock(&pool_lock);
 }
@@ -553,6 +569,8 @@ static void after_fork_in_child() {
     pthread_mutex_init(&pool_lock, nullptr);
     forget_pool();
     forget_streams();
+    forget_order();
+    keep_pinned();
 }
 
 CUSIM_API int cs_start(int count, uint64_t capacity, uint64_t most) {
@@ -598,6 +616,22 @@ CUSIM_API Library* cs_library(void* (*tls_marker)(), uint64_t marker_offset, uin
     libraries->push_back(l);
     pthread_mutex_unlock(&pool_lock);
     return l;
+}
+
+// What the engine has to look at: where stamps lie, and which launch made them.
+CUSIM_API void cs_shadow(uint64_t* places) {
+    places[0] = arena_base;
+    places[1] = arena_size;
+    places[2] = (uint64_t)arena_shadow;
+    places[3] = (uint64_t)segments;
+}
+
+// Lets the program use the pages of page-locked memory as `access` says.
+CUSIM_API void cs_protect_pinned(uint64_t address, uint64_t bytes, int access) {
+    pthread_mutex_lock(&pool_lock);
+    install_handlers();
+    pthread_mutex_unlock(&pool_lock);
+    protect_pinned(address, bytes, access);
 }
 
 static Job* make_job(const LaunchRequest* r) {
@@ -651,8 +685,10 @@ static void delete_job(Job* job) {
 }
 
 CUSIM_API Job* cs_submit(const LaunchRequest* r) {
+    static uint32_t numbers = 0;
     Job* job = make_job(r);
     pthread_mutex_lock(&pool_lock);
+    job->number = 0x80000000u | ++numbers;
     const bool queued = queue_job(job);
     pthread_mutex_unlock(&pool_lock);
     if (queued) return job;

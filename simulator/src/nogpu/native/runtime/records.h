@@ -20,6 +20,7 @@ enum CheckBits : uint32_t {
     kCheckRace = 32,
     kCheckBarrier = 64,
     kCheckDivision = 128,
+    kCheckOrder = 256,  // of streams
 };
 
 // Among a job's checks, but none of them.
@@ -58,6 +59,8 @@ enum BarrierTrouble : int32_t {
     kNotInMask = 4,    // a thread called a warp operation whose mask omits it
     kDeadlock = 5,     // everyone waits for someone else
     kSourceAbsent = 6,  // a shuffle from a lane that takes no part in it
+    kWarpIncomplete = 7,  // a product of matrices by a warp that has not 32 threads
+    kMatricesDiffer = 8,  // lanes that load, store or multiply different matrices together
 };
 
 enum Space : int32_t { kInGlobal = 0, kInShared = 1, kInModule = 2 };
@@ -129,6 +132,19 @@ struct CounterTotals {
 // Rows of bytes; one row where it is an ordinary copy or fill.
 struct Rows {
     uint64_t destination, source, width, height, destination_pitch, source_pitch;
+};
+
+// An access of the host to page-locked memory that was protected.
+struct Touch {
+    uint64_t address;
+    int64_t writes;
+};
+
+// Two launches that nothing orders, at one address; `pc` is of the first named.
+struct OrderConflict {
+    uint32_t number, other;
+    int32_t access, other_access;
+    uint64_t address, pc;
 };
 
 // How a node is queued. Where `count` is not negative, `after` names all that it waits for, and

@@ -1,3 +1,4 @@
 // The engine's native half, one translation unit: memory, shadow, fibres, hooks, workers,
 // streams.
+#include "random.h"
 #include "streams.h"

@@ -13,6 +13,7 @@
 // meet only at barriers.
 #pragma once
 #include "arena.h"
+#include "order.h"
 
 // A write stamp: segment << 12 | thread << 2 | flag. Values below kFirstSegment << 12 are marks.
 static const uint32_t kUntouched = 0, kNeverWritten = 1u << 12, kFine = 2u << 12,
@@ -289,9 +290,24 @@ static bool find_region(uintptr_t address, Region& r) {
 
 // ---- one word, or one byte of a word that is used byte by byte -----------------------------
 
+// What launches of other streams did here, which nothing orders with this one. Atomic operations
+// and what is volatile may meet: that is how launches that run at once talk to each other.
+static void look_across(uint32_t written, uint32_t read, uintptr_t address, const Access& a) {
+    const uint32_t me = hot.worker->job->number;
+    const uint32_t lowest = kFirstSegment << 12;
+    if (a.strong) return;
+    if (written >= lowest && !(written & kAtomicFlag) && segments[written >> 12].job != me)
+        meet(me, segments[written >> 12].job, a.kind, kWrite, address, a.pc);
+    if (read >= lowest && a.kind != kRead && segments[read >> 12].job != me)
+        meet(me, segments[read >> 12].job, a.kind, kRead, address, a.pc);
+}
+
 static void check_unit(uint32_t* s, const Region& r, uintptr_t address, uint32_t bytes,
                        const Access& a) {
     uint32_t written = s[0];
+    if (UNLIKELY(hot.worker && hot.first != UINT32_MAX && r.kind != kShared &&
+                 may_be_apart(hot.worker->job->number)))
+        look_across(written, s[1], address, a);
     if (r.kind == kShared ? written < r.first : written < kValid) {
         if (!require_valid(r, address, bytes, a)) return;
         bool unwritten = false;

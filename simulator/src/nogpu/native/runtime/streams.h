@@ -405,6 +405,7 @@ CUSIM_API void cs_stream_end(Stream* s) {
 
 CUSIM_API int cs_queue_kernel(const Place* p, const LaunchRequest* r) {
     Job* job = make_job(r);
+    job->number = (uint32_t)p->id;
     pthread_mutex_lock(&pool_lock);
     Node* n = new_node(p, kKernel);
     n->job = job;
@@ -421,12 +422,14 @@ CUSIM_API int cs_queue_copy(const Place* p, int engine, const Rows* rows, int st
         if (!staging) return -1;
         for (uint64_t y = 0; y < rows->height; y++)
             memcpy((char*)staging + y * rows->width,
-                   (const char*)rows->source + y * rows->source_pitch, rows->width);
+                   (const char*)engines(rows->source) + y * rows->source_pitch, rows->width);
     }
     pthread_mutex_lock(&pool_lock);
     Node* n = new_node(p, kCopyNode);
     n->engine = (CopyEngine)engine;
     n->rows = *rows;
+    n->rows.source = engines(rows->source);
+    n->rows.destination = engines(rows->destination);
     n->staging = staging;
     enqueue_node(n, p);
     pthread_mutex_unlock(&pool_lock);

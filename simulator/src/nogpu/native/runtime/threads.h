@@ -5,7 +5,7 @@
 // kernel without barriers never switches, and one with barriers ends up with a fibre per thread.
 #pragma once
 #include "fibre.h"
-#include "shadow.h"
+#include "matrix.h"
 
 static const int kSpinBudget = 256;
 
@@ -198,11 +198,37 @@ static inline uint32_t lanes_of(uint32_t warp) {
     return left >= 32 ? 0xffffffffu : (1u << left) - 1;
 }
 
+// All lanes bring a MatrixCall of the same meaning; what it does is done when the last has come.
+static void finish_matrix(Worker* w, uint32_t number, uint32_t lanes) {
+    WarpState& s = w->warps[number];
+    const nogpu::MatrixCall* calls[32];
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        calls[lane] = (lanes >> lane) & 1 ? (const nogpu::MatrixCall*)s.value[lane] : nullptr;
+        const uint32_t thread = number * 32 + lane;
+        if (!calls[lane] && (hot.checks & kCheckBarrier)) {
+            const uint32_t there = number * 32 + (uint32_t)__builtin_ctz(lanes);
+            barrier_fault(w, kWarpIncomplete, there, s.line[there & 31], there, 0, 0,
+                          32 - (uint32_t)__builtin_popcount(lanes));
+        }
+        if (calls[lane] && calls[0] && !same_matrix(*calls[lane], *calls[0]) &&
+            (hot.checks & kCheckBarrier))
+            barrier_fault(w, kMatricesDiffer, thread, s.line[lane], number * 32, s.line[0], 0, 0);
+    }
+    if (!calls[0]) return;
+    // The lanes wait for each other before a matrix is stored and after one was loaded: what they
+    // did earlier comes before the stores, what they do later after the loads.
+    const int op = calls[0]->op;
+    if (op == nogpu::kMatrixStore && hot.checks) w->warp_segment[number] = take_segment(w);
+    matrix_operation(calls, number, s.pc);
+    if (op == nogpu::kMatrixLoad && hot.checks) w->warp_segment[number] = take_segment(w);
+}
+
 static void finish_warp(Worker* w, uint32_t number, uint32_t lanes, int op, Fibre* current) {
     WarpState& s = w->warps[number];
     uint32_t votes = 0;
     bool have_first = false, equal = true;
     uint64_t first_value = 0;
+    if (op == nogpu::kMatrix) finish_matrix(w, number, lanes);
     for (uint32_t lane = 0; lane < 32; lane++) {
         if (!((lanes >> lane) & 1)) continue;
         if (s.value[lane]) votes |= 1u << lane;
@@ -242,10 +268,8 @@ static void finish_warp(Worker* w, uint32_t number, uint32_t lanes, int op, Fibr
     }
     s.waiting &= ~lanes;
     if (UNLIKELY(w->counting != nullptr)) count_warp_operation(w, number, lanes, lanes_of(number));
-    if (op == nogpu::kSyncWarp && hot.checks) {
-        w->warp_segment[number] = take_segment(w);
-        if (current) set_stamp(linear_thread());
-    }
+    if (op == nogpu::kSyncWarp && hot.checks) w->warp_segment[number] = take_segment(w);
+    if (hot.checks && current) set_stamp(linear_thread());
 }
 
 // Lets the warp go on if all lanes that `mask` names (without `gone`) wait for the same thing.
@@ -279,6 +303,7 @@ CUSIM_API unsigned long long nogpu_warp(int op, unsigned mask, unsigned long lon
     s.line[lane] = line;
     s.fibre[lane] = w->current;
     s.waiting |= 1u << lane;
+    s.pc = __builtin_return_address(0);
     if (!try_warp(w, number, lane, 0, w->current)) suspend(w);
     return s.result[lane];
 }

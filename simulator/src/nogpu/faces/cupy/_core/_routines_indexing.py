@@ -42,11 +42,11 @@ def getitem(array: ndarray, index: object) -> ndarray:
     if not shape_is_empty(shape):
         indices.check_gather(array.shape, parts)
     target = core._new(shape, array.dtype)
-    to, sizes = target._view, array.shape
+    to, partly, sizes = target._view, view, array.shape
     if target.size:
 
         def work() -> None:
-            to[...] = view[indices.wrapped(parts, sizes)]
+            to[...] = partly[indices.wrapped(parts, sizes)]
 
         core._enqueue(work, target.nbytes)
     del given
@@ -58,10 +58,10 @@ def _rows(array: ndarray, index: ndarray) -> ndarray:
     size, rest = array.shape[0], array.shape[1:]
     target = core._new(index.shape + rest, array.dtype)
     if target.size:
-        to, view, places = target._view, array._view, index._view
+        to, partly, places = target._view, array._view, index._view
 
         def work() -> None:
-            to[...] = view[indices.within(places, size)]
+            to[...] = partly[indices.within(places, size)]
 
         core._enqueue(work, target.nbytes)
     elif size == 0 and index.size:
@@ -76,10 +76,10 @@ def shape_is_empty(shape: tuple[int, ...]) -> bool:
 
 def setitem(array: ndarray, index: object, value: object) -> None:
     """``array[index] = value``."""
-    view = array._view
+    partly = array._view
     parts, advanced = _parse(array.shape, index)
     if not advanced:
-        part = core._wrap(view[(*parts, ...) if Ellipsis not in parts else tuple(parts)], array)
+        part = core._wrap(partly[(*parts, ...) if Ellipsis not in parts else tuple(parts)], array)
         _assign(part, value)
         return
     value = value if isinstance(value, ndarray) else asarray(value, dtype=array.dtype)
@@ -91,7 +91,7 @@ def setitem(array: ndarray, index: object, value: object) -> None:
 
         def work() -> None:
             with np.errstate(all="ignore"):
-                np.copyto(view, core.convert(source, dtype), where=mask, casting="unsafe")
+                np.copyto(partly, core.convert(source, dtype), where=mask, casting="unsafe")
 
         core._enqueue(work, array.nbytes)
         return
@@ -112,7 +112,7 @@ def setitem(array: ndarray, index: object, value: object) -> None:
 
     def scatter_work() -> None:
         with np.errstate(all="ignore"):
-            view[indices.wrapped(parts, sizes)] = core.convert(source, dtype)
+            partly[indices.wrapped(parts, sizes)] = core.convert(source, dtype)
 
     core._enqueue(scatter_work, max(source.nbytes, 8 * int(np.prod(shape))))
 
@@ -283,13 +283,13 @@ def compute_at(array: ndarray, index: object, value: object, loop: np.ufunc) -> 
     if shape_is_empty(shape):
         return
     indices.check_gather(array.shape, parts)
-    view, sizes, dtype = array._view, array.shape, array.dtype
+    partly, sizes, dtype = array._view, array.shape, array.dtype
 
     def work() -> None:
         with np.errstate(all="ignore"):
-            loop.at(view, indices.wrapped(parts, sizes), core.convert(source, dtype))
+            loop.at(partly, indices.wrapped(parts, sizes), core.convert(source, dtype))
 
-    core._enqueue(work, max(view.nbytes, source.nbytes))
+    core._enqueue(work, max(partly.nbytes, source.nbytes))
 
 
 def _at(name: str, types: str) -> Callable:

@@ -460,8 +460,8 @@ class ndarray:  # noqa: N801 -- the library's name
     def byteswap(self, inplace: bool = False) -> ndarray:
         """The bytes of each element reversed."""
         result = self if inplace else self.copy()
-        view = result._view
-        _enqueue(lambda: view.byteswap(inplace=True), self.nbytes)
+        target = result._view
+        _enqueue(lambda: target.byteswap(inplace=True), self.nbytes)
         return result
 
 

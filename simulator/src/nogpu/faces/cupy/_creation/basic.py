@@ -18,8 +18,8 @@ def _constant(name):
 
     def fill(shape, dtype, order):
         result = core._new(core.check_shape(shape), core.check_dtype(dtype), _order(order))
-        view = result._view
-        core._enqueue(lambda: view.fill(value), result.nbytes)
+        target = result._view
+        core._enqueue(lambda: target.fill(value), result.nbytes)
         return result
 
     return fill

@@ -35,15 +35,15 @@ def arange(start, stop=None, step=1, dtype=None) -> ndarray:
             raise TypeError("no fill-function for data-type.")
         return core.compute(lambda: np.arange(start, stop, step, dtype), [], (size,), dtype)
     result = core._new((size,), dtype)
-    view = result._view
+    target = result._view
 
     def work() -> None:
         with np.errstate(all="ignore"):
             if dtype.kind in "iu" and all(isinstance(x, (int, np.integer)) for x in (start, step)):
-                view[...] = np.arange(size, dtype=dtype) * dtype.type(step) + dtype.type(start)
+                target[...] = np.arange(size, dtype=dtype) * dtype.type(step) + dtype.type(start)
             else:
                 wide = np.result_type(dtype, np.float64 if dtype.kind != "c" else np.complex128)
-                view[...] = core.convert(np.arange(size).astype(wide) * step + start, dtype)
+                target[...] = core.convert(np.arange(size).astype(wide) * step + start, dtype)
 
     core._enqueue(work, result.nbytes)
     return result

@@ -14,15 +14,15 @@ def put(a, ind, v, mode="wrap") -> None:
         raise ValueError("clipmode not understood")
     a = core._checked(a, "a")
     values = v if isinstance(v, ndarray) else asarray(v, a.dtype)
-    view, index, values = a._view, asarray(ind)._view, values._view
+    partly, index, values = a._view, asarray(ind)._view, values._view
     if mode == "raise":  # the host has to look
         core._wait()
-        if values.size and ((index < -view.size) | (index >= view.size)).any():
+        if values.size and ((index < -partly.size) | (index >= partly.size)).any():
             raise IndexError("invalid entry in indices array")
 
     def work() -> None:
-        if view.size:
-            np.put(view, index, core.convert(values, view.dtype), mode)
+        if partly.size:
+            np.put(partly, index, core.convert(values, partly.dtype), mode)
 
     core._enqueue(work, values.nbytes)
 
@@ -53,21 +53,21 @@ def putmask(a, mask, values) -> None:
     if isinstance(values, ndarray) and not np.can_cast(values.dtype, a.dtype):
         raise TypeError(f"Cannot cast array data from {values.dtype!r} to {a.dtype!r} according "
                         "to the rule 'safe'")  # fmt: skip
-    to, where = a._view, mask._view
-    core._enqueue(lambda: np.putmask(to, where, core.convert(source, to.dtype)), a.nbytes)
+    partly, where = a._view, mask._view
+    core._enqueue(lambda: np.putmask(partly, where, core.convert(source, partly.dtype)), a.nbytes)
 
 
 def fill_diagonal(a, val, wrap=False) -> None:
     """Set the diagonal."""
     source = np.asarray(val) if isinstance(val, (*_SCALARS, list)) else core._argument(val)._view
-    view = core._checked(a, "a")._view
-    if view.ndim < 2:
+    partly = core._checked(a, "a")._view
+    if partly.ndim < 2:
         raise ValueError("array must be at least 2-d")
-    core._enqueue(lambda: np.fill_diagonal(view, source, wrap), 0)
+    core._enqueue(lambda: np.fill_diagonal(partly, source, wrap), 0)
 
 
 def put_along_axis(arr, indices, values, axis) -> None:
     """Set one element each along an axis."""
-    to, index = core._argument(arr)._view, core._argument(indices)._view
+    partly, index = core._argument(arr)._view, core._argument(indices)._view
     source = np.asarray(values) if isinstance(values, _SCALARS) else core._argument(values)._view
-    core._enqueue(lambda: np.put_along_axis(to, index, source, axis), to.nbytes)
+    core._enqueue(lambda: np.put_along_axis(partly, index, source, axis), partly.nbytes)

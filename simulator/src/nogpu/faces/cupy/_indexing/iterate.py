@@ -49,10 +49,10 @@ class flatiter:  # noqa: N801 -- the library's name
             index = slice(int(index), int(index) + 1 or None)
         elif index is not Ellipsis and not isinstance(index, slice):
             raise IndexError("unsupported iterator index")
-        view = self._array._view
-        source = asarray(value, dtype=view.dtype)._view
+        partly = self._array._view
+        source = asarray(value, dtype=partly.dtype)._view
 
         def work() -> None:
-            view.flat[index] = core.convert(source, view.dtype)
+            partly.flat[index] = core.convert(source, partly.dtype)
 
-        core._enqueue(work, view.nbytes)
+        core._enqueue(work, partly.nbytes)

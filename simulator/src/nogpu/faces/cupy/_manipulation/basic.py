@@ -39,13 +39,13 @@ def copyto(dst, src, casting="same_kind", where=None) -> None:
         return
     if source.ndim > dst.ndim:
         source = source.reshape(source.shape[source.ndim - dst.ndim :])
-    view, dtype = dst._view, dst.dtype
+    target, dtype = dst._view, dst.dtype
 
     def work() -> None:
         with np.errstate(all="ignore"):
             if where is None:
-                np.copyto(view, core.convert(source, dtype), casting="unsafe")
+                np.copyto(target, core.convert(source, dtype), casting="unsafe")
             else:
-                np.copyto(view, core.convert(source, dtype), where=where, casting="unsafe")
+                np.copyto(target, core.convert(source, dtype), where=where, casting="unsafe")
 
     core._enqueue(work, max(dst.nbytes, source.nbytes))

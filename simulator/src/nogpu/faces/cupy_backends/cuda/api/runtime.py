@@ -9,8 +9,6 @@ import threading
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable
 
-import numpy as np
-
 from nogpu import engine
 from nogpu.faces import missing as _missing
 from nogpu.faces import table
@@ -446,11 +444,11 @@ def hostAlloc(size: int, flags: int = hostAllocDefault) -> int:
     if size <= 0:
         return 0
     try:
-        memory = np.empty(size, np.uint8)
+        memory = engine.PageLocked(size)
     except MemoryError:
         raise _error("cudaErrorMemoryAllocation") from None
-    _pin(memory.ctypes.data, size, memory)
-    return memory.ctypes.data
+    _pin(memory.address, size, memory)
+    return memory.address
 
 
 def _pin(address: int, size: int, keep: object = None) -> None:
