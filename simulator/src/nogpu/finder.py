@@ -19,20 +19,15 @@ FACES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "faces")
 
 
 class _Finder:
-    """Finds the four libraries; their submodules follow from each package's `__path__`.
-
-    `from package import name` looks for a module of that name where the package has nothing: what
-    the package says of a name that nogpu lacks is the error then.
-    """
+    """Finds the four libraries; their submodules follow from each package's `__path__`."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         package, _, part = name.rpartition(".")
         if package.partition(".")[0] in LIBRARIES and PathFinder.find_spec(name, path) is None:
-            explain = getattr(sys.modules.get(package), "__getattr__", None)
-            try:
-                explain and explain(part)
+            try:  # a package says what nogpu lacks, as `from package import name` shall
+                getattr(sys.modules[package], "__getattr__", str)(part)
             except AttributeError as error:
                 if "nogpu lacks" in str(error):
                     raise ModuleNotFoundError(str(error)) from None

@@ -64,7 +64,8 @@ WHOLE = [  # {a}, {b}: arrays of any shape; {n}: one of a few numbers; {t}: a dt
     "xp.gradient(a)", "xp.diff(a, n=2)", "xp.ediff1d(a)", "xp.trapezoid(a)", "xp.cross(a, b)",
     "xp.pad(a, 1)", "xp.pad(a, 1, mode='edge')", "xp.pad(a, 1, constant_values={n})",
     "xp.full_like(a, {n})", "xp.full((2,), {n}, dtype={t})", "xp.array({n}, dtype={t})",
-    "xp.arange({n})", "xp.linspace(0, {n}, 5, dtype={t})", "xp.zeros_like(a)", "xp.ones_like(a, {t})",
+    "xp.arange({n})", "xp.linspace(0, {n}, 5, dtype={t})", "xp.zeros_like(a)",
+    "xp.ones_like(a, {t})",
     "xp.array(a, dtype={t}, order={o})", "a.copy(order={o})", "a.ravel(order={o})",
     "a.flatten(order={o})", "a.reshape(-1, order={oo})", "a.T", "xp.moveaxis(a, 0, -1)",
     "xp.swapaxes(a, 0, -1)", "xp.squeeze(a)", "xp.expand_dims(a, {i})", "xp.atleast_2d(a)",
@@ -78,12 +79,14 @@ WHOLE = [  # {a}, {b}: arrays of any shape; {n}: one of a few numbers; {t}: a dt
     "bool(a)", "complex(a)", "len(a)", "a.tolist()", "a.item()", "xp.sum(a, dtype={t})",
     "xp.mean(a, dtype={t})", "xp.cumsum(a, dtype={t})", "xp.prod(a, axis=0, keepdims=True)",
     "xp.linalg.norm(a)", "xp.linalg.det(a)", "xp.linalg.norm(a, 1)", "xp.polyval(a, b)",
-    "xp.convolve(a, b)", "xp.correlate(a, b)", "xp.fft.fft(a)", "xp.fft.rfft(a)", "xp.fft.fftshift(a)",
+    "xp.convolve(a, b)", "xp.correlate(a, b)", "xp.fft.fft(a)", "xp.fft.rfft(a)",
+    "xp.fft.fftshift(a)",
     "xp.vander(a)", "xp.may_share_memory(a, a)", "xp.broadcast_arrays(a, b)", "xp.meshgrid(a, b)",
     "xp.indices((2, 2), dtype={t})", "xp.apply_along_axis(xp.sum, 0, a)", "xp.select([a > 1], [a])",
     "xp.putmask(a, a > 1, b)", "xp.place(a, a > 1, b)", "xp.copyto(a, b, casting='unsafe')",
     "xp.copyto(a, {n})", "xp.fill_diagonal(a, {n})", "xp.put(a, [0], {n})", "a.fill({n})",
-    "xp.add.reduce(a)", "xp.add(a, b, out=c)", "xp.multiply(a, {n}, out=c)", "xp.sqrt(a, dtype={t})",
+    "xp.add.reduce(a)", "xp.add(a, b, out=c)", "xp.multiply(a, {n}, out=c)",
+    "xp.sqrt(a, dtype={t})",
     "xp.add(a, b, dtype={t})", "xp.add(a, {n}, casting='no')", "xp.add.outer(a, b)",
 ]  # fmt: skip
 CHANGES = ["a += b", "a -= {n}", "a *= {n}", "a /= {n}", "a //= {n}", "a %= {n}", "a **= 2", "a &= b",
@@ -221,7 +224,8 @@ def _close(dtype: str, one: list[str], other: list[str]) -> bool:
     with np.errstate(all="ignore"):
         for p, q in ((x.real, y.real), (x.imag, y.imag)):
             size = np.maximum(np.abs(x), np.abs(y))
-            same = (p == q) | (np.isnan(p) & np.isnan(q)) | (np.abs(p - q) <= part * size + part / 10)
+            near = np.abs(p - q) <= part * size + part / 10
+            same = (p == q) | (np.isnan(p) & np.isnan(q)) | near
             if not same.all():
                 return False
     return True

@@ -6,12 +6,10 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-from cupy._core import core
+from cupy._core import _indices, core
 from cupy._core.core import _SCALARS, ndarray
 from cupy._creation.from_data import asarray
 from cupy._math.ufuncs import UFUNCS
-
-from nogpu.engine import indices
 
 _BASIC = (slice, type(None), type(Ellipsis))
 
@@ -38,15 +36,15 @@ def getitem(array: ndarray, index: object) -> ndarray:
     if len(parts) == 1 and parts[0].dtype.kind == "b" and parts[0].ndim:
         return core.compute_now(lambda values, mask: values[mask], [array, parts[0]])
     given, parts = parts, [_settle(part) for part in parts]  # the first owns the indices' memory
-    shape = indices.result_shape(array.shape, parts)
+    shape = _indices.result_shape(array.shape, parts)
     if not shape_is_empty(shape):
-        indices.check_gather(array.shape, parts)
+        _indices.check_gather(array.shape, parts)
     target = core._new(shape, array.dtype)
     to, partly, sizes = target._view, view, array.shape
     if target.size:
 
         def work() -> None:
-            to[...] = partly[indices.wrapped(parts, sizes)]
+            to[...] = partly[_indices.wrapped(parts, sizes)]
 
         core._enqueue(work, target.nbytes)
     del given
@@ -61,7 +59,7 @@ def _rows(array: ndarray, index: ndarray) -> ndarray:
         to, partly, places = target._view, array._view, index._view
 
         def work() -> None:
-            to[...] = partly[indices.within(places, size)]
+            to[...] = partly[_indices.within(places, size)]
 
         core._enqueue(work, target.nbytes)
     elif size == 0 and index.size:
@@ -96,7 +94,7 @@ def setitem(array: ndarray, index: object, value: object) -> None:
         core._enqueue(work, array.nbytes)
         return
     parts = [_settle(part) for part in parts]
-    shape = indices.result_shape(array.shape, parts)
+    shape = _indices.result_shape(array.shape, parts)
     try:
         fits = np.broadcast_shapes(value.shape, shape) == shape
     except ValueError:
@@ -107,12 +105,12 @@ def setitem(array: ndarray, index: object, value: object) -> None:
             f"requested shape {shape}")
     if shape_is_empty(shape):
         return
-    indices.check_gather(array.shape, parts)
+    _indices.check_gather(array.shape, parts)
     sizes = array.shape
 
     def scatter_work() -> None:
         with np.errstate(all="ignore"):
-            partly[indices.wrapped(parts, sizes)] = core.convert(source, dtype)
+            partly[_indices.wrapped(parts, sizes)] = core.convert(source, dtype)
 
     core._enqueue(scatter_work, max(source.nbytes, 8 * int(np.prod(shape))))
 
@@ -239,9 +237,9 @@ def _settle(part: object) -> object:
     if part.dtype.kind != "b":
         return part._view
     if part.ndim == 0:
-        return indices.Axis(bool(part))
+        return _indices.Axis(bool(part))
     core._wait()
-    return indices.Mask(np.nonzero(part._view))
+    return _indices.Mask(np.nonzero(part._view))
 
 
 def take(array: ndarray, indices: object, axis: int | None = None, out: ndarray | None = None):
@@ -278,16 +276,16 @@ def compute_at(array: ndarray, index: object, value: object, loop: np.ufunc) -> 
     """``loop.at(array, index, value)`` with indices that wrap around."""
     given, _ = _parse(array.shape, index)  # it owns the memory of indices that were lists
     parts = [_settle(part) for part in given]
-    shape = indices.result_shape(array.shape, parts)
+    shape = _indices.result_shape(array.shape, parts)
     source = (value if isinstance(value, ndarray) else asarray(value, dtype=array.dtype))._view
     if shape_is_empty(shape):
         return
-    indices.check_gather(array.shape, parts)
+    _indices.check_gather(array.shape, parts)
     partly, sizes, dtype = array._view, array.shape, array.dtype
 
     def work() -> None:
         with np.errstate(all="ignore"):
-            loop.at(partly, indices.wrapped(parts, sizes), core.convert(source, dtype))
+            loop.at(partly, _indices.wrapped(parts, sizes), core.convert(source, dtype))
 
     core._enqueue(work, max(partly.nbytes, source.nbytes))
 

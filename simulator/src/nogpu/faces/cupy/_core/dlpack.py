@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import warnings
 
-from cupy._core import core
+from cupy._core import _capsules, core
 from cupy.cuda import memory as _memory
 
 from nogpu import engine
-from nogpu.engine import dlpack
 
 __all__ = ["fromDlpack", "from_dlpack"]
 
-_ON_DEVICE = (dlpack.CUDA, dlpack.CUDA_HOST, dlpack.CUDA_MANAGED)
+_ON_DEVICE = (_capsules.CUDA, _capsules.CUDA_HOST, _capsules.CUDA_MANAGED)
 
 
 def export_capsule(array, device=None, versioned=False) -> object:
     """Return a capsule that keeps the array alive."""
     device = array.__dlpack_device__() if device is None else device
-    return dlpack.export(
+    return _capsules.export(
         array.data.ptr, array.shape, array.strides, array.dtype, device, array, versioned)
 
 
@@ -26,7 +25,7 @@ def export(array, *, stream=None, max_version=None, dl_device=None, copy=None) -
     """Answer ``__dlpack__``: let ``stream`` wait for the current one, and return a capsule."""
     device = array.__dlpack_device__() if dl_device is None else tuple(map(int, dl_device))
     versioned = max_version is not None and max_version[0] >= 1
-    if device == (dlpack.CPU, 0):
+    if device == (_capsules.CPU, 0):
         managed = _memory._is_managed(array.data)
         if copy is not None and not copy and not managed:
             raise ValueError("GPU memory cannot be exported to CPU without copy.")
@@ -55,7 +54,7 @@ def export(array, *, stream=None, max_version=None, dl_device=None, copy=None) -
 
 
 def _from_capsule(capsule):
-    found = dlpack.take(capsule, _ON_DEVICE)
+    found = _capsules.take(capsule, _ON_DEVICE)
     memory = _memory.UnownedMemory(found.address, found.nbytes, found.owner, found.device[1])
     return core.ndarray(found.shape, found.dtype, _memory.MemoryPointer(memory, 0), found.strides)
 
@@ -73,14 +72,14 @@ def from_dlpack(array, /, *, device=None, copy=None):
     """Return an array that shares the memory of another library's array; TypeError for host's."""
     if device is not None:
         raise NotImplementedError("from_dlpack() does not support the device argument yet.")
-    if dlpack.is_capsule(array):
+    if _capsules.is_capsule(array):
         return _from_capsule(array)
     if not hasattr(array, "__dlpack_device__"):
         raise ValueError(
             "A DLPack tensor object cannot be consumed multiple times "
             f"(or object was not a DLPack capsule). Got: {array!r}")
     kind, _ = array.__dlpack_device__()
-    if int(kind) == dlpack.CPU:
+    if int(kind) == _capsules.CPU:
         raise TypeError(
             "CPU arrays cannot be directly imported to CuPy. "
             "Use `cupy.array(numpy.from_dlpack(input))` instead.")

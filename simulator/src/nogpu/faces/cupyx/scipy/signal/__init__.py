@@ -1,12 +1,11 @@
 """Convolution and correlation of signals."""
 
-from cupyx.scipy.signal import _czt, _signaltools
+from cupyx.scipy.signal import _signaltools
 
 from nogpu.faces import missing as _missing
 from nogpu.faces import table as _table
 
-_functions = _table.functions_of(_czt, _signaltools)
-_functions |= {"CZT": _czt.CZT, "ZoomFFT": _czt.ZoomFFT}
+_functions = _table.functions_of(_signaltools)
 globals().update(_functions)
 __all__ = [*_functions]
 __getattr__ = _missing.missing(__name__)

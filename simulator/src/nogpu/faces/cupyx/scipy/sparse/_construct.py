@@ -7,8 +7,6 @@ from cupy import _host, _tables
 from cupyx.scipy.sparse import _matrices
 from cupyx.scipy.sparse._matrices import _CLASSES, sparray, spmatrix
 
-from nogpu.engine import sparse as entries
-
 
 def _made(triple, shape, format, dtype=None, array=False):  # noqa: A002
     values, row, column = triple
@@ -72,12 +70,6 @@ def diags_array(diagonals, /, *, offsets=0, shape=None, format=None, dtype=None)
     return _diagonals(diagonals, offsets, shape, format, dtype, True)
 
 
-def spdiags(data, diags, m, n, format=None):  # noqa: A002
-    """Return a matrix whose diagonals lie in an array's rows as in a dia_matrix."""
-    made = _CLASSES["dia", False]((_host.asarray(data), _host.asarray(diags)), shape=(m, n))
-    return made if format in (None, "dia") else made.asformat(format)
-
-
 def _blocks(blocks, format, dtype, array=None):  # noqa: A002
     grid = [[None if b is None else _sparse(b) for b in row] for row in blocks]
     present = [b for row in grid for b in row if b is not None]
@@ -104,7 +96,7 @@ def _blocks(blocks, format, dtype, array=None):  # noqa: A002
     array = any(isinstance(b, sparray) for b in present) if array is None else array
     same = {b.format for b in present}
     format = format or (same.pop() if len(same) == 1 else "coo")  # noqa: A001
-    return _made(triple, (sum(heights), sum(widths)), "csr" if format == "dia" else format, kind,
+    return _made(triple, (sum(heights), sum(widths)), format, kind,
                  array)  # fmt: skip
 
 
@@ -116,20 +108,6 @@ def bmat(blocks, format=None, dtype=None):  # noqa: A002
 def block_array(blocks, *, format=None, dtype=None):  # noqa: A002
     """Return an array put together from a grid of blocks."""
     return _blocks(blocks, format, dtype, True)
-
-
-def block_diag(mats, format=None, dtype=None):  # noqa: A002
-    """Return a matrix with blocks on its diagonal."""
-    made = [_sparse(one) for one in mats]
-    array = any(isinstance(one, sparray) for one in mats)
-    top = left = 0
-    parts = []
-    for one in made:
-        values, row, column = one._host()
-        parts.append((values, row + top, column + left))
-        top, left = top + one.shape[0], left + one.shape[1]
-    triple = [np.concatenate([part[k] for part in parts]) for k in range(3)]
-    return _made(triple, (top, left), format, dtype, array)
 
 
 def hstack(blocks, format=None, dtype=None):  # noqa: A002
@@ -152,41 +130,6 @@ def kron(A, B, format=None):  # noqa: A002, N803
     column = np.add.outer(a[2].astype(np.int64) * columns, b[2]).ravel()
     shape = tuple(m * n for m, n in zip(_sparse(A).shape, (rows, columns)))
     return _made((values, row, column), shape, format, None, array)
-
-
-def kronsum(A, B, format=None):  # noqa: A002, N803
-    """Return the Kronecker sum of two square matrices."""
-    a, b = _sparse(A), _sparse(B)
-    for one in (a, b):
-        if one.shape[0] != one.shape[1]:
-            raise ValueError("matrix is not square")
-    dtype = np.result_type(a.dtype, b.dtype)
-    left = kron(eye(b.shape[0], dtype=dtype), a)
-    return (left + kron(b, eye(a.shape[0], dtype=dtype))).asformat(format or "csr")
-
-
-def _part(A, k, format, keep):  # noqa: A002, N803
-    one = _sparse(A)
-    values, row, column = one._host()
-    kept = keep(column.astype(np.int64) - row, k)
-    return _made((values[kept], row[kept], column[kept]), one.shape, format, None,
-                 isinstance(A, sparray))  # fmt: skip
-
-
-def tril(A, k=0, format=None):  # noqa: A002, N803
-    """Return the part on a diagonal and below it."""
-    return _part(A, k, format, np.less_equal)
-
-
-def triu(A, k=0, format=None):  # noqa: A002, N803
-    """Return the part on a diagonal and above it."""
-    return _part(A, k, format, np.greater_equal)
-
-
-def find(A):  # noqa: N803
-    """Return rows, columns and values of what is not 0."""
-    values, row, column = entries.without_zeros(*entries.canonical(*_sparse(A)._host()))
-    return tuple(_host.device(x) for x in (row, column, values))
 
 
 def random(m, n, density=0.01, format="coo", dtype=None,  # noqa: A002
@@ -213,53 +156,14 @@ def random(m, n, density=0.01, format="coo", dtype=None,  # noqa: A002
                  dtype, _array)  # fmt: skip
 
 
-def rand(m, n, density=0.01, format="coo", dtype=None, random_state=None):  # noqa: A002
-    """Return a matrix of uniform numbers at random places."""
-    return random(m, n, density, format, dtype, random_state)
-
-
-def random_array(shape, *, density=0.01, format="coo", dtype=None, random_state=None,  # noqa: A002
-                 data_sampler=None):  # fmt: skip
-    """Return an array of uniform numbers at random places."""
-    return random(*shape, density, format, dtype, random_state, data_sampler, _array=True)
-
-
-def permute_dims(A, axes=None, copy=False):  # noqa: N803
-    """Return it with its axes in another order."""
-    axes = (1, 0) if axes is None else tuple(int(one) % 2 for one in axes)
-    if sorted(axes) != [0, 1]:
-        raise ValueError("repeated axis in permute_dims")
-    return A.transpose() if axes == (1, 0) else (A.copy() if copy else A)
-
-
-def swapaxes(A, axis1, axis2):  # noqa: N803
-    """Return it with two axes exchanged."""
-    return A.copy() if axis1 % 2 == axis2 % 2 else A.transpose()
-
-
-def matrix_transpose(A):  # noqa: N803
-    """Return the transpose."""
-    return A.transpose()
-
-
-def safely_cast_index_arrays(A, idx_dtype=np.int32, msg=""):  # noqa: N803
-    """Return the arrays of indices in a type; ValueError where they do not fit."""
-    found = [getattr(A, name) for name in A._stored[1:]]
-    if max(A.shape) > np.iinfo(idx_dtype).max:
-        raise ValueError(f"shape {A.shape} does not fit {np.dtype(idx_dtype)}. {msg}")
-    found = tuple(x.astype(idx_dtype) for x in found)
-    return found[0] if len(found) == 1 else found
-
-
 _KINDS = {"issparse": _matrices._spbase, "isspmatrix": spmatrix} | {
-    f"isspmatrix_{name}": _CLASSES[name, False] for name in ("csr", "csc", "coo", "dia")}
+    f"isspmatrix_{name}": _CLASSES[name, False] for name in ("csr", "csc", "coo")}
 _tables.functions(globals(), lambda name: lambda x: isinstance(x, _KINDS[name]), """
 issparse(x): Whether it is sparse, on the device.
 isspmatrix(x): Whether it is a sparse matrix on the device, and no sparse array.
 isspmatrix_csr(x): Whether it is one by compressed rows.
 isspmatrix_csc(x): Whether it is one by compressed columns.
 isspmatrix_coo(x): Whether it is one by coordinates.
-isspmatrix_dia(x): Whether it is one by diagonals.
 """)
 
 def identity(n, dtype="d", format=None):  # noqa: A002

@@ -1,4 +1,4 @@
-"""Sparse matrices and arrays: compressed rows or columns, coordinates, diagonals.
+"""Sparse matrices and arrays: compressed rows or columns, coordinates.
 
 The work is done on the host (`nogpu.engine.sparse`), for which each operation waits.
 """
@@ -11,7 +11,6 @@ import operator
 import cupy
 import numpy as np
 from cupy import _host
-from cupyx.scipy.sparse import _options
 
 from nogpu.engine import sparse as entries
 from nogpu.faces import missing as _missing
@@ -19,7 +18,7 @@ from nogpu.faces import table
 
 TYPES = "?fdFD"
 _NAMES = {"csr": "Compressed Sparse Row", "csc": "Compressed Sparse Column",
-          "coo": "COOrdinate", "dia": "DIAgonal"}  # fmt: skip
+          "coo": "COOrdinate"}  # fmt: skip
 
 
 def _check(dtype) -> np.dtype:
@@ -35,20 +34,6 @@ def _wide(dtype) -> np.dtype:
     return dtype if dtype.char in TYPES else np.dtype(np.float64 if dtype.kind != "c" else "D")
 
 
-def get_index_dtype(arrays=(), maxval=None, check_contents=False):
-    """Return int32 where all indices fit into it, otherwise int64."""
-    limit = np.iinfo(np.int32).max
-    if maxval is not None and maxval > limit:
-        return np.int64
-    for one in arrays if isinstance(arrays, (tuple, list)) else (arrays,):
-        if np.can_cast(one.dtype, np.int32):
-            continue
-        values = _host.on_host(one) if check_contents else None
-        if values is None or values.size and (values.max() > limit or values.min() < ~limit):
-            return np.int64
-    return np.int32
-
-
 class _spbase:
     """What all forms share."""
 
@@ -61,40 +46,36 @@ class _spbase:
 
     # what it is made from
 
-    def __init__(self, arg1, shape=None, dtype=None, copy=False, *, maxprint=50):
-        self.maxprint = maxprint
+    def __init__(self, arg1, shape=None, dtype=None, copy=False):
         if shape is not None:
             shape = _shape(shape)
         if isinstance(arg1, tuple) and len(arg1) == self._parts and not np.isscalar(arg1[0]):
             self._take_parts(arg1, shape, dtype)
             return
-        triple, found, kinds = _coordinates(arg1, shape)
+        triple, found = _coordinates(arg1, shape)
         if dtype is None:
             _check(triple[0].dtype)
         else:
             triple = (triple[0].astype(_check(dtype)), *triple[1:])
         self._shape = shape or found
-        self._store(triple, self._index_type(kinds))
+        self._store(triple, self._index_type())
 
-    def _index_type(self, kinds=()):
-        """The type of new indices: sparse arrays keep int64, matrices only where it is needed."""
+    def _index_type(self):
+        """The type of indices: int64 where int32 is too short for a side."""
         wide = max(self._shape, default=0) > np.iinfo(np.int32).max
-        keep = isinstance(self, sparray) and any(np.dtype(k).itemsize == 8 for k in kinds)
-        return np.dtype(np.int64 if wide or keep else np.int32)
+        return np.dtype(np.int64 if wide else np.int32)
 
     def _indices(self, *arrays):
-        """Index arrays in one type, the smallest that holds them for a matrix."""
-        arrays = [_host.asarray(x) for x in arrays]
-        contents = not isinstance(self, sparray)
-        kind = get_index_dtype(arrays, max(self._shape), contents)
-        return [x if x.dtype == kind else x.astype(kind) for x in arrays]
+        """Index arrays in the type of indices."""
+        kind = self._index_type()
+        return [x if x.dtype == kind else x.astype(kind) for x in map(_host.asarray, arrays)]
 
     @classmethod
-    def _from_parts(cls, *parts, **how):
+    def _from_parts(cls, *parts):
         """Make one from arrays that are taken as they are: its parts, then the shape."""
         *parts, shape = parts
         new = object.__new__(cls)
-        new.maxprint, new._shape = how.get("maxprint", 50), tuple(shape)
+        new._shape = tuple(shape)
         for name, part in zip(cls._stored, parts):
             setattr(new, name, part)
         return new
@@ -102,14 +83,11 @@ class _spbase:
     def _of(self, triple, shape=None, format=None, array=None):  # noqa: A002
         """A matrix or array as this one, of other entries."""
         array = isinstance(self, sparray) if array is None else array
-        kind = _CLASSES[format or (self.format if self.format != "dia" else "csr"), array]
+        kind = _CLASSES[format or self.format, array]
         new = object.__new__(kind)
-        new.maxprint, new._shape = 50, self._shape if shape is None else shape
-        own = [getattr(self, name).dtype for name in self._stored[1:]]
-        values = triple[0]
-        wide = any(kind.itemsize == 8 for kind in own) or max(new._shape) > 2**31 - 1
-        new._store((values.astype(_wide(values.dtype), copy=False), *triple[1:]),
-                   np.dtype(np.int64 if wide else np.int32))  # fmt: skip
+        new._shape = self._shape if shape is None else shape
+        values = triple[0].astype(_wide(triple[0].dtype), copy=False)
+        new._store((values, *triple[1:]), new._index_type())
         return new
 
     # properties
@@ -163,14 +141,6 @@ class _spbase:
         return (f"<{_NAMES[self.format]} sparse {kind} of dtype '{self.dtype}'\n"
                 f"\twith {self.nnz} stored elements and shape {self._shape}>")  # fmt: skip
 
-    def __str__(self):
-        values, row, column = self._host()
-        rows = [f"  ({i}, {j})\t{v}" for v, i, j in zip(values, row, column)]
-        return "\n".join([repr(self), "  Coords\tValues", *rows[: self.maxprint]])
-
-    def __iter__(self):
-        return (self[i] for i in range(self._shape[0]))
-
     def __reduce__(self):
         parts = [getattr(self, name) for name in self._stored]
         return type(self)._from_parts, (*parts, self._shape)
@@ -183,8 +153,6 @@ class _spbase:
             return self.copy() if copy else self
         if format not in _NAMES:
             raise ValueError(f"Format {format} is unknown.")
-        if format == "dia":
-            raise NotImplementedError("nogpu makes no dia of other forms, as CuPy")
         return self._of(self._host(), format=format)
 
     def toarray(self, order=None, out=None):
@@ -229,7 +197,7 @@ class _spbase:
             raise ValueError("Sparse matrices do not support an 'axes' parameter because swapping "
                              "dimensions is the only logical permutation.")  # fmt: skip
         values, row, column = self._host()
-        turned = {"csr": "csc", "csc": "csr", "dia": "csc"}.get(self.format, self.format)
+        turned = {"csr": "csc", "csc": "csr"}.get(self.format, self.format)
         return self._of((values, column, row), self._shape[::-1], turned)
 
     def reshape(self, *shape, order="C"):
@@ -241,14 +209,7 @@ class _spbase:
             raise ValueError("matrix shape must be two-dimensional")
         if math.prod(shape) != total:
             raise ValueError(f"cannot reshape array of size {total} into shape {shape}")
-        values, row, column = self._host()
-        if order == "F":
-            places = row.astype(np.int64) + column.astype(np.int64) * self._shape[0]
-            new = places % shape[0], places // shape[0]
-        else:
-            places = row.astype(np.int64) * self._shape[1] + column
-            new = places // max(shape[1], 1), places % max(shape[1], 1)
-        return self._of((values, *new), shape)
+        return self._like(self.toarray().reshape(shape, order=order))
 
     # products
 
@@ -290,27 +251,15 @@ class _spbase:
 
     # element by element
 
-    def _scaled(self, number, divide=False):
-        data = self.data / number if divide else self.data * number
-        return self._with(data)
+    def _scaled(self, number):
+        return self._with(self.data * number)
 
     def multiply(self, other):
         """Return the product element by element."""
         if _is_number(other):
             return self._scaled(other)
-        if isinstance(other, _spbase):
-            if other._shape != self._shape:
-                return self.multiply(other.toarray())
-            dtype = _wide(np.result_type(self.dtype, other.dtype))
-            result = entries.joined(np.multiply, self._host(), other._host(), dtype)
-            return self._of(entries.without_zeros(*result), format="csr")
-        dense = _host.on_host(_host.asarray(other))
-        shape = np.broadcast_shapes(self._shape, dense.shape)
-        if shape != self._shape:
-            return type(self)(self.toarray() * _host.asarray(other))
-        values, row, column = self._host()
-        whole = np.broadcast_to(dense, shape)[row, column]
-        return self._of((values * whole, row, column), format="coo")
+        return self._placed(cupy.multiply, other if isinstance(other, _spbase)
+                            else cupy.asarray(other))  # fmt: skip
 
     def __mul__(self, other):
         if _is_number(other):
@@ -329,28 +278,9 @@ class _spbase:
             return self._with(self.data.astype(kind) / other)
         if isinstance(other, _spbase):
             return self.toarray() / other.toarray()
-        values, row, column = self._host()
-        dense = np.broadcast_to(_host.on_host(_host.asarray(other)), self._shape)
-        return self._of((values / dense[row, column], row, column), format="coo")
+        return self._placed(cupy.divide, cupy.asarray(other))
 
     divide = __truediv__
-
-    def _changed(self, other, divide):
-        if not _is_number(other):
-            return NotImplemented
-        if self.dtype.kind == "b":
-            self.data = self.data.astype(np.float64)
-        if divide:
-            self.data /= other
-        else:
-            self.data *= other
-        return self
-
-    def __imul__(self, other):
-        return self._changed(other, False)
-
-    def __itruediv__(self, other):
-        return self._changed(other, True)
 
     def _sum(self, other, sign, swapped=False):
         if _is_number(other):
@@ -360,11 +290,12 @@ class _spbase:
         if isinstance(other, _spbase):
             if other._shape != self._shape:
                 raise ValueError("inconsistent shapes")
-            function = np.add if sign > 0 else np.subtract
             dtype = _wide(np.result_type(self.dtype, other.dtype))
-            a, b = ((x[0].astype(dtype), *x[1:]) for x in (self._host(), other._host()))
+            a, b = self._host(), other._host()
+            values = np.concatenate([a[0].astype(dtype), sign * b[0].astype(dtype)])
+            places = [np.concatenate([a[i], b[i]]) for i in (1, 2)]
             form = "csc" if self.format == "csc" else "csr"
-            return self._of(entries.joined(function, a, b, dtype), format=form)
+            return self._of(entries.canonical(values, *places), format=form)
         dense = self.toarray()
         if sign > 0:
             return dense + other
@@ -386,64 +317,11 @@ class _spbase:
             raise NotImplementedError("negating a boolean sparse array is not supported")
         return self._with(-self.data)
 
-    def __abs__(self):
-        return self._with(abs(self.data))
-
-    def __round__(self, ndigits=0):
-        return self._with(cupy.round(self.data, ndigits))
-
     def power(self, n, dtype=None):
         """Return each value to a power."""
-        if not _is_number(n):
-            raise NotImplementedError("input is not scalar")
-        if n == 0:
+        if not _is_number(n) or n == 0:
             raise NotImplementedError("zero power is not supported as it would densify the matrix")
-        data = self.data if dtype is None else self.data.astype(dtype)
-        return self._with(data ** n)
-
-    def __pow__(self, other):
-        return self.power(other)
-
-    def _compared(self, other, function):
-        a = self._host()
-        if isinstance(other, _spbase):
-            if other._shape != self._shape:
-                raise ValueError("inconsistent shapes")
-            if function(0, 0):
-                return self._of(_of_dense(function(
-                    entries.dense(a, self._shape), entries.dense(other._host(), self._shape))))
-            return self._of(entries.without_zeros(*entries.joined(function, a, other._host())))
-        if not _is_number(other):
-            return function(self.toarray(), other)
-        if function(0, other):
-            return self._of(_of_dense(function(entries.dense(a, self._shape), other)))
-        values, row, column = entries.canonical(*a)
-        return self._of(entries.without_zeros(function(values, other), row, column))
-
-    def _extreme(self, other, function):
-        if _is_number(other):
-            if function(0, other) == 0:
-                values, row, column = entries.canonical(*self._host())
-                return self._of((function(values, other), row, column))
-            return self._of(_of_dense(function(entries.dense(self._host(), self._shape), other)))
-        if not isinstance(other, _spbase):
-            return function(self.toarray(), other)
-        return self._of(entries.without_zeros(
-            *entries.joined(function, self._host(), other._host())))  # fmt: skip
-
-    def maximum(self, other):
-        """Return the larger of two values at each place."""
-        return self._extreme(other, np.maximum)
-
-    def minimum(self, other):
-        """Return the smaller of two values at each place."""
-        return self._extreme(other, np.minimum)
-
-    def conj(self, copy=True):
-        """Return the conjugate."""
-        return self._with(self.data.conj()) if self.dtype.kind == "c" or copy else self
-
-    conjugate = conj
+        return self._with((self.data if dtype is None else self.data.astype(dtype)) ** n)
 
     @property
     def real(self):
@@ -455,114 +333,64 @@ class _spbase:
         """The imaginary parts."""
         return self._with(self.data.imag.copy())
 
-    # sums and the like
+    def __pow__(self, other):
+        return self.power(other)
 
-    def _reduced(self, values, axis, out=None, dtype=None):
-        """What a reduction over an axis returns: a matrix of one row or column, or a vector."""
-        if axis is None:
-            result = _host.device(np.asarray(values, dtype))
-        else:
-            values = np.asarray(values, dtype)
-            if not isinstance(self, sparray):
-                values = np.expand_dims(values, _axis(axis))
-            result = _host.device(values)
-        if out is None:
-            return result
-        if out.shape != result.shape:
-            raise ValueError("dimensions do not match")
-        out[...] = result
-        return out
+    def _like(self, dense, format=None):  # noqa: A002
+        """A dense array as a matrix or array of this kind."""
+        return self._of(_of_dense(_host.on_host(dense)), dense.shape, format)
+
+    def _placed(self, function, *others):
+        """A function of the dense array and others, as a sparse one."""
+        others = [x.toarray() if isinstance(x, _spbase) else x for x in others]
+        return self._like(function(self.toarray(), *others), "csr")
+
+    def maximum(self, other):
+        """Return the larger of two values at each place."""
+        return self._placed(cupy.maximum, other)
+
+    def minimum(self, other):
+        """Return the smaller of two values at each place."""
+        return self._placed(cupy.minimum, other)
+
+    # sums and the like
 
     def sum(self, axis=None, dtype=None, out=None):
         """Return the sum of the values, along an axis as a matrix of one row or column."""
-        axis = None if _whole(axis) else axis
-        values, row, column = entries.canonical(*self._host())
-        if values.dtype.kind == "b":
-            values = values.astype(np.int64)
-        if axis is None:
-            return self._reduced(values.sum(dtype=dtype), None, out)
-        axis = _axis(axis)
-        count, kind = self._shape[1 - axis], np.dtype(values.dtype if dtype is None else dtype)
-        shape = (count,) if isinstance(self, sparray) else (1, count) if axis == 0 else (count, 1)
-
-        def work():
-            total = np.zeros(count, kind)
-            np.add.at(total, column if axis == 0 else row, values)
-            return total.reshape(shape)
-
-        if out is not None and out.shape != shape:
-            raise ValueError("dimensions do not match")
-        return _host.compute(work, [], shape, kind, out)
+        return self._reduced("sum", axis, dtype, out)
 
     def mean(self, axis=None, dtype=None, out=None):
         """Return the mean of all elements, or along an axis."""
-        axis = None if _whole(axis) else _axis(axis)
-        kind = np.dtype(np.float64) if self.dtype.kind in "biu" else self.dtype
-        kind = kind if dtype is None else np.dtype(dtype)
-        count = math.prod(self._shape) if axis is None else self._shape[axis]
-        total = _host.on_host(self.sum(axis, kind))
-        with np.errstate(all="ignore"):
-            values = np.asarray(total / np.asarray(count, total.dtype), kind)
-        result = _host.device(values)
-        if out is None:
-            return result
-        out[...] = result
-        return out
+        return self._reduced("mean", axis, dtype, out)
 
-    def _selected(self, name, axis, explicit=False):
-        """max, min and the like: of all elements, or of the stored ones alone."""
-        if 0 in self._shape:
-            raise ValueError("zero-size array to reduction operation")
+    def _reduced(self, name, axis, *how):
         axis = None if _whole(axis) else _axis(axis)
-        values, row, column = entries.canonical(*self._host())
-        place = name.startswith("arg")
-        if axis is None:
-            if place:
-                whole = row.astype(np.int64) * self._shape[1] + column
-                found = _argument(name, values, whole, math.prod(self._shape), explicit)
-                return _host.device(np.int64(found))
-            kept = values if explicit or len(values) == math.prod(self._shape) else [*values, 0]
-            return _host.device(np.asarray(getattr(np, name)(kept), self.dtype))
-        major, minor = (column, row) if axis == 0 else (row, column)
-        order = np.lexsort((minor, major))
-        values, major, minor = values[order], major[order], minor[order]
-        if self._shape[1 - axis] > 2**28:
-            raise cupy.cuda.memory.OutOfMemoryError(16 * self._shape[1 - axis], 0)
-        starts = entries.pointers(major, self._shape[1 - axis])
-        length, made = self._shape[axis], []
-        for start, end in zip(starts[:-1], starts[1:]):
-            one = values[start:end]
-            if place:
-                made.append(_argument(name, one, minor[start:end], length, explicit))
-            else:
-                kept = one if explicit and len(one) or len(one) == length else [*one, 0]
-                made.append(getattr(np, name)(kept))
-        if place or isinstance(self, sparray) and explicit:
-            result = np.asarray(made, np.int64 if place else self.dtype)
-            return self._reduced(result, axis)
-        at = np.arange(len(made))
-        result, zero = np.asarray(made, self.dtype), np.zeros(len(made), np.int64)
-        shape = (1, len(made)) if axis == 0 else (len(made), 1)
-        triple = (result, zero, at) if axis == 0 else (result, at, zero)
-        return self._of(entries.without_zeros(*triple), shape, "coo")
+        keep = axis is not None and isinstance(self, spmatrix)
+        return getattr(self.toarray(), name)(axis, *how, keepdims=keep)
+
+    def _selected(self, name, axis):
+        """max, min, argmax or argmin of all elements, or along an axis."""
+        axis = None if _whole(axis) else _axis(axis)
+        found = getattr(cupy, name)(self.toarray(), axis)
+        if axis is None or name.startswith("arg"):
+            keep = axis is None or isinstance(self, sparray)
+            return found if keep else cupy.expand_dims(found, axis)
+        return _CLASSES["coo", isinstance(self, sparray)](cupy.expand_dims(found, axis))
 
     def count_nonzero(self, axis=None):
         """Return how many values are not 0."""
-        triple = entries.without_zeros(*entries.canonical(*self._host()))
-        return len(triple[0]) if axis is None else self._counted(triple, _axis(axis))
+        found = cupy.count_nonzero(self.toarray(), None if axis is None else _axis(axis))
+        return int(found) if axis is None else found
 
     def nonzero(self):
         """Return rows and columns of the values that are not 0."""
-        _, row, column = entries.without_zeros(*entries.canonical(*self._host()))
-        return _host.device(row), _host.device(column)
+        return cupy.nonzero(self.toarray())
 
     def diagonal(self, k=0):
         """Return a diagonal, dense."""
-        rows, columns = self._shape
-        if k <= -rows or k >= columns:
-            return _host.device(np.empty(0, self.dtype))
         values, row, column = entries.canonical(*self._host())
-        result = np.zeros(min(rows + min(k, 0), columns - max(k, 0)), self.dtype)
+        rows, columns = self._shape
+        result = np.zeros(max(0, min(rows + min(k, 0), columns - max(k, 0))), self.dtype)
         kept = column.astype(np.int64) - row == k
         result[row[kept] + min(k, 0)] = values[kept]
         return _host.device(result)
@@ -571,118 +399,51 @@ class _spbase:
         """Return the sum of a diagonal."""
         return self.diagonal(offset).sum()
 
-    # places
+    # places: by the dense array
+
+    def _set(self, index, value):
+        dense = self.toarray()
+        dense[index] = value.toarray() if isinstance(value, _spbase) else cupy.asarray(value)
+        self._store(_of_dense(_host.on_host(dense)), self._index_type())
 
     def setdiag(self, values, k=0):
         """Set a diagonal, to a number or to an array's elements."""
-        values = _host.on_host(_host.asarray(values))
+        values, (rows, columns) = cupy.asarray(values), self._shape
         if values.ndim > 1:
             raise ValueError("values must be 0-d or 1-d")
-        rows, columns = self._shape
         if k <= -rows or k >= columns:
             raise ValueError("k exceeds matrix dimensions")
         length = min(rows + min(k, 0), columns - max(k, 0))
-        if values.ndim:
-            length = min(length, len(values))
-            values = values[:length]
-        at = np.arange(length)
-        self._put(at - min(k, 0), at + max(k, 0), np.broadcast_to(values, length))
+        length = min(length, values.size) if values.ndim else length
+        at = cupy.arange(length)
+        self._set((at - min(k, 0), at + max(k, 0)), values[:length] if values.ndim else values)
 
-    def _put(self, row, column, values):
-        """Set single places; of a place that comes several times the last value counts."""
-        have = entries.canonical(*self._host())
-        values = values.astype(self.dtype)
-        keys = {(i, j): v for i, j, v in zip(have[1].tolist(), have[2].tolist(), have[0])}
-        keys.update(((i, j), v) for i, j, v in zip(row.tolist(), column.tolist(), values))
-        where = np.array(list(keys), np.int64).reshape(-1, 2)
-        kinds = [getattr(self, name).dtype for name in self._stored[1:]]
-        self._store((np.array(list(keys.values()), self.dtype), where[:, 0], where[:, 1]),
-                    max(kinds, key=lambda kind: kind.itemsize))  # fmt: skip
-
-    def _chosen(self, index):
-        """Row and column of an index: each a number, or an array of numbers and its kind."""
-        if isinstance(index, _spbase) or _host.is_array(index) and index.ndim == 2 \
-                and index.dtype.kind == "b":  # fmt: skip
-            dense = index.toarray() if isinstance(index, _spbase) else index
-            return *np.nonzero(_host.on_host(dense)), "points", None
+    def _index(self, index):
+        """An index of the dense array; a number stays an axis of a matrix."""
+        index = index.toarray() if isinstance(index, _spbase) else index
         index = index if isinstance(index, tuple) else (index,)
         if any(one is None for one in index):
             raise IndexError("sparse matrices have two dimensions: no new axes")
-        if Ellipsis in [one for one in index if one is Ellipsis]:
-            at = next(i for i, one in enumerate(index) if one is Ellipsis)
-            rest = len(index) - 1
-            index = (*index[:at], *[slice(None)] * (2 - rest), *index[at + 1:])
-        if len(index) > 2:
-            raise IndexError("invalid number of indices")
-        index = (*index, *[slice(None)] * (2 - len(index)))
-        made, kinds = [], []
-        for one, size in zip(index, self._shape):
-            if isinstance(one, slice):
-                made.append(np.arange(*one.indices(size), dtype=np.int64))
-                kinds.append("slice")
-                continue
-            if not _host.is_array(one) and isinstance(one, (int, np.integer)):
-                if not -size <= one < size:
-                    raise IndexError(f"index ({one}) out of range")
-                made.append(np.array([int(one) % size]))
-                kinds.append("number")
-                continue
-            values = _host.on_host(one) if _host.is_array(one) else np.asarray(one)
-            if values.dtype.kind == "b":
-                if values.shape != (size,):
-                    raise IndexError("boolean index has wrong shape")
-                values = np.flatnonzero(values)
-            if values.size == 0:
-                values = values.astype(np.int64)
-            if values.dtype.kind not in "iu":
-                raise IndexError("arrays used as indices must be of integer (or boolean) type")
-            if values.size and (values.max() >= size or values.min() < -size):
-                raise IndexError("index out of range")
-            made.append(np.where(values < 0, values + size, values))
-            kinds.append("array" if values.ndim else "number")
-        return *made, *kinds
+        whole = len(index) == 2 and all(isinstance(one, (int, np.integer)) for one in index)
+        if isinstance(self, spmatrix) and not whole and Ellipsis not in map(type, index):
+            index = [slice(one, one + 1 or None) if isinstance(one, (int, np.integer))
+                     and -n <= one < n else one for one, n in zip(index, self._shape)]  # fmt: skip
+        return tuple(index)
 
     def __getitem__(self, index):
-        rows, columns, *kinds = self._chosen(index)
-        mine = self._host()
-        if kinds == ["number", "number"]:
-            found = entries.looked_up(mine, rows.ravel(), columns.ravel())
-            return _host.device(found.reshape(()))
-        pointwise = kinds[0] == "points" or kinds == ["array", "array"] and not (
-            rows.ndim == 2 and columns.ndim <= 2 and rows.shape[1:] == (1,))
-        if pointwise:
-            rows, columns = np.broadcast_arrays(rows, columns)
-            return _host.device(
-                entries.looked_up(mine, rows.ravel(), columns.ravel()).reshape(rows.shape))
-        if "array" in kinds and "number" in kinds or kinds == ["array", "array"]:
-            rows, columns = rows.ravel(), columns.ravel()
-        shape = (len(rows), len(columns))
-        chosen = entries.chosen(entries.canonical(*mine), rows, columns)
-        result = self._of(chosen, shape)
-        if isinstance(self, sparray) and "number" in kinds:
-            return result.toarray().ravel()
-        return result
+        found = self.toarray()[self._index(index)]
+        return self._like(found) if found.ndim == 2 and not _pointwise(index) else found
 
     def __setitem__(self, index, value):
-        rows, columns, *kinds = self._chosen(index)
-        if kinds[0] != "points" and kinds != ["array", "array"]:
-            rows, columns = rows.reshape(-1, 1), columns.reshape(1, -1)
-        rows, columns = np.broadcast_arrays(rows, columns)
-        if isinstance(value, _spbase):
-            value = value.toarray()
-        value = np.broadcast_to(_host.on_host(_host.asarray(value)), rows.shape)
-        self._put(rows.ravel(), columns.ravel(), value.ravel())
+        self._set(self._index(index), value)
 
     def eliminate_zeros(self):
         """Take stored zeros out."""
-        self._store(entries.without_zeros(*self._host()), self._kind())
+        self._store(entries.without_zeros(*self._host()), self._index_type())
 
     def sum_duplicates(self):
         """Add up values at one place."""
-        self._store(entries.canonical(*self._host(), self._by), self._kind())
-
-    def _kind(self):
-        return getattr(self, self._stored[-1]).dtype
+        self._store(entries.canonical(*self._host(), self._by), self._index_type())
 
     _by = "row"
 
@@ -696,34 +457,13 @@ class spmatrix:  # noqa: N801
     def __pow__(self, other):
         return _matrix_power(self, other)
 
-    def get_shape(self):
-        """Return the shape."""
-        return self._shape
-
-    def set_shape(self, shape):
-        """Set the shape in place."""
-        new = self.reshape(shape)
-        self._shape = new._shape
-        for name in self._stored:
-            setattr(self, name, getattr(new, name))
-
-    shape = property(get_shape, set_shape, doc="Rows and columns.")
-
     def getnnz(self, axis=None):
         """Return how many values are stored."""
         return self._getnnz(axis)
 
-    def getformat(self):
-        """Return the form's name."""
-        return self.format
-
-    def getmaxprint(self):
-        """Return how many values are printed."""
-        return self.maxprint
-
-    def asfptype(self):
-        """Return it with values of a floating type."""
-        return self if self.dtype.kind in "fc" else self.astype(np.float64)
+    def get_shape(self):
+        """Return the shape."""
+        return self._shape
 
     def getrow(self, i):
         """Return a row as a matrix."""
@@ -732,22 +472,6 @@ class spmatrix:  # noqa: N801
     def getcol(self, j):
         """Return a column as a matrix."""
         return self.tocsr()[:, j]
-
-    def getH(self):  # noqa: N802
-        """Return the conjugate of the transpose."""
-        return self.T.conj()
-
-    @property
-    def H(self):  # noqa: N802
-        """The conjugate of the transpose; deprecated."""
-        _options.warn("`spmatrix.H` is deprecated; use `.T.conj()` instead.")
-        return self.getH()
-
-    @property
-    def A(self):  # noqa: N802
-        """The dense array; deprecated."""
-        _options.warn("`spmatrix.A` is deprecated; use `.toarray()` instead.")
-        return self.toarray()
 
 
 class sparray:  # noqa: N801
@@ -761,8 +485,6 @@ class _Coordinates(_spbase):
     """A matrix as lists of values and their coordinates."""
 
     format, _parts, _stored = "coo", 2, ("data", "row", "col")
-    has_canonical_format = False
-
     def _take_parts(self, parts, shape, dtype):
         values, (row, column) = parts
         values, row, column = (_host.asarray(x) for x in (values, row, column))
@@ -790,17 +512,6 @@ class _Coordinates(_spbase):
 
     def _host(self):
         return tuple(_host.look(x) for x in (self.data, self.row, self.col))
-
-    def sum_duplicates(self):
-        """Add up values at one place."""
-        super().sum_duplicates()
-        self.has_canonical_format = True
-
-    @property
-    def coords(self):
-        """Rows and columns."""
-        return self.row, self.col
-
 
 class _Compressed(_spbase):
     """A matrix by compressed rows or columns."""
@@ -842,20 +553,6 @@ class _Compressed(_spbase):
         major = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         return (values, major, minor) if self.format == "csr" else (values, minor, major)
 
-    @property
-    def has_sorted_indices(self):
-        """Whether the entries of each row or column are in order."""
-        _, row, column = self._host()
-        major, minor = (row, column) if self.format == "csr" else (column, row)
-        return bool(((np.diff(minor.astype(np.int64)) >= 0) | (np.diff(major) > 0)).all())
-
-    @property
-    def has_canonical_format(self):
-        """Whether the entries are in order, one for each place."""
-        _, row, column = self._host()
-        major, minor = (row, column) if self.format == "csr" else (column, row)
-        return bool(((np.diff(minor.astype(np.int64)) > 0) | (np.diff(major) > 0)).all())
-
     def sort_indices(self):
         """Bring the entries of each row or column into order."""
         values, row, column = self._host()
@@ -863,18 +560,6 @@ class _Compressed(_spbase):
         minor = column if self.format == "csr" else row
         self.data = _host.device(values[order])
         self.indices = _host.device(minor[order].astype(self.indices.dtype))
-
-    def sorted_indices(self):
-        """Return a copy whose entries are in order."""
-        new = self.copy()
-        new.sort_indices()
-        return new
-
-    def prune(self):
-        """Cut arrays that are longer than the entries need."""
-        used = int(self.indptr[-1])
-        self.data, self.indices = self.data[:used], self.indices[:used]
-
 
 class _Rows(_Compressed):
     """A matrix by compressed rows."""
@@ -888,66 +573,17 @@ class _Columns(_Compressed):
     format, _by = "csc", "column"
 
 
-class _Diagonals(_spbase):
-    """A matrix by its diagonals."""
-
-    format, _parts, _stored = "dia", 2, ("data", "offsets")
-
-    def _take_parts(self, parts, shape, dtype):
-        data, offsets = _host.asarray(parts[0]), _host.asarray(parts[1])
-        if shape is None:
-            raise ValueError("expected a shape argument")
-        self._shape = shape
-        self.data = cupy.atleast_2d(data if dtype is None else data.astype(dtype))
-        _check(self.data.dtype)
-        self.offsets = cupy.atleast_1d(self._indices(offsets)[0])
-        if self.data.shape[0] != self.offsets.size:
-            raise ValueError(f"number of diagonals ({self.data.shape[0]}) does not match the "
-                             f"number of offsets ({self.offsets.size})")  # fmt: skip
-        if len(np.unique(_host.look(self.offsets))) != self.offsets.size:
-            raise ValueError("offset array contains duplicate values")
-
-    def _store(self, triple, kind):
-        raise ValueError("unrecognized form for dia_matrix constructor")
-
-    def _host(self):
-        return entries.diagonals(_host.look(self.data), _host.look(self.offsets), self._shape)
-
-    def _getnnz(self, axis=None):
-        if axis is not None:
-            raise NotImplementedError("getnnz over an axis is not implemented for DIA format")
-        return len(self._host()[0])
-
-    @property
-    def nnz(self):
-        """How many places the diagonals have in the matrix."""
-        return self._getnnz()
-
-    def count_nonzero(self, axis=None):
-        """Return how many values are not 0."""
-        if axis is not None:
-            raise NotImplementedError("count_nonzero over an axis is not implemented for DIA")
-        return super().count_nonzero()
-
-
-def _argument(name, values, places, length, explicit):
-    """Where the largest or the smallest element is, the places without an entry being 0."""
-    largest = "max" in name
-    if len(values) < length and not explicit:
-        taken = np.zeros(min(len(values), length) + 1, bool)
-        taken[places[places < len(taken)]] = True
-        values, places = np.append(values, 0), np.append(places, np.argmin(taken))
-    if not len(values):
-        return 0
-    best = (np.nanmax if largest else np.nanmin)(values) if "nan" in name else (
-        np.max if largest else np.min)(values)
-    hits = np.isnan(values) if np.isnan(best) else values == best
-    return int(places[hits].min())
-
-
 def _of_dense(dense):
     row, column = np.nonzero(dense)
     return dense[row, column], row, column
+
+
+def _pointwise(index):
+    """Whether an index names single places: two arrays."""
+    arrays = [one for one in index if not isinstance(one, (slice, int, np.integer))] if isinstance(
+        index, tuple) else []
+    return len(arrays) == 2 and Ellipsis not in map(type, arrays) and any(
+        np.ndim(one) < 2 for one in arrays)
 
 
 def _axis(axis):
@@ -985,29 +621,28 @@ def _shape(shape):
 
 
 def _coordinates(source, shape):
-    """Return entries on the host, the shape, and types of indices that a matrix is made from."""
+    """Return entries on the host, and the shape, of what a matrix is made from."""
     if isinstance(source, _spbase):
-        return source._host(), source._shape, [
-            getattr(source, name).dtype for name in source._stored[1:]]
+        return source._host(), source._shape
     if hasattr(source, "tocoo"):  # SciPy's
         m = source.tocoo()
-        return (m.data, m.row, m.col), m.shape, [m.row.dtype]
+        return (m.data, m.row, m.col), m.shape
     if isinstance(source, tuple) and len(source) == 2 and np.isscalar(source[0]):
-        return (np.zeros(0), np.zeros(0, int), np.zeros(0, int)), _shape(source), []
+        return (np.zeros(0), np.zeros(0, int), np.zeros(0, int)), _shape(source)
     if isinstance(source, tuple) and len(source) == 2:
         made = coo_array(source, shape=shape)
-        return made._host(), made._shape, [made.row.dtype]
+        return made._host(), made._shape
     if _host.is_array(source) or isinstance(source, (np.ndarray, list)):
         dense = _host.on_host(source)
         if dense.ndim > 2:
             raise TypeError("expected dimension <= 2 array or matrix")
         dense = dense.reshape(1, -1) if dense.ndim < 2 else dense
-        return _of_dense(dense), dense.shape, []
+        return _of_dense(dense), dense.shape
     raise ValueError("Unsupported initializer format")
 
 
 _CLASSES = {}
-for _base in (_Coordinates, _Rows, _Columns, _Diagonals):
+for _base in (_Coordinates, _Rows, _Columns):
     for _kind, _mixin in (("matrix", spmatrix), ("array", sparray)):
         _name = f"{_base.format}_{_kind}"
         _CLASSES[_base.format, _kind == "array"] = globals()[_name] = type(
@@ -1036,35 +671,27 @@ def _to(name):
 
 def _compare(name):
     function = getattr(operator, name.strip("_"))
-    return lambda self, other: self._compared(other, function)
+    return lambda self, other: self._placed(function, other)
 
 
 def _each(name):
-    function = getattr(cupy, name)
-    return lambda self: self._with(function(self.data))
+    function = getattr(cupy, name.strip("_"))
+    return lambda self, *how: self._with(function(self.data, *how))
 
 
 table.methods(_spbase, _to, """
 tocoo(self, copy=False): Return the matrix by coordinates.
 tocsr(self, copy=False): Return the matrix by compressed rows, values at one place summed.
 tocsc(self, copy=False): Return the matrix by compressed columns, values at one place summed.
-todia(self, copy=False): Return the matrix by diagonals; only one that is so already can.
 """)
-table.methods(_spbase, _compare, """
-__eq__(self, other): Where values are equal.
-__ne__(self, other): Where they are not.
-__lt__(self, other): Where they are less.
-__le__(self, other): Where they are less or equal.
-__gt__(self, other): Where they are greater.
-__ge__(self, other): Where they are greater or equal.
-""")
+table.methods(_spbase, _compare, "\n".join(
+    f"__{_name}__(self, other): Where values compare so." for _name in "eq ne lt le gt ge".split()))
 _spbase.__hash__ = None
 table.methods(_spbase, _each, "\n".join(
     f"{_name}(self): Return {_name} of each value." for _name in """
     sin sinh tan tanh arcsin arcsinh arctan arctanh sqrt sign floor ceil rint trunc expm1 log1p
-    deg2rad rad2deg
-""".split()))  # fmt: skip
-table.methods(_spbase, lambda name: lambda self, axis, out, explicit: self._selected(
-    name, axis, explicit), "\n".join(
-    f"{_name}(self, axis=None, out=None, *, explicit=False): Return {_name} of the elements."
-    for _name in "max min argmax argmin nanmax nanmin".split()).replace("*, ", ""))  # fmt: skip
+    deg2rad rad2deg conj conjugate __abs__
+""".split()) + "\n__round__(self, ndigits=0): Return the values rounded.")  # fmt: skip
+table.methods(_spbase, lambda name: lambda self, axis, out: self._selected(name, axis), "\n".join(
+    f"{_name}(self, axis=None, out=None): Return {_name} of the elements."
+    for _name in "max min argmax argmin nanmax nanmin".split()))  # fmt: skip
