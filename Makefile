@@ -5,7 +5,7 @@
 
 SHELL = /bin/sh
 .DEFAULT_GOAL = help
-.PHONY: help lab update test test-all clean help-authors new record exercises index tables house publish grade bench
+.PHONY: help lab update test test-all clean help-authors new record exercises index tables house publish grade bench mutants
 
 # python3 if it is new enough, else the newest python3.X on PATH. Each one is run and asked for its
 # version, because a version manager's placeholder exists but does not run.
@@ -78,6 +78,9 @@ publish:  #@ write the course's address into badges and setup cells (REPO=owner/
 
 grade:  #@ judge submissions again (SOLUTION=solutions/03_einsum.ipynb FOLDER=room)
 	@$(INSTALL) run -m authoring grade $(SOLUTION) $(FOLDER) $(ARGS)
+
+mutants:  #@ give every mutant of the solutions to its check, and report (LESSON=06, or all)
+	@$(INSTALL) run -m authoring mutants $(LESSON) $(ARGS)
 
 bench:  #@ measure this machine and write the labelled data that lessons show
 	@$(INSTALL) run -m authoring bench $(ARGS)

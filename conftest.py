@@ -22,6 +22,14 @@ def pytest_configure(config):
     os.environ.setdefault("COURSE_QUICK_TIMES", "1")
 
 
+def pytest_itemcollected(item):
+    """A cell of a notebook is compared with what was recorded, wherever in the cell it stands."""
+    if hasattr(item, "cell"):
+        from authoring.notebook_form import outputs_of
+
+        item.cell.outputs = outputs_of(item.cell)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
     if "PYTEST_XDIST_WORKER" in os.environ:

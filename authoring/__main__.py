@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +46,8 @@ def parser() -> argparse.ArgumentParser:
     again.add_argument("--table", type=Path, default=Path("judged_again.csv"))
     again.add_argument("--seconds", type=float, default=SECONDS, help="for one answer")
     again.add_argument("--gigabytes", type=float, default=GIGABYTES, help="for one answer")
+    mutants = command("mutants", "give every mutant of the solutions to its check")
+    mutants.add_argument("arguments", nargs=argparse.REMAINDER, help="lessons: 06, or einsum")
     command("house", "print which room imports which, and what breaks the rules")
     command("publish", "write owner/name into badges and setup cells").add_argument(
         "repository", nargs="?", default="", metavar="owner/name")
@@ -59,6 +62,10 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     if options.command == "house":
         print(picture(read_house(root)))
         return 0
+    if options.command == "mutants":  # what proves checks stands beside their other tests
+        return subprocess.run([sys.executable, "-m", "mutation", *options.arguments],
+                              cwd=root / "tests" / "checks",
+                              env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}).returncode
     try:
         if options.command == "new":
             changed = new_lesson(options.name, root)

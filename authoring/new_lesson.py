@@ -12,9 +12,10 @@ from pathlib import Path
 import nbformat
 
 from .notebook_form import (
-    IGNORE_TAG,
     METADATA,
+    PROGRESS_TEXT,
     ROOT,
+    SETUP_TEXT,
     AuthoringError,
     notebooks,
     read,
@@ -24,18 +25,26 @@ from .notebook_form import (
 from .publish import badges
 from .repository import make_known
 
-# Cells as (kind, id, text); the setup cell's text is copied from the first lesson.
+# Cells as (kind, id, text); the setup cell is copied from the first lesson.
 LESSON = (
     ("text", "title", "# {number} {title}\n\n{badges}\n\n**30 minutes.** You need"
      " [lesson 06](06_first_kernels.ipynb).\n\nAfter this lesson you can\n\n- say what ...;"
      "\n- do ..."),
+    ("text", "run-setup", SETUP_TEXT),
     ("setup", "setup", ""),
     ("text", "question", "## The question\n\nWhat will the learner want to know?"),
     ("code", "imports", "import numpy as np\n\nx = np.arange(3)"),
-    ("text", "predict", "**Predict** what the next cell prints."),
-    ("code", "answer", "print(x + x)"),
+    ("text", "predict", "**Predict:** how many bytes does `x + x` have? Write a number into the"
+     " next cell."),
+    ("prediction", "guess", "nbytes = ..."),
+    ("answer", "counted", "from helpers import show_predictions\n\n"
+     'show_predictions(("x + x", nbytes, (x + x).nbytes, "bytes"))'),
     ("text", "why", "Why it does, in two sentences."),
-    ("code", "shown", "print((x + x).nbytes)"),
+    ("text", "twice-text", "### Warm-up: twice (2 minutes)\n\nReturn each number twice as large."
+     " Replace the three dots, and run both cells."),
+    ("warm_up", "twice", "def twice(x):\n    return ..."),
+    ("code", "twice-check", "from checks import {subject} as check\n\ncheck.twice(twice)"),
+    ("code", "shown", "print(x + x)"),
     ("text", "key", "## Key points\n\n- One sentence for each thing learnt."),
     ("text", "self-test", "## Self-test\n\n" + "\n\n".join(
         f"{k}. Question?\n\n<details><summary>Answer</summary>\n\nAnswer.\n\n</details>"
@@ -44,6 +53,7 @@ LESSON = (
 SOLUTION = (
     ("text", "title", "# {number} {title}: exercises\n\n{badges}\n\nOne task to"
      " [lesson {number}](../notebooks/{file})."),
+    ("text", "run-setup", SETUP_TEXT),
     ("setup", "setup", ""),
     ("code", "imports", "from checks import {subject} as check"),
     ("text", "doubled-text", "## 1. Twice as much ★ (core, 5 minutes)\n\nWrite `doubled(x)`:\n\n"
@@ -51,6 +61,8 @@ SOLUTION = (
     ("solution", "doubled", "def doubled(x):\n    ### BEGIN SOLUTION\n    return 2 * x\n"
      "    ### END SOLUTION"),
     ("check", "doubled-check", "check.doubled(doubled)"),
+    ("text", "progress-text", PROGRESS_TEXT),
+    ("code", "progress", 'from checks import progress\n\nprogress("{subject}")'),
 )
 CHECK = '''"""What the task of "{title}" must satisfy."""
 
@@ -74,11 +86,12 @@ doubled = Task(
         Mistake("the argument itself", lambda x: x),
     ],
 )
+twice = Task("twice", lambda x: x + x, _cases, mistakes=doubled.mistakes)  # the lesson's warm-up
 '''
 ANSWERS = '''"""Other right answers to "{title}", and wrong answers that are no known mistake."""
 
-RIGHT = {{"doubled": [lambda x: x - (-x)]}}
-WRONG = {{"doubled": [(lambda x: 0, "expected")]}}
+RIGHT = {{"doubled": [lambda x: x - (-x)], "twice": [lambda x: 2 * x, lambda x: x - (-x)]}}
+WRONG = {{name: [(lambda x: 0, "expected")] for name in RIGHT}}
 '''
 
 
@@ -137,10 +150,10 @@ def _cell(kind: str, name: str, text: str, subject: str, root: Path) -> nbformat
     if kind == "text":
         return nbformat.v4.new_markdown_cell(text, id=name)
     if kind == "setup":
-        cell = nbformat.v4.new_code_cell(_setup(root), id=name)
-        cell.metadata.update(tags=[IGNORE_TAG], course={"not_compared": "device"})
-        return cell
+        return _setup(root)
     cell = nbformat.v4.new_code_cell(text, id=name)
+    if kind in ("prediction", "answer", "warm_up"):
+        cell.metadata["course"] = {kind: True}
     if kind in ("solution", "check"):
         grade_id = f"{subject}_{name}".replace("-", "_")
         cell.metadata["nbgrader"] = {
@@ -151,7 +164,9 @@ def _cell(kind: str, name: str, text: str, subject: str, root: Path) -> nbformat
     return cell
 
 
-def _setup(root: Path) -> str:
-    """The setup cell of the first lesson."""
+def _setup(root: Path) -> nbformat.NotebookNode:
+    """The setup cell of the first lesson, before it was run."""
     first = read(notebooks("notebooks", root)[0])
-    return next(cell.source for cell in first.cells if cell.id == "setup")
+    cell = next(cell for cell in first.cells if cell.id == "setup")
+    cell.outputs, cell.execution_count = [], None
+    return cell

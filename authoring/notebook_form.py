@@ -26,6 +26,15 @@ REASONS = frozenset({
     "race", "device printf", "recorded tool",
 })
 IGNORE_TAG = "nbval-ignore-output"
+# The first line of each setup cell, whose source is folded in JupyterLab and on Colab, and the text
+# above it.
+SETUP_TITLE = "#@title Setup: find the course, and a GPU or the simulator"
+SETUP_TEXT = ("**Run the folded cell below first.** It finds the course, and says whether a GPU"
+              " or the simulator runs this notebook.")
+# The text above the last cell of each exercise notebook.
+PROGRESS_TEXT = ("## Your progress\n\nThe next cell shows which of these tasks are right so far."
+                 " This is remembered on your machine, and sent nowhere. `progress()` shows all"
+                 " lessons.")
 SOLUTION_TAG = "solution-only"  # a cell of solutions/ that the exercise does not get
 # Lessons that have no tasks.
 WITHOUT_EXERCISES = frozenset({"19_myths_measured", "20_where_next"})
@@ -56,6 +65,19 @@ def notebooks(folder: str, root: Path = ROOT) -> list[Path]:
 def read(path: Path) -> nbformat.NotebookNode:
     """A notebook file as nbformat's version 4."""
     return nbformat.read(path, as_version=4)
+
+
+def course_of(cell: nbformat.NotebookNode) -> dict:
+    """What the course notes in a cell's metadata; docs/authoring.md lists the keys."""
+    return cell.metadata.get("course", {})
+
+
+def outputs_of(cell: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """What `make record` stored of a code cell's outputs.
+
+    Of the answer to a prediction they stand in the cell's metadata, where no front end shows them.
+    """
+    return course_of(cell).get("recorded", cell.outputs)
 
 
 def is_stored_form(text: str) -> bool:

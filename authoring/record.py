@@ -12,7 +12,7 @@ from pathlib import Path
 
 import nbformat
 
-from .notebook_form import METADATA, ROOT, AuthoringError, notebooks, read, stored_text
+from .notebook_form import METADATA, ROOT, AuthoringError, course_of, notebooks, read, stored_text
 from .working_copy import note_written, refuse_to_lose
 
 
@@ -54,6 +54,8 @@ def execute(notebook: nbformat.NotebookNode, folder: Path, timeout: int = 600) -
 def record(path: Path) -> None:
     """Run a notebook in place and store what its cells print.
 
+    What the answer to a prediction prints is stored in the cell's metadata; see `outputs_of`.
+
     Raises
     ------
     nbclient.exceptions.CellExecutionError
@@ -71,7 +73,11 @@ def record(path: Path) -> None:
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
-            cell.outputs = [_only_alt(output) for output in _joined_streams(cell.outputs)]
+            outputs = [_only_alt(output) for output in _joined_streams(cell.outputs)]
+            course_of(cell).pop("recorded", None)
+            if course_of(cell).get("answer"):
+                cell.metadata.course.recorded, outputs = outputs, []
+            cell.outputs = outputs
     if path.read_bytes() != before:
         raise AuthoringError(f"{path}: changed while its cells ran, so it stays as it is now")
     path.write_text(stored_text(notebook), encoding="utf-8")

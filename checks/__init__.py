@@ -4,6 +4,8 @@
 >>> strided_views.tiles(tiles)  # doctest: +SKIP
 [ok] tiles: right in all 7 cases
 
+`progress()` shows which tasks are right so far.
+
 nbgrader takes points off for an error in a check, and knows no verdict for a check that the machine
 keeps from judging. Then the process ends while nbgrader grades: `nbgrader autograde` fails, and the
 submission is left without a grade.
@@ -13,6 +15,10 @@ from __future__ import annotations
 
 import os
 import sys
+
+from .learner.progress import progress
+
+__all__ = ["NothingJudged", "progress", "stop_grading"]
 
 STOPPED = 75  # the exit status of a process that ends because nothing can be judged
 

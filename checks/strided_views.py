@@ -21,6 +21,41 @@ from .machinery.task import (
     require_tuple,
 )
 
+# backwards, a warm-up of the lesson: shape, strides and offset of x[1:, ::-1]
+
+
+def _backwards(rows: int, columns: int, itemsize: int) -> tuple:
+    x = np.empty((rows, columns), f"V{itemsize}")
+    view = x[1:, ::-1]
+    return view.shape, view.strides, address(view) - address(x)
+
+
+backwards = Task(
+    name="backwards",
+    spec=_backwards,
+    cases=lambda: [(3, 4, 8), (5, 7, 4), (2, 9, 2), (6, 1, 8), (17, 33, 1)],
+    mistakes=[
+        Mistake("a count of elements; strides and offset count bytes",
+                lambda rows, columns, itemsize: ((rows - 1, columns), (columns, -1),
+                                                 2 * columns - 1)),
+        Mistake("an offset where the second row begins; a reversed axis starts at its last element",
+                lambda rows, columns, itemsize: ((rows - 1, columns),
+                                                 (columns * itemsize, -itemsize),
+                                                 columns * itemsize)),
+        Mistake("the offset behind the second row; its last element begins `itemsize` bytes before",
+                lambda rows, columns, itemsize: ((rows - 1, columns),
+                                                 (columns * itemsize, -itemsize),
+                                                 2 * columns * itemsize)),
+        Mistake("x[:, ::-1], with the first row still in it",
+                lambda rows, columns, itemsize: ((rows, columns), (columns * itemsize, -itemsize),
+                                                 (columns - 1) * itemsize)),
+        Mistake("x[1:], whose columns are not reversed",
+                lambda rows, columns, itemsize: ((rows - 1, columns),
+                                                 (columns * itemsize, itemsize),
+                                                 columns * itemsize)),
+    ],
+)
+
 # recipe: offset, shape and strides of a view on a 1-D buffer
 
 

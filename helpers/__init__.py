@@ -17,6 +17,7 @@ if importlib.util.find_spec("nogpu") is None:
 
 from .backend import describe_machine, size, start
 from .errors import show_error
+from .formats import show_predictions
 from .inspection import inspect
 from .printing import device_output
 from .timeline import timeline
@@ -26,7 +27,8 @@ from .tune import Generated, tune
 
 __all__ = [
     "Generated", "bench", "ceiling", "compare", "describe_machine", "device_output", "draw",
-    "inspect", "peak_bytes", "show_error", "size", "start", "timeline", "traffic", "tune",
+    "inspect", "peak_bytes", "show_error", "show_predictions", "size", "start", "timeline",
+    "traffic", "tune",
 ]
 
 

@@ -15,7 +15,6 @@ from .formats import listed
 Array = Any  # cupy.ndarray
 DTYPES, HEADS = ("float32", "float16"), (32, 64, 128)
 CAPABILITY = {"float16": 75, "tf32": 80}  # the first whose tensor cores have what a kernel uses
-LARGEST_GRID = 65535  # in y and z
 
 
 @dataclass(frozen=True)
@@ -35,17 +34,12 @@ def _float32(head: int, warps: int, tall: int, wide: int) -> Tile:
     return Tile(macros, 32 * warps, rows, shared)
 
 
-def _tf32(head: int, warps: int, tall: int, keys: int) -> Tile:
+def _tensor_cores(kind: str, head: int, warps: int, tall: int, keys: int) -> Tile:
     rows = 16 * warps * tall
-    shared = 4 * ((rows + keys) * (head + 16) + keys * (head + 4))
+    shared = {"tf32": 4 * ((rows + keys) * (head + 16) + keys * (head + 4)),
+              "float16": 2 * (head + 8) * max(rows, 4 * keys)}[kind]
     macros = ("HEAD", head), ("WARPS", warps), ("TALL", tall), ("KEYS", keys)
     return Tile(macros, 32 * warps, rows, shared)
-
-
-def _float16(head: int, warps: int, tall: int, keys: int) -> Tile:
-    rows = 16 * warps * tall
-    macros = ("HEAD", head), ("WARPS", warps), ("TALL", tall), ("KEYS", keys)
-    return Tile(macros, 32 * warps, rows, 2 * (head + 8) * max(rows, 4 * keys))
 
 
 # Of each kernel and head size: from the fastest on an H200 to one that fits into the shared memory
@@ -57,14 +51,14 @@ TILES = {
         128: (_float32(128, 4, 4, 4), _float32(128, 4, 2, 4)),
     },
     "tf32": {
-        32: (_tf32(32, 4, 2, 64),),
-        64: (_tf32(64, 4, 2, 64),),
-        128: (_tf32(128, 4, 1, 64), _tf32(128, 4, 1, 32)),
+        32: (_tensor_cores("tf32", 32, 4, 2, 64),),
+        64: (_tensor_cores("tf32", 64, 4, 2, 64),),
+        128: (_tensor_cores("tf32", 128, 4, 1, 64), _tensor_cores("tf32", 128, 4, 1, 32)),
     },
     "float16": {
-        32: (_float16(32, 4, 2, 64),),
-        64: (_float16(64, 4, 2, 64),),
-        128: (_float16(128, 4, 2, 32),),
+        32: (_tensor_cores("float16", 32, 4, 2, 64),),
+        64: (_tensor_cores("float16", 64, 4, 2, 64),),
+        128: (_tensor_cores("float16", 128, 4, 2, 32),),
     },
 }
 
@@ -144,15 +138,9 @@ def _check(cupy: Any, arrays: dict[str, Array]) -> None:
     if any(len(shape) != 4 for shape in shapes) or k != v or q[:2] + q[3:] != k[:2] + k[3:]:
         raise ValueError(f"q, k and v have the shapes {listed(shapes)}: they must be"
                          " (batch, heads, n, head size), equal but for the number of queries.")
-    batch, heads, m, head = q
-    if head not in HEADS:
-        raise ValueError(f"the head size, the last length of {q}, is {head}: the kernels"
+    if q[3] not in HEADS:
+        raise ValueError(f"the head size, the last length of {q}, is {q[3]}: the kernels"
                          f" are written for {listed(HEADS)}.")
-    if m and not k[2]:
-        raise ValueError(f"there are {m} queries and no keys: a mean of no values is not defined.")
-    if max(batch, heads) > LARGEST_GRID:
-        raise ValueError(f"batch {batch} and heads {heads} stand in the grid's y and z, which end"
-                         f" at {LARGEST_GRID}.")
     for name, array in arrays.items():
         if not array.flags.c_contiguous:
             raise ValueError(f"{name}, shape {array.shape}, has strides {array.strides} and is not"
@@ -160,9 +148,6 @@ def _check(cupy: Any, arrays: dict[str, Array]) -> None:
         if array.data.ptr % 16:
             raise ValueError(f"{name} begins {array.data.ptr % 16} bytes after a multiple of 16,"
                              f" but is read 16 bytes at a time: {name}.copy() begins at one.")
-    devices = [array.device.id for array in arrays.values()]
-    if len(set(devices)) > 1:
-        raise ValueError(f"q, k and v are on the devices {listed(devices)}: they must be on one.")
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral, Real
 
 
 def with_unit(value: float, unit: str) -> str:
@@ -49,3 +50,28 @@ def listed(things: Sequence[object]) -> str:
     """The things as text, with "and" before the last of several."""
     *most, last = map(str, things)
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def show_predictions(*rows: tuple) -> None:
+    """Print what the learner predicted beside what was measured.
+
+    Parameters
+    ----------
+    rows : tuple
+        Name, prediction, measured value and, for numbers, a unit: `("copied", copied, 24, "MB")`.
+        A prediction that was left at `...` is shown as "-", and whatever else was typed as it is.
+    """
+    cells = [("", "yours", "measured")]
+    for name, yours, measured, *unit in rows:
+        cells.append((name, _as_typed(yours, *unit), _as_typed(measured, *unit)))
+    print("\n".join(aligned(cells)))
+
+
+def _as_typed(value: object, unit: str = "") -> str:
+    """An integer with all its digits, another number with three, anything else as text."""
+    if value is ...:
+        return "-"
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return str(value)
+    whole = isinstance(value, Integral) or abs(value) >= 999.5
+    return f"{f'{value:,.0f}' if whole else _three_digits(value)} {unit}".strip()

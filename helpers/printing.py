@@ -12,41 +12,28 @@ from collections.abc import Iterator
 from . import backend
 
 
-class DeviceText:
-    """What the kernels of a `device_output` block printed: `text`, complete once it has ended."""
-
-    text = ""
-
-
 @contextlib.contextmanager
-def device_output(show: bool = True) -> Iterator[DeviceText]:
+def device_output() -> Iterator[None]:
     """Show what kernels print, in the notebook, when the block ends.
 
     A GPU's `printf` writes to the process's standard output, past the notebook, when the buffer of
     the GPU is read: at the next synchronisation. Here all work is waited for, and the text then
     printed as Python prints.
 
-    Parameters
-    ----------
-    show : bool
-        Whether to print the text; it is in the object's `text` in either case.
-
     Notes
     -----
     Lines of one thread come in its order. Between threads a GPU promises no order. On a GPU the
     text is all that the process writes to file descriptor 1 within the block.
     """
-    found = DeviceText()
     started = backend.started()
     on_gpu = started is not None and started.name == "cuda"
     parts: list[bytes] = []
     try:
         with _descriptor_1() if on_gpu else backend.simulated_prints() as parts:
-            yield found
+            yield
     finally:
-        found.text = b"".join(parts).decode(errors="replace")
-        if show and found.text:
-            print(found.text, end="" if found.text.endswith("\n") else "\n")
+        if text := b"".join(parts).decode(errors="replace"):
+            print(text, end="" if text.endswith("\n") else "\n")
 
 
 @contextlib.contextmanager

@@ -25,7 +25,7 @@ ROOMS = {
     "exercises": (set(), {".ipynb"}),
     "helpers": ({"draw", "tune", "timeline", "data", "kernels"},
                 {".py", ".json", ".npz", ".md", ".png", ".cu", ".j2"}),
-    "checks": ({"machinery", "grading"}, {".py"}),
+    "checks": ({"machinery", "grading", "learner"}, {".py"}),
     "authoring": ({"profiles"}, {".py"}),
     "install": ({"pages", "learner"}, {".py", ".j2", ".json"}),
     "docs": (set(), {".md"}),

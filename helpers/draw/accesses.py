@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 
-from .style import FAINT, INK, SHADES, show, style
+from .style import FAINT, INK, SHADES, box, canvas, show, style, text_at
 
 # One a warp: stronger shades first, dark text stays legible on all of them.
 FILLS = (SHADES[1], SHADES[3], SHADES[2], SHADES[5], SHADES[0], SHADES[4])
@@ -38,10 +36,7 @@ def draw(pattern: Any) -> None:
 def _canvas(pattern: Any, heights: list[float], left: float, right: float) -> Axes:
     """Axes in inches from the top, with the access as title."""
     height = round(0.7 + sum(heights), 1)
-    axes = plt.figure(figsize=(7.6, height)).add_axes((0.01, 0, 0.98, 1))
-    axes.set_xlim(left, right)
-    axes.set_ylim(height, 0)
-    axes.set_axis_off()
+    axes = canvas(7.6, height, (left, right), (height, 0), (0.01, 0, 0.98, 1))
     title = f"line {pattern.line}, {pattern.space} {pattern.access} {pattern.array}:"
     title = f"{title}  {pattern.text}"
     title = title if len(title) <= 92 else title[:89] + "..."
@@ -77,14 +72,12 @@ def _draw_warp(axes: Axes, sectors: dict[int, dict[int, list[int]]], y: float, s
         before = offset
         for cell in range(cells):
             lanes, left = lanes_of.get(cell, []), x + 0.03 + cell * width
-            axes.add_patch(Rectangle((left, top + 0.08), width, 0.19, edgecolor=FAINT,
-                                     facecolor=fill if lanes else "white", linewidth=0.4))
+            box(axes, left, top + 0.08, width, 0.19, fill=fill if lanes else "white",
+                edgecolor=FAINT, linewidth=0.4)
             if lanes and cells <= 8:
-                axes.text(left + width / 2, top + 0.178, str(lanes[0]), ha="center", va="center",
-                          fontsize=5.3, color=INK,
-                          fontweight="bold" if len(lanes) > 1 else "normal")
-        axes.add_patch(Rectangle((x + 0.03, top + 0.08), 0.94, 0.19, facecolor="none",
-                                 edgecolor=INK, linewidth=1))
+                text_at(axes, left + width / 2, top + 0.178, str(lanes[0]), 5.3, color=INK,
+                        fontweight="bold" if len(lanes) > 1 else "normal")
+        box(axes, x + 0.03, top + 0.08, 0.94, 0.19, fill="none", linewidth=1)
         axes.text(x + 0.05, top + 0.07, f"{offset:,}", fontsize=5.6, va="bottom", color=INK)
 
 
@@ -110,13 +103,11 @@ def _draw_banks(pattern: Any) -> None:
 def _draw_words(axes: Axes, bank: int, words: list[list[int]], y: float, fill: str) -> None:
     """The words of one bank under each other; an empty cell where no lane wants one."""
     for n, lanes in enumerate(words[:MOST_WORDS] or [[]]):
-        axes.add_patch(Rectangle((bank + 0.04, y + WORD * n + 0.01), 0.92, WORD - 0.03,
-                                 facecolor=fill if lanes else "white",
-                                 edgecolor=INK if lanes else FAINT,
-                                 linewidth=0.8 if lanes else 0.4))
+        box(axes, bank + 0.04, y + WORD * n + 0.01, 0.92, WORD - 0.03,
+            fill=fill if lanes else "white", edgecolor=INK if lanes else FAINT,
+            linewidth=0.8 if lanes else 0.4)
         if lanes:
-            axes.text(bank + 0.5, y + WORD * (n + 0.48), str(lanes[0]), ha="center", va="center",
-                      fontsize=6.5, fontweight="bold" if len(lanes) > 1 else "normal")
+            text_at(axes, bank + 0.5, y + WORD * (n + 0.48), str(lanes[0]), 6.5,
+                    fontweight="bold" if len(lanes) > 1 else "normal")
     if len(words) > MOST_WORDS:
-        axes.text(bank + 0.5, y + WORD * (MOST_WORDS + 0.5), f"+{len(words) - MOST_WORDS}",
-                  ha="center", va="center", fontsize=6.5)
+        text_at(axes, bank + 0.5, y + WORD * (MOST_WORDS + 0.5), f"+{len(words) - MOST_WORDS}", 6.5)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.patches import Rectangle
+from matplotlib.axes import Axes
 
 from ..formats import aligned
-from .layout import element_text
-from .style import INK, SHADES, show, style
+from .layout import element_text, shape_of
+from .style import SHADES, box, canvas, show, style, text_at
 
 MAX_OPERANDS, MAX_AXES = 6, 8
 MAX_ROWS, MAX_COLUMNS = 6, 8  # of the elements drawn below the table
@@ -56,17 +55,9 @@ def _operands(given: tuple, named: dict) -> tuple[list[str], list[Shape], list]:
                          " of its own.")
     names, shapes, arrays = [], [], []
     for name, operand in everyone.items():
-        if isinstance(operand, tuple):
-            if not all(isinstance(n, (int, np.integer)) and n >= 0 for n in operand):
-                raise TypeError(f"{name} = {operand} is no shape: a shape is a tuple of whole"
-                                " numbers, none of them negative.")
-            shape, array = tuple(int(n) for n in operand), None
-        elif isinstance(operand, (np.ndarray, np.generic, int, float, complex)):
-            array = np.asarray(operand)
-            shape = array.shape
-        else:
-            raise TypeError(f"{name} is of type {type(operand).__name__}; draw.broadcast() takes"
-                            " arrays, numbers, and shapes as tuples.")
+        numbers = isinstance(operand, (np.ndarray, np.generic, int, float, complex))
+        array = np.asarray(operand) if numbers else None
+        shape = shape_of(array if numbers else operand, name)
         if len(shape) > MAX_AXES:
             raise ValueError(f"{name} has {len(shape)} axes; draw.broadcast() draws at most"
                              f" {MAX_AXES}.")
@@ -142,58 +133,52 @@ def _as_text(names, shapes, arrays, padded, result) -> str:
 
 
 def _figure(names, shapes, arrays, padded, result) -> None:
-    label = 0.7 + 0.16 * max(len(f"{name} {shape}") for name, shape in zip(names, shapes))
-    box, row = 1.25, 0.62
+    left = 0.7 + 0.16 * max(len(f"{name} {shape}") for name, shape in zip(names, shapes))
+    wide, row = 1.25, 0.62
     table = len(names) + 1
     small = (None not in result and len(result) <= 2
              and (result or [1])[0] <= (MAX_ROWS if len(result) == 2 else MAX_COLUMNS)
              and (result or [1])[-1] <= MAX_COLUMNS and 0 not in result)
     height, columns = ([1, 1] + result)[-2:] if small else (0, 0)
     blocks_width = len(names) * (columns + 1.2) - 1.2 if small else 0
-    width = max(label + box * max(len(result), 1) + 0.2, blocks_width, 5)
+    width = max(left + wide * max(len(result), 1) + 0.2, blocks_width, 5)
     depth = 0.5 + row * table + (1.1 + height * 0.8 if small else 0)
-    figure = plt.figure(figsize=(round(0.6 * (width + 0.4), 1), round(0.6 * (depth + 0.3), 1)))
-    axes = figure.add_axes((0, 0, 1, 1))
+    axes = canvas(0.6 * (width + 0.4), 0.6 * (depth + 0.3), (-0.2, width + 0.2),
+                  (depth + 0.15, -0.15))
     for k in range(len(result)):
-        axes.text(label + box * (k + 0.5), 0.3, f"axis {k - len(result)}", ha="center",
-                  va="center", fontsize=8)
+        text_at(axes, left + wide * (k + 0.5), 0.3, f"axis {k - len(result)}")
     for i, (name, shape, sizes) in enumerate(zip(names, shapes, padded)):
         y = 0.5 + row * i
         axes.text(0, y + row / 2, f"{name} {shape}", va="center", fontsize=9,
                   family="DejaVu Sans Mono")
         for k, size in enumerate(sizes):
-            _size(axes, label + box * k, y, box, row, size, result[k])
+            _size(axes, left + wide * k, y, wide, row, size, result[k])
     y = 0.5 + row * len(names)
     axes.text(0, y + row / 2, "together", va="center", fontsize=9, weight="bold")
     for k, size in enumerate(result):
         text = "clash" if size is None else str(size)
-        axes.text(label + box * (k + 0.5), y + row / 2, text, ha="center", va="center",
-                  fontsize=11, weight="bold")
+        text_at(axes, left + wide * (k + 0.5), y + row / 2, text, 11, weight="bold")
     if small:
         _elements(axes, names, shapes, arrays, (height, columns), 0.5 + row * table + 0.7)
-    axes.set_xlim(-0.2, width + 0.2)
-    axes.set_ylim(depth + 0.15, -0.15)
-    axes.set_axis_off()
 
 
-def _size(axes: plt.Axes, x: float, y: float, box: float, row: float, size: int | None,
+def _size(axes: Axes, x: float, y: float, wide: float, row: float, size: int | None,
           result: int | None) -> None:
     """One axis of one operand: its own size, what it is repeated to, or the mark of a clash."""
     own = size is not None and size == result
     clashes = result is None and size not in (None, 1)
-    axes.add_patch(Rectangle(
-        (x + 0.05, y + 0.05), box - 0.1, row - 0.1, linewidth=2.2 if clashes else 1,
-        facecolor=SHADES[0] if own else SHADES[5] if clashes else "white",
-        edgecolor=INK, linestyle="-" if own or clashes else "--", hatch="//" if clashes else ""))
+    box(axes, x + 0.05, y + 0.05, wide - 0.1, row - 0.1, linewidth=2.2 if clashes else 1,
+        fill=SHADES[0] if own else SHADES[5] if clashes else "white",
+        linestyle="-" if own or clashes else "--", hatch="//" if clashes else "")
     if result is None:
         text = f"{size}" if clashes else "1" if size == 1 else "none"
     else:
         text = f"{size}" if own else f"1 \u2192 {result}" if size == 1 else f"none \u2192 {result}"
-    axes.text(x + box / 2, y + row / 2, text, ha="center", va="center", fontsize=9,
-              bbox={"facecolor": "white", "edgecolor": "none", "pad": 1} if clashes else None)
+    text_at(axes, x + wide / 2, y + row / 2, text, 9,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1} if clashes else None)
 
 
-def _elements(axes: plt.Axes, names, shapes, arrays, grid: tuple[int, int], top: float) -> None:
+def _elements(axes: Axes, names, shapes, arrays, grid: tuple[int, int], top: float) -> None:
     """Each operand as the operation sees it: repeated elements in a dashed frame."""
     rows, columns = grid
     for k, (name, shape, array) in enumerate(zip(names, shapes, arrays)):
@@ -208,9 +193,7 @@ def _elements(axes: plt.Axes, names, shapes, arrays, grid: tuple[int, int], top:
             shade = SHADES[number % len(SHADES)] if own != grid else SHADES[0]
             value = (",".join(map(str, np.unravel_index(number, shape))) if array is None
                      else element_text(array.flat[number]))
-            place, size = (left + j + 0.04, top + 0.8 * i + 0.04), (0.92, 0.72)
-            axes.add_patch(Rectangle(place, *size, facecolor=shade, linewidth=1, edgecolor=INK,
-                                     linestyle="-" if original else "--"))
-            axes.text(left + j + 0.5, top + 0.8 * i + 0.4, value, ha="center", va="center",
-                      fontsize=9 if len(value) < 5 else 7,
-                      fontweight="bold" if original and own != grid else "normal")
+            box(axes, left + j + 0.04, top + 0.8 * i + 0.04, 0.92, 0.72, fill=shade, linewidth=1,
+                linestyle="-" if original else "--")
+            text_at(axes, left + j + 0.5, top + 0.8 * i + 0.4, value, 9 if len(value) < 5 else 7,
+                    fontweight="bold" if original and own != grid else "normal")

@@ -9,11 +9,11 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.patches import FancyArrowPatch, Rectangle
+from matplotlib.patches import FancyArrowPatch
 
-from .style import FAINT, INK, SHADES, show, style
+from .layout import shape_of
+from .style import FAINT, INK, SHADES, box, canvas, show, style, text_at
 
 MAX_LETTERS = 12  # columns of a picture
 MAX_OPERANDS = 6  # rows; also bounds the search for the cheapest order
@@ -64,7 +64,7 @@ class Contraction:
         if not isinstance(subscripts, str):
             raise TypeError('the letters must be a string such as "ij,jk->ik", not'
                             f" {type(subscripts).__name__}.")
-        shapes = tuple(_shape(k, operand) for k, operand in enumerate(operands))
+        shapes = tuple(shape_of(operand, f"operand {k}") for k, operand in enumerate(operands))
         terms, output = _split(subscripts)
         if len(terms) != len(shapes):
             raise ValueError(f'"{subscripts}" has letters for {_count(len(terms), "operand")},'
@@ -158,17 +158,6 @@ def _count(number: int, what: str) -> str:
 
 def _dots(letter: str) -> int:
     return int(letter.removeprefix("..."))
-
-
-def _shape(k: int, operand: object) -> tuple[int, ...]:
-    shape = operand if isinstance(operand, tuple) else getattr(operand, "shape", None)
-    if not isinstance(shape, tuple) or not all(
-            isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 0
-            for n in shape):
-        kind = f"the tuple {operand!r}" if isinstance(operand, tuple) else type(operand).__name__
-        raise TypeError(f"operand {k} must be an array, or a shape as a tuple of whole numbers,"
-                        f" not {kind}.")
-    return tuple(int(n) for n in shape)
 
 
 def _split(subscripts: str) -> tuple[list[tuple[str, ...]], tuple[str, ...] | None]:
@@ -378,11 +367,8 @@ def _figure(found: Contraction, called: Sequence[str], cost: list[str], title: s
     top, bottom = 0.19 * len(text) + 0.15, 0.19 * len(below) + 0.2
     tall = 1.2 + (rows + 1) * high + rows * gap + 0.2 + 0.24 * lines
     height = round(top + bottom + unit * tall, 1)
-    figure = plt.figure(figsize=(width, height))
-    axes = figure.add_axes((0, bottom / height, 1, unit * tall / height))
-    axes.set_xlim(-0.2, width / unit - 0.2)
-    axes.set_ylim(tall, 0)
-    axes.set_axis_off()
+    axes = canvas(width, height, (-0.2, width / unit - 0.2), (tall, 0),
+                  (0, bottom / height, 1, unit * tall / height))
     ys = [1.2 + k * (high + gap) for k in range(rows + 1)]
     for name, y in zip([*called, "result"], ys):
         axes.text(side - 0.3, y + high / 2, name, ha="right", va="center", fontsize=11,
@@ -392,8 +378,8 @@ def _figure(found: Contraction, called: Sequence[str], cost: list[str], title: s
     for number, letter in enumerate(columns):
         x = side + wide * number
         middle = x + (wide - 0.15) / 2
-        axes.text(middle, 0.42, letter, ha="center", va="center", fontsize=15, weight="bold")
-        axes.text(middle, 0.9, f"{found.sizes[letter]:,}", ha="center", va="center", fontsize=9)
+        text_at(axes, middle, 0.42, letter, 15, weight="bold")
+        text_at(axes, middle, 0.9, f"{found.sizes[letter]:,}", 9)
         fate = found.fate(letter)
         shade, hatch = FATES[fate]
         holders = [k for k, term in enumerate(found.terms) if letter in term]
@@ -406,23 +392,18 @@ def _figure(found: Contraction, called: Sequence[str], cost: list[str], title: s
         for k, term in enumerate((*found.terms, found.output)):
             if place := _place(term, letter):
                 stretched = k < rows and found.shapes[k][term.index(letter)] != found.sizes[letter]
-                axes.add_patch(Rectangle(
-                    (x, ys[k]), wide - 0.15, high, facecolor=shade, edgecolor=INK, linewidth=0.9,
-                    linestyle="--" if stretched else "-"))
-                axes.text(middle, ys[k] + high / 2, place + (" (1)" if stretched else ""),
-                          ha="center", va="center", fontsize=8.5)
+                box(axes, x, ys[k], wide - 0.15, high, place + (" (1)" if stretched else ""), shade,
+                    8.5, linewidth=0.9, linestyle="--" if stretched else "-")
         if letter not in found.output:
-            axes.add_patch(Rectangle(
-                (x, ys[-1]), wide - 0.15, high, facecolor=shade, edgecolor=INK, linewidth=0.9,
-                linestyle=":", hatch=hatch, alpha=1))
-            axes.text(middle, ys[-1] + high / 2, "\N{GREEK CAPITAL LETTER SIGMA}", ha="center",
-                      va="center", fontsize=15,
-                      bbox={"boxstyle": "circle,pad=0.12", "facecolor": "white",
-                            "edgecolor": INK, "linewidth": 0.8})
+            box(axes, x, ys[-1], wide - 0.15, high, fill=shade, linewidth=0.9, linestyle=":",
+                hatch=hatch)
+            text_at(axes, middle, ys[-1] + high / 2, "\N{GREEK CAPITAL LETTER SIGMA}", 15,
+                    bbox={"boxstyle": "circle,pad=0.12", "facecolor": "white",
+                          "edgecolor": INK, "linewidth": 0.8})
         axes.text(middle, ys[-1] + high + 0.12, fates[letter], ha="center", va="top", fontsize=8,
                   weight="bold" if hatch else "normal")
     if not found.output:
         axes.text(0.1, ys[-1] + high + 0.12, "one number", fontsize=8, va="top")
     mono = {"family": "DejaVu Sans Mono", "fontsize": 9, "linespacing": 1.25}
-    figure.text(0.012, 1 - 0.08 / height, "\n".join(text), va="top", **mono)
-    figure.text(0.012, 0.1 / height, "\n".join(below), va="bottom", **mono)
+    axes.figure.text(0.012, 1 - 0.08 / height, "\n".join(text), va="top", **mono)
+    axes.figure.text(0.012, 0.1 / height, "\n".join(below), va="bottom", **mono)

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from .style import INK, ink_on, show, style
+from .style import INK, box, ink_on, show, style, text_at
 
 MAX_IMAGES = 60
 PER_ROW = 10
@@ -119,17 +119,15 @@ def attention(weights: np.ndarray, image: np.ndarray, query: int) -> None:
             colours, most = plt.get_cmap("Blues"), max(percent.max(), 1)
             place.imshow(percent, cmap=colours, vmin=0, vmax=most, extent=extent)
             for (y, x), value in np.ndenumerate(percent):
-                place.text(x, y, f"{value:.0f}", ha="center", va="center", fontsize=7,
-                           color=ink_on(colours(value / most)))
+                text_at(place, x, y, f"{value:.0f}", 7, color=ink_on(colours(value / most)))
             place.set_title(f"head {number}: weights in percent", fontsize=9)
         for place in axes:
             place.set_xticks(range(columns))
             place.set_yticks(range(rows))
             place.tick_params(length=0, labelsize=7)
-            place.add_patch(Rectangle((query % columns - 0.5, query // columns - 0.5), 1, 1,
-                                      fill=False, edgecolor="white", linewidth=4))
-            place.add_patch(Rectangle((query % columns - 0.5, query // columns - 0.5), 1, 1,
-                                      fill=False, edgecolor=INK, linewidth=2, linestyle="--"))
+            for colour, width, line in (("white", 4, "-"), (INK, 2, "--")):
+                box(place, query % columns - 0.5, query // columns - 0.5, 1, fill="none",
+                    edgecolor=colour, linewidth=width, linestyle=line)
         show("An image, and what one of its places attends to",
              _attention_text(heads, grid, query))
 

@@ -7,8 +7,8 @@ import re
 import numpy as np
 from matplotlib.axes import Axes
 
-from .gpu import _box, _canvas
-from .style import FAINT, INK, SHADES, show, style
+from .gpu import _canvas
+from .style import FAINT, INK, SHADES, box, show, style
 
 KERNEL = re.compile(r"__global__\s+void\s+(\w+)")
 VARIABLE = re.compile(r"__(?:constant|device)__\s+[\w ]+?\s+\**(\w+)\s*(\[[^\]]*\])?\s*[;={]")
@@ -43,29 +43,29 @@ def driver(source: str, **arrays: np.ndarray) -> None:
     with style():
         axes = _canvas(7.6, 2.9, 20, 7.7)
         axes.text(0, 0.45, "host: the Python process", fontsize=9, va="center")
-        _box(axes, 0, 0.9, 4.2, f"source: {lines} lines\nof text", SHADES[4], height=1.3)
+        box(axes, 0, 0.9, 4.2, 1.3, f"source: {lines} lines\nof text", SHADES[4])
         _arrow(axes, (2.1, 2.2), (2.1, 3.2))
         axes.text(2.3, 2.7, "nvcc", fontsize=9, va="center", style="italic")
-        _box(axes, 0, 3.2, 4.2, "machine code\n(kept on disk)", SHADES[4], height=1.3)
+        box(axes, 0, 3.2, 4.2, 1.3, "machine code\n(kept on disk)", SHADES[4])
         _arrow(axes, (4.2, 3.85), (8.3, 2.6))
         axes.text(5.3, 2.7, "load", fontsize=9, style="italic")
-        _box(axes, 7.3, 0.1, 12.6, height=7.4, edge=INK)
+        box(axes, 7.3, 0.1, 12.6, 7.4)
         axes.text(7.6, 0.55, "context: the process's place on the device", fontsize=9, va="center")
-        _box(axes, 8.3, 1, 11, height=2.6, edge=FAINT)
+        box(axes, 8.3, 1, 11, 2.6, edgecolor=FAINT)
         axes.text(8.6, 1.45, "module", fontsize=9, va="center")
         width = min(3.3, 10.4 / len(inside) - 0.2)
         for k, (name, shade) in enumerate(inside):
             kind = "function" if k < len(functions) else "variable"
-            _box(axes, 8.6 + k * (width + 0.2), 1.9, width, f"{kind}\n{name}", shade, height=1.4)
-        _box(axes, 8.3, 4.1, 11, height=3, edge=FAINT)
+            box(axes, 8.6 + k * (width + 0.2), 1.9, width, 1.4, f"{kind}\n{name}", shade)
+        box(axes, 8.3, 4.1, 11, 3, edgecolor=FAINT)
         axes.text(8.6, 4.55, "memory", fontsize=9, va="center")
         width = min(4.2, 10.4 / max(1, len(arrays)) - 0.2)
         for k, x in enumerate(arrays.values()):
-            _box(axes, 8.6 + k * (width + 0.2), 5, width,
-                 f"{x.nbytes:,} bytes\nat an address", SHADES[2], height=1.7)
+            box(axes, 8.6 + k * (width + 0.2), 5, width, 1.7, f"{x.nbytes:,} bytes\nat an address",
+                SHADES[2])
         if arrays:
-            _box(axes, 0, 5.2, 4.2, f"array{'s' * (len(arrays) > 1)} {', '.join(arrays)}",
-                 SHADES[2], height=1.3)
+            box(axes, 0, 5.2, 4.2, 1.3, f"array{'s' * (len(arrays) > 1)} {', '.join(arrays)}",
+                SHADES[2])
             _arrow(axes, (4.2, 5.85), (8.6, 5.85), "<|-|>")
             axes.text(5.1, 5.55, "copy", fontsize=9, style="italic")
         show("The driver's view of a program", "\n".join([

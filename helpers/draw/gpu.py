@@ -5,33 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 
-from .style import COLOURS, FAINT, INK, SHADES, show, style
+from .style import COLOURS, FAINT, INK, SHADES, box, canvas, show, style
 
 WARP = 32
 MOST_THREADS = 40  # in a row of `threads`
 MOST_WARPS = 8
 
 
-def _box(axes: Axes, x: float, y: float, width: float, text: str = "", fill: str = "white",
-         hatch: str = "", edge: str = INK, size: float = 8, height: float = 1) -> None:
-    axes.add_patch(Rectangle((x, y), width, height, facecolor=fill, edgecolor=edge, hatch=hatch,
-                             linewidth=0.8))
-    if text:
-        axes.text(x + width / 2, y + height / 2, text, ha="center", va="center", fontsize=size)
-
-
 def _canvas(width: float, height: float, right: float, bottom: float, left: float = 0,
             title: str = "") -> Axes:
-    figure = plt.figure(figsize=(width, round(height, 1)))
-    axes = figure.add_axes((0.01, 0.02, 0.98, 1 - 0.34 / height if title else 0.96))
-    axes.set_xlim(left, right)
-    axes.set_ylim(bottom, 0)
-    axes.axis("off")
+    axes = canvas(width, height, (left, right), (bottom, 0),
+                  (0.01, 0.02, 0.98, 1 - 0.34 / height if title else 0.96))
     if title:
         axes.set_title(title)
     return axes
@@ -68,7 +55,7 @@ def threads(n: int, grid: int, block: int, loop: bool = False) -> None:
         axes = _canvas(wide, 0.8 + 0.34 * (rounds + 1), unit + 0.1, rounds + 1.4, -3.2 * unit / 24,
                        f"{grid} blocks of {block} threads, {n} elements")
         for b in range(grid):
-            _box(axes, b * block, 0, block, f"block {b}", SHADES[b % len(SHADES)])
+            box(axes, b * block, 0, block, 1, f"block {b}", SHADES[b % len(SHADES)])
         for r in range(rounds):
             label = f"round {r}" if loop else "elements" if r == 0 else "no thread"
             axes.text(-0.2, r + 1.7, label, ha="right", va="center", fontsize=8)
@@ -77,11 +64,11 @@ def threads(n: int, grid: int, block: int, loop: bool = False) -> None:
                 shade = SHADES[t // block % len(SHADES)]
                 if element >= n:
                     if r == 0 or loop:
-                        _box(axes, t, r + 1.2, 1, "", "white", "////", FAINT)
+                        box(axes, t, r + 1.2, 1, hatch="////", edgecolor=FAINT)
                 elif r == 0 or loop:
-                    _box(axes, t, r + 1.2, 1, str(element), shade, size=7)
+                    box(axes, t, r + 1.2, 1, 1, str(element), shade, 7)
                 else:
-                    _box(axes, t, r + 1.2, 1, str(element), "white", "", COLOURS[5], size=7)
+                    box(axes, t, r + 1.2, 1, 1, str(element), size=7, edgecolor=COLOURS[5])
         if loop:
             each = f"{rounds}" if n == threads * rounds else f"{n // threads} or {rounds}"
             text = f"each thread takes {each}, in steps of {threads}; none is left out."
@@ -117,17 +104,16 @@ def waves(blocks: int, multiprocessors: int, resident: int = 1) -> None:
         axes = _canvas(7.6, 0.9 + 0.36 * (count + 1), slots + 0.1, 1.3 + count, -2.4 * slots / 16,
                        f"{blocks} blocks on {sms} multiprocessors")
         for m in range(sms):
-            _box(axes, m * resident + 0.04, 0, resident - 0.08, f"SM {m}", SHADES[4])
+            box(axes, m * resident + 0.04, 0, resident - 0.08, 1, f"SM {m}", SHADES[4])
         for wave in range(count):
             axes.text(-0.15, wave + 1.7, f"wave {wave}", ha="right", va="center", fontsize=8)
             for slot in range(slots):
                 number = wave * slots + slot
                 place = (slot % sms) * resident + slot // sms  # one each, then a second each
                 if number < blocks:
-                    _box(axes, place + 0.04, wave + 1.2, 0.92, str(number), SHADES[1], height=0.92)
+                    box(axes, place + 0.04, wave + 1.2, 0.92, 0.92, str(number), SHADES[1])
                 else:
-                    _box(axes, place + 0.04, wave + 1.2, 0.92, "", "white", "////", FAINT,
-                         height=0.92)
+                    box(axes, place + 0.04, wave + 1.2, 0.92, 0.92, hatch="////", edgecolor=FAINT)
         last = blocks - (count - 1) * slots
         show("Which multiprocessor runs which block, wave after wave",
              f"{sms} multiprocessors hold {slots} blocks at a time: {blocks} blocks take"
@@ -157,13 +143,13 @@ def warps(condition: np.ndarray) -> None:
         for w, lanes in enumerate(groups):
             axes.text(-0.2, w + 0.45, f"warp {w}", ha="right", va="center", fontsize=8)
             for lane, value in enumerate(lanes):
-                _box(axes, lane, w + 0.04, 1, "", COLOURS[0] if value else SHADES[1],
-                     "" if value else "..", height=0.86)
+                box(axes, lane, w + 0.04, 1, 0.86, fill=COLOURS[0] if value else SHADES[1],
+                    hatch="" if value else "..")
             axes.text(WARP + 0.4, w + 0.45, _paths(lanes), va="center", fontsize=8)
         low = len(groups) + 0.2
         for x, label, fill, hatch in ((0, "condition true", COLOURS[0], ""),
                                       (10, "condition false", SHADES[1], "..")):
-            _box(axes, x, low, 1, "", fill, hatch, height=0.6)
+            box(axes, x, low, 1, 0.6, fill=fill, hatch=hatch)
             axes.text(x + 1.4, low + 0.3, label, va="center", fontsize=8)
         show("Which lanes of each warp take a branch", "\n".join(
             f"warp {w}: true in {np.count_nonzero(lanes)} of {lanes.size} lanes, {_paths(lanes)}"
@@ -217,12 +203,12 @@ def latency(warps: int, work: int = 2, wait: int = 14, cycles: int = 48) -> None
             axes.text(-0.4, w + 0.45, f"warp {w}", ha="right", va="center", fontsize=8)
             axes.plot([0, cycles], [w + 0.45] * 2, color=FAINT, linewidth=0.8, linestyle=":")
             for cycle in np.flatnonzero(state[w] == "#"):
-                _box(axes, cycle, w + 0.08, 1, "", COLOURS[0], height=0.74)
+                box(axes, cycle, w + 0.08, 1, 0.74, fill=COLOURS[0])
         axes.text(-0.4, warps + 0.65, "scheduler", ha="right", va="center", fontsize=8)
         for cycle in range(cycles):
             used = (state[:, cycle] == "#").any()
-            _box(axes, cycle, warps + 0.25, 1, "", COLOURS[0] if used else "white",
-                 edge=INK if used else FAINT, height=0.74)
+            box(axes, cycle, warps + 0.25, 1, 0.74, fill=COLOURS[0] if used else "white",
+                edgecolor=INK if used else FAINT)
         axes.text(0, warps + 1.1, f"cycle 0 to {cycles - 1}", va="top", fontsize=8)
         several = "s" if warps > 1 else ""
         show("A scheduler's warps, cycle by cycle",
@@ -309,9 +295,8 @@ def occupancy(block: int, registers: int = 32, shared: int = 0, gpu: str = "H200
         for k, (name, count) in enumerate(allowed.items()):
             axes.text(-most / 100, k + 0.5, name, ha="right", va="center", fontsize=9)
             tight = name in reasons
-            axes.add_patch(Rectangle((0, k + 0.1), count, 0.76, edgecolor=INK, linewidth=0.8,
-                                     facecolor=COLOURS[0] if tight else SHADES[4],
-                                     hatch="" if tight else ".."))
+            box(axes, 0, k + 0.1, count, 0.76, fill=COLOURS[0] if tight else SHADES[4],
+                hatch="" if tight else "..")
             axes.text(count + most / 100, k + 0.5, f"{count}" + (", the limit" if tight else ""),
                       va="center", fontsize=9)
         axes.axvline(live, color=INK, linestyle="--", linewidth=1)

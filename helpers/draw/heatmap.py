@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.patches import Rectangle
 
 from ..formats import aligned
-from .style import FAINT, INK, ink_on, show, style
+from .style import FAINT, INK, box, ink_on, show, style, text_at
 
 CELL = (0.95, 0.45)  # inches
 LEAST_RANGE = 1.5  # from the lightest cell to the darkest: small differences look small
@@ -113,13 +112,11 @@ def _draw_one(axes: plt.Axes, panel: _Map) -> None:
             shade = (known[r, c] - low) / (high - low) if finite else 0.0
             fill = colours(0.05 + 0.9 * shade) if finite else "white"
             best = finite and panel.values[r, c] == np.nanmin(panel.values)
-            axes.add_patch(Rectangle(
-                (c - 0.47, r - 0.44), 0.94, 0.88, facecolor=fill, hatch="" if finite else "///",
-                edgecolor=INK if best else FAINT, linewidth=3 if best else 0.6))
-            axes.text(c, r, panel.texts[r][c], ha="center", va="center", fontsize=8,
-                      color=ink_on(fill), fontweight="bold" if best else "normal",
-                      bbox=None if finite else {"facecolor": "white", "edgecolor": "none",
-                                                "pad": 1.5})
+            box(axes, c - 0.47, r - 0.44, 0.94, 0.88, fill=fill, hatch="" if finite else "///",
+                edgecolor=INK if best else FAINT, linewidth=3 if best else 0.6)
+            behind = None if finite else {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+            text_at(axes, c, r, panel.texts[r][c], color=ink_on(fill), bbox=behind,
+                    fontweight="bold" if best else "normal")
 
 
 def _shown(value: object) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import operator
 from dataclasses import dataclass
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.patches import Rectangle
+from matplotlib.axes import Axes
 
 from ..formats import aligned
 from .broadcasting import clash
-from .style import INK, SHADES, show, style
+from .layout import shape_of
+from .style import INK, SHADES, box, canvas, show, style, text_at
 
 MAX_AXES = 8
 
@@ -181,12 +181,7 @@ def indexing(x: object, index: object) -> None:
     TypeError
         For anything that is no index, and for an `x` that is neither array nor shape.
     """
-    if isinstance(x, np.ndarray):
-        shape = x.shape
-    elif isinstance(x, tuple) and all(isinstance(n, (int, np.integer)) and n >= 0 for n in x):
-        shape = tuple(int(n) for n in x)
-    else:
-        raise TypeError(f"draw.indexing() takes an array or a shape, not {type(x).__name__}.")
+    shape = shape_of(x, "x")
     if len(shape) > MAX_AXES:
         raise ValueError(f"x has {len(shape)} axes; draw.indexing() draws at most {MAX_AXES}.")
     drawn = plan(shape, index)
@@ -232,53 +227,45 @@ def _as_text(shape: tuple[int, ...], drawn: _Plan) -> str:
 
 def _figure(shape: tuple[int, ...], drawn: _Plan) -> None:
     entries = drawn.entries
-    box = max(1.5, 0.4 + 0.17 * max((len(entry.text) for entry in entries), default=0))
+    wide = max(1.5, 0.4 + 0.17 * max((len(entry.text) for entry in entries), default=0))
     left = 2.1
     count = max(len(entries), len(drawn.shape), 1)
-    width, depth = max(left + box * count, 7.5), 4.5
-    figure = plt.figure(figsize=(round(0.6 * (width + 0.4), 1), 2.9))
-    axes = figure.add_axes((0, 0, 1, 1))
+    width = max(left + wide * count, 7.5)
+    axes = canvas(0.6 * (width + 0.4), 2.9, (-0.2, width + 0.2), (4.65, -0.15))
     for text, y in (("axis of x", 0.2), ("its size", 0.9), ("index", 1.5), ("result", 3.2),
                     ("its axis", 3.8)):
         axes.text(0, y, text, va="center", fontsize=9)
     for k, entry in enumerate(entries):
-        x = left + box * k
+        x = left + wide * k
         array = entry.kind == "array" or (drawn.advanced and entry.kind == "integer")
         size = "none" if entry.axis is None else str(shape[entry.axis])
-        axes.text(x + box / 2, 0.2, "" if entry.axis is None else str(entry.axis), ha="center",
-                  va="center", fontsize=8)
-        _box(axes, x, 0.5, box, size, "white" if entry.axis is None else SHADES[0],
-             dashed=entry.axis is None)
-        axes.text(x + box / 2, 1.5, entry.text, ha="center", va="center", fontsize=9,
-                  family="DejaVu Sans Mono", weight="bold" if array else "normal")
+        text_at(axes, x + wide / 2, 0.2, "" if entry.axis is None else str(entry.axis))
+        box(axes, x + 0.1, 0.5, wide - 0.2, 0.75, linewidth=1,
+            fill="white" if entry.axis is None else SHADES[0],
+            linestyle="--" if entry.axis is None else "-")
+        text_at(axes, x + wide / 2, 0.89, size, 10)
+        text_at(axes, x + wide / 2, 1.5, entry.text, 9, family="DejaVu Sans Mono",
+                weight="bold" if array else "normal")
         for lands in entry.lands:
-            _arrow(axes, x + box / 2, left + box * (lands + 0.5), array)
+            _arrow(axes, x + wide / 2, left + wide * (lands + 0.5), array)
         if not entry.lands and entry.kind == "integer":
-            axes.text(x + box / 2, 2.05, "dropped", ha="center", va="center", fontsize=8)
+            text_at(axes, x + wide / 2, 2.05, "dropped")
     for k, size in enumerate(drawn.shape):
         sources = [entry for entry in entries if k in entry.lands]
         array = any(entry.kind in ("array", "integer") for entry in sources)
-        _box(axes, left + box * k, 2.8, box, str(size), SHADES[1] if array else SHADES[0],
-             hatch=".." if array else "")
-        axes.text(left + box * (k + 0.5), 3.8, str(k), ha="center", va="center", fontsize=8)
+        fill = SHADES[1] if array else SHADES[0]
+        box(axes, left + wide * k + 0.1, 2.8, wide - 0.2, 0.75, fill=fill, linewidth=1,
+            hatch=".." if array else "")
+        behind = {"facecolor": fill, "edgecolor": "none", "pad": 1.5} if array else None
+        text_at(axes, left + wide * (k + 0.5), 3.19, str(size), 10, bbox=behind)
+        text_at(axes, left + wide * (k + 0.5), 3.8, str(k))
     if not drawn.shape:
         axes.text(left + 0.1, 3.2, "no axis: one element", va="center", fontsize=9)
     note = _rule(drawn)[-1] if drawn.advanced else "no index array: a view"
     axes.text(0, 4.3, note, va="center", fontsize=9)
-    axes.set_xlim(-0.2, width + 0.2)
-    axes.set_ylim(depth + 0.15, -0.15)
-    axes.set_axis_off()
 
 
-def _box(axes: plt.Axes, x: float, y: float, box: float, text: str, fill: str,
-         dashed: bool = False, hatch: str = "") -> None:
-    axes.add_patch(Rectangle((x + 0.1, y), box - 0.2, 0.75, facecolor=fill, edgecolor=INK,
-                             linestyle="--" if dashed else "-", hatch=hatch, linewidth=1))
-    axes.text(x + box / 2, y + 0.39, text, ha="center", va="center", fontsize=10,
-              bbox={"facecolor": fill, "edgecolor": "none", "pad": 1.5} if hatch else None)
-
-
-def _arrow(axes: plt.Axes, begin: float, end: float, array: bool) -> None:
+def _arrow(axes: Axes, begin: float, end: float, array: bool) -> None:
     axes.annotate("", (end, 2.78), (begin, 1.8), arrowprops={
         "arrowstyle": "-|>", "color": INK, "linewidth": 1.8 if array else 1,
         "linestyle": "-" if array else (0, (4, 3))})

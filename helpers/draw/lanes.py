@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import matplotlib.pyplot as plt
-from matplotlib.patches import Rectangle
-
-from .style import FAINT, INK, SHADES, show, style
+from .style import FAINT, INK, SHADES, box, canvas, show, style, text_at
 
 MOST = 16
 
@@ -36,27 +33,22 @@ def shuffles(values: Sequence[int], kind: str = "sum") -> None:
         raise ValueError(f'kind={kind!r}: it must be "sum" or "scan".')
     rows = _steps(lanes, kind)
     with style():
-        height = round(0.6 + 0.62 * len(rows), 1)
-        figure = plt.figure(figsize=(7.6, height))
-        axes = figure.add_axes((0.01, 0.01, 0.98, 0.98))
-        axes.set_xlim(-2.4, MOST / 2)
+        axes = canvas(7.6, 0.6 + 0.62 * len(rows), (-2.4, MOST / 2),
+                      (1.55 * len(rows) - 0.3, -0.65), (0.01, 0.01, 0.98, 0.98))
         unit = MOST / 2 / len(lanes)
-        axes.set_ylim(1.55 * len(rows) - 0.3, -0.65)
-        axes.axis("off")
         axes.text(-0.15, -0.3, "lane", ha="right", va="center", fontsize=8)
         for lane in range(len(lanes)):
-            axes.text((lane + 0.5) * unit, -0.3, str(lane), ha="center", va="center", fontsize=8)
+            text_at(axes, (lane + 0.5) * unit, -0.3, str(lane))
         for r, (step, row, used) in enumerate(rows):
             top = 1.55 * r
             label = "at first" if step is None else f"step {step}"
             axes.text(-0.15, top + 0.4, label, ha="right", va="center", fontsize=9)
             for lane, value in enumerate(row):
                 counts = lane in used
-                axes.add_patch(Rectangle(
-                    ((lane + 0.06) * unit, top), 0.88 * unit, 0.8, linewidth=0.8,
-                    facecolor=SHADES[1] if counts else "white", edgecolor=INK if counts else FAINT))
-                axes.text((lane + 0.5) * unit, top + 0.4, str(value), ha="center", va="center",
-                          fontsize=9, color=INK if counts else "#666666")
+                box(axes, (lane + 0.06) * unit, top, 0.88 * unit, 0.8,
+                    fill=SHADES[1] if counts else "white", edgecolor=INK if counts else FAINT)
+                text_at(axes, (lane + 0.5) * unit, top + 0.4, str(value), 9,
+                        color=INK if counts else "#666666")
                 source = lane + step if step and kind == "sum" else lane - (step or 0)
                 if step and counts and 0 <= source < len(row):
                     axes.annotate("", ((lane + 0.5) * unit, top - 0.02),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.patches import Rectangle
+from matplotlib.axes import Axes
 
-from .style import FAINT, INK, SHADES, show, style
+from .style import FAINT, INK, SHADES, box, canvas, show, style, text_at
 
 MAX_CELLS = 96
 MAX_WIDTH = 100  # characters in a line of the text
@@ -34,6 +33,17 @@ def owner_of(x: np.ndarray) -> np.ndarray:
 def address(x: np.ndarray) -> int:
     """Address of `x`'s first element."""
     return x.__array_interface__["data"][0]
+
+
+def shape_of(operand: object, name: str) -> tuple[int, ...]:
+    """The shape of an array, or the tuple that is given as one; a TypeError for anything else."""
+    shape = operand if isinstance(operand, tuple) else getattr(operand, "shape", None)
+    if not isinstance(shape, tuple) or not all(
+            isinstance(n, (int, np.integer)) and n >= 0 for n in shape):
+        kind = f"the tuple {operand!r}" if isinstance(operand, tuple) else type(operand).__name__
+        raise TypeError(f"{name} must be an array, or a shape as a tuple of whole numbers, none of"
+                        f" them negative, not {kind}.")
+    return tuple(map(int, shape))
 
 
 class _Layout:
@@ -187,8 +197,8 @@ def _figure(layout: _Layout, title: str) -> None:
     columns = max(per_row, seen.shape[1] if show_array else 0, MIN_COLUMNS)
     heading = 0.5 if title else 0.3  # inches
     inches = round(0.42 * (height + 0.5) + heading, 1)
-    figure = plt.figure(figsize=(round(0.6 * columns + 0.3, 1), inches))
-    axes = figure.add_axes((0, 0, 1, 1 - heading / inches))
+    axes = canvas(0.6 * columns + 0.3, inches, (-0.15, columns + 0.35), (height, -0.5),
+                  (0, 0, 1, 1 - heading / inches))
     if show_array:
         axes.text(0, -0.2, "the array, as indexed", fontsize=9)
         for index in itertools.product(*map(range, seen.shape)):
@@ -214,31 +224,25 @@ def _figure(layout: _Layout, title: str) -> None:
                       arrowprops={"arrowstyle": "-|>", "color": INK, "shrinkA": 0, "shrinkB": 0})
         side, align = (end + 0.75, "left") if end > begin else (end + 0.25, "right")
         axes.text(side, y, label, va="center", ha=align, fontsize=8.5)
-    axes.set_xlim(-0.15, columns + 0.35)
-    axes.set_ylim(height, -0.5)
-    axes.set_axis_off()
-    figure.text(0.012, 1 - 0.06 / inches, (f"{title}\n" if title else "") + _describe(layout),
-                va="top", fontsize=9, family="DejaVu Sans Mono")
+    axes.figure.text(0.012, 1 - 0.06 / inches, (f"{title}\n" if title else "") + _describe(layout),
+                     va="top", fontsize=9, family="DejaVu Sans Mono")
 
 
 def _steps(layout: _Layout) -> list[tuple[str, int, int]]:
     """For each axis of two or more elements: a label, and the buffer cells of its first step."""
     x = layout.array
-    if x.size == 0:
-        return []
     cell = {place: k for k, place in enumerate(layout.at)}
     return [
         (f"one step along axis {axis}: {stride:+d} bytes", cell[layout.offset],
          cell[layout.offset + stride])
-        for axis, (n, stride) in enumerate(zip(x.shape, x.strides)) if n > 1 and stride
+        for axis, (n, stride) in enumerate(zip(x.shape, x.strides)) if x.size and n > 1 and stride
     ]
 
 
-def _cell(axes: plt.Axes, x: float, y: float, value: str, fill: str, corner: str,
+def _cell(axes: Axes, x: float, y: float, value: str, fill: str, corner: str,
           ink: str = INK) -> None:
-    axes.add_patch(Rectangle((x, y), 1, 1, facecolor=fill, edgecolor=INK, linewidth=0.8))
+    box(axes, x, y, 1, fill=fill)
     size = 10 if len(value) < 5 else 8 if len(value) < 8 else 6
-    axes.text(x + 0.5, y + (0.6 if corner else 0.5), value, ha="center", va="center",
-              fontsize=size, color=ink)
+    text_at(axes, x + 0.5, y + (0.6 if corner else 0.5), value, size, color=ink)
     if corner:
         axes.text(x + 0.06, y + 0.05, corner, ha="left", va="top", fontsize=6.5, color=INK)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import matplotlib.pyplot as plt
-from matplotlib.patches import Rectangle
-
-from .style import COLOURS, INK, SHADES, show, style
+from .style import COLOURS, SHADES, box, canvas, show, style, text_at
 
 
 class Format(NamedTuple):
@@ -46,8 +43,7 @@ FORMATS = {
 def formats() -> None:
     """Draw the bits of the formats that matrix products use, and print what they can hold."""
     with style():
-        figure = plt.figure(figsize=(8.5, 2.4))
-        axes = figure.add_axes((0.01, 0.02, 0.98, 0.96))
+        axes = canvas(8.5, 2.4, (-4.2, 32.2), (len(FORMATS) - 0.1, -0.1), (0.01, 0.02, 0.98, 0.96))
         for row, (name, (exponent, fraction)) in enumerate(FORMATS.items()):
             axes.text(-0.4, row + 0.45, name, ha="right", va="center")
             parts = ((1, COLOURS[2], "", ""), (exponent, SHADES[1], "//", "exponent"),
@@ -55,16 +51,12 @@ def formats() -> None:
             x = 0
             for bits, fill, hatch, what in parts:
                 for bit in range(bits):
-                    axes.add_patch(Rectangle((x + bit, row), 1, 0.8, facecolor=fill, edgecolor=INK,
-                                             hatch=hatch, linewidth=0.5))
+                    box(axes, x + bit, row, 1, 0.8, fill=fill, hatch=hatch, linewidth=0.5)
                 if what and bits:
-                    axes.text(x + bits / 2, row + 0.4, f"{bits} {what}", ha="center", va="center",
-                              fontsize=8, bbox={"facecolor": fill, "edgecolor": "none", "pad": 1})
+                    text_at(axes, x + bits / 2, row + 0.4, f"{bits} {what}",
+                            bbox={"facecolor": fill, "edgecolor": "none", "pad": 1})
                 x += bits
         axes.text(11.4, 4.4, "dark: the sign", va="center", fontsize=8)
-        axes.set_xlim(-4.2, 32.2)
-        axes.set_ylim(len(FORMATS) - 0.1, -0.1)
-        axes.axis("off")
         show("The bits of each number format", "\n".join([
             f"{'':9} sign exponent fraction  1 and the next    largest   smallest",
             *(f"{name:9} {1:4} {f.exponent:8} {f.fraction:8}  1 + {f.eps:<10.2g}  {f.largest:9.3g}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Patch
 
 from .gpu import _count
-from .style import COLOURS, FAINT, INK, SHADES, show, style
+from .style import COLOURS, FAINT, INK, SHADES, box, show, style, text_at
 
 FULL, PARTLY, NEVER, NOW = SHADES[0], SHADES[1], "white", COLOURS[0]
 MOST = 64  # tiles along one side that can still be told apart
@@ -103,12 +103,11 @@ def shares(side: int, d: int, thread: tuple[int, int]) -> None:
 
 
 def _share(axes: Axes, side: int, across: int, rows: int, y: int, columns: range) -> None:
-    axes.add_patch(Rectangle((0, 0), across, side, facecolor="white", edgecolor=INK))
-    axes.add_patch(Rectangle((0, 2 * rows * (y // 2)), across, 2 * rows, facecolor=FULL,
-                             edgecolor=INK))
+    box(axes, 0, 0, across, side, linewidth=1)
+    box(axes, 0, 2 * rows * (y // 2), across, 2 * rows, fill=FULL, linewidth=1)
     for i in range(rows):
         for j in columns:
-            axes.add_patch(Rectangle((j, rows * y + i), 1, 1, facecolor=NOW, edgecolor="none"))
+            box(axes, j, rows * y + i, 1, fill=NOW, edgecolor="none", linewidth=1)
     axes.set_xlim(-1, max(across, side) + 1)
     axes.set_ylim(side + 1, -1)
     axes.set_aspect("equal")
@@ -139,15 +138,12 @@ def _matrix(axes: Axes, kinds: list[list[str]], queries: int, keys: int, rows: i
             x, y = j * columns, i * rows
             width, height = min(columns, keys - x), min(rows, queries - y)
             marked = i == block and kind != "never"
-            axes.add_patch(Rectangle((x, y), width, height, facecolor=fills[kind],
-                                     edgecolor=INK if kind != "never" else FAINT,
-                                     linewidth=0.6, hatch="//" if kind == "partly" else None))
+            box(axes, x, y, width, height, fill=fills[kind], linewidth=0.6,
+                edgecolor=INK if kind != "never" else FAINT, hatch="//" if kind == "partly" else "")
             if marked:
-                axes.add_patch(Rectangle((x, y), width, height, facecolor="none", edgecolor=NOW,
-                                         linewidth=2.5, zorder=3))
-                axes.text(x + width / 2, y + height / 2, str(order), ha="center", va="center",
-                          fontsize=9, zorder=4,
-                          bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
+                box(axes, x, y, width, height, fill="none", edgecolor=NOW, linewidth=2.5, zorder=3)
+                text_at(axes, x + width / 2, y + height / 2, str(order), 9, zorder=4,
+                        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
                 order += 1
     axes.set_xlim(-0.01 * keys, 1.01 * keys)
     axes.set_ylim(1.01 * queries, -0.01 * queries)
@@ -157,8 +153,7 @@ def _matrix(axes: Axes, kinds: list[list[str]], queries: int, keys: int, rows: i
     axes.set_xticks([0, keys], ["0", f"{keys} keys"])
     axes.set_yticks([0, queries], ["0", f"{queries}\nqueries"])
     axes.tick_params(length=0, labelsize=9)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+    axes.spines[:].set_visible(False)
 
 
 def _legend(axes: Axes, kinds: list[list[str]], block: int | None) -> None:

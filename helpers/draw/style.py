@@ -7,7 +7,9 @@ from contextlib import contextmanager
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
+from matplotlib.patches import Rectangle
 
 # Paul Tol's "bright" set, ordered so that neighbours differ in lightness too.
 COLOURS = ("#4477AA", "#CCBB44", "#AA3377", "#66CCEE", "#228833", "#EE6677")
@@ -42,6 +44,29 @@ def show(about: str, text: str = "", printed: bool = True) -> None:
     plt.show()
     if printed and text:
         print(text)
+
+
+def canvas(width: float, height: float, x: tuple[float, float], y: tuple[float, float],
+           frame: tuple[float, float, float, float] = (0, 0, 1, 1)) -> Axes:
+    """A new figure of these inches; in its `frame` axes from `x` to `y` without lines or ticks."""
+    axes = plt.figure(figsize=(round(width, 1), round(height, 1))).add_axes(frame)
+    axes.set(xlim=x, ylim=y)
+    axes.axis("off")
+    return axes
+
+
+def text_at(axes: Axes, x: float, y: float, text: str, size: float = 8, **options: object) -> None:
+    """Text with its middle at a point."""
+    axes.text(x, y, text, ha="center", va="center", fontsize=size, **options)
+
+
+def box(axes: Axes, x: float, y: float, width: float, height: float = 1, text: str = "",
+        fill: str = "white", size: float = 8, **options: object) -> None:
+    """A rectangle, framed in ink unless `options` say otherwise, with text in its middle."""
+    look = {"facecolor": fill, "edgecolor": INK, "linewidth": 0.8, **options}
+    axes.add_patch(Rectangle((x, y), width, height, **look))
+    if text:
+        text_at(axes, x + width / 2, y + height / 2, text, size)
 
 
 @contextmanager

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 
 from .gpu import _count
-from .style import COLOURS, FAINT, INK, SHADES, show, style
+from .style import COLOURS, FAINT, INK, SHADES, box, show, style
 
 LEFT, RIGHT, BOTH = COLOURS[0], COLOURS[1], COLOURS[2]
 
@@ -58,15 +57,13 @@ def _matrices(axes: Axes, m: int, n: int, k: int, rows: int, columns: int, depth
     for x, y, width, height, name in ((0, top, k, m, f"A  {m} x {k}"),
                                       (left, 0, n, k, f"B  {k} x {n}"),
                                       (left, top, n, m, f"C  {m} x {n}")):
-        axes.add_patch(Rectangle((x, y), width, height, facecolor="white", edgecolor=INK))
+        box(axes, x, y, width, height, linewidth=1)
         axes.text(x, y - gap * 0.12, name, va="bottom", fontsize=9)
-    spans = (((0, top + at[0]), (k, rows), SHADES[0], INK), ((left + at[1], 0), (columns, k),
-             SHADES[1], INK), ((left + at[1], top + at[0]), (columns, rows), BOTH, INK),
-             ((now, top + at[0]), (depth, rows), LEFT, INK),
-             ((left + at[1], now), (columns, depth), RIGHT, INK))
-    for corner, (width, height), fill, edge in spans:
-        axes.add_patch(Rectangle(corner, width, height, facecolor=fill, edgecolor=edge,
-                                 linewidth=1))
+    box(axes, 0, top + at[0], k, rows, fill=SHADES[0], linewidth=1)
+    box(axes, left + at[1], 0, columns, k, fill=SHADES[1], linewidth=1)
+    box(axes, left + at[1], top + at[0], columns, rows, fill=BOTH, linewidth=1)
+    box(axes, now, top + at[0], depth, rows, fill=LEFT, linewidth=1)
+    box(axes, left + at[1], now, columns, depth, fill=RIGHT, linewidth=1)
     axes.text(0, k * 0.45, "strips: read by the block\ndark slices: in shared memory\n"
                            "square in C: its result", fontsize=8, va="center")
     axes.set_xlim(-gap * 0.1, left + n + gap * 0.1)
@@ -79,12 +76,11 @@ def _one_tile(axes: Axes, rows: int, columns: int, high: int, wide: int) -> None
     gap = columns * 0.09
     for y in range(0, rows, high):
         for x in range(0, columns, wide):
-            axes.add_patch(Rectangle((x, y), wide, high, facecolor="white", edgecolor=FAINT,
-                                     linewidth=0.5))
+            box(axes, x, y, wide, high, edgecolor=FAINT, linewidth=0.5)
     y, x = high * (rows // high // 2), wide * (columns // wide // 2)
-    axes.add_patch(Rectangle((x, y), wide, high, facecolor=BOTH, edgecolor=INK))
-    axes.add_patch(Rectangle((-gap, y), gap * 0.5, high, facecolor=LEFT, edgecolor=INK))
-    axes.add_patch(Rectangle((x, -gap), wide, gap * 0.5, facecolor=RIGHT, edgecolor=INK))
+    box(axes, x, y, wide, high, fill=BOTH, linewidth=1)
+    box(axes, -gap, y, gap * 0.5, high, fill=LEFT, linewidth=1)
+    box(axes, x, -gap, wide, gap * 0.5, fill=RIGHT, linewidth=1)
     axes.plot([-gap * 0.5, x], [y + high / 2] * 2, ":", color=INK, linewidth=1)
     axes.plot([x + wide / 2] * 2, [-gap * 0.5, y], ":", color=INK, linewidth=1)
     axes.text(0, rows + gap * 0.3, f"the tile, {rows} x {columns}: each cell is a thread\nwith"

@@ -20,8 +20,7 @@ _recording = False
 
 @contextmanager
 def timeline(title: str = "", *, key: str | None = None,
-             streams: Mapping[str, Any] | None = None,
-             by_events: bool | None = None) -> Iterator[Timeline]:
+             streams: Mapping[str, Any] | None = None) -> Iterator[Timeline]:
     """Record what runs on which stream while the block's code runs as it is.
 
     Parameters
@@ -33,9 +32,6 @@ def timeline(title: str = "", *, key: str | None = None,
         shown too.
     streams : mapping of str to stream, optional
         Names for streams, which are otherwise numbered in the order of their first work.
-    by_events : bool, optional
-        Whether to take events, as on a GPU, or what the simulator's scheduler knows. By default
-        what the backend has.
 
     Yields
     ------
@@ -69,7 +65,7 @@ def timeline(title: str = "", *, key: str | None = None,
     names = {_handle(stream): name for name, stream in (streams or {}).items()}
     _recording = True
     try:
-        if simulated if by_events is None else not by_events:
+        if simulated:
             yield from _from_scheduler(result, names)
         else:
             yield from _from_events(cupy, result, names)
@@ -80,7 +76,7 @@ def timeline(title: str = "", *, key: str | None = None,
     if not simulated:
         recordings.tell(key, result, "gpu")
     here = "" if simulated else recordings.this_machine()
-    object.__setattr__(result, "recorded", recorded_timelines(key, but=here))
+    result.recorded = recorded_timelines(key, but=here)
 
 
 def _handle(stream: Any) -> int:
@@ -88,23 +84,11 @@ def _handle(stream: Any) -> int:
     return stream.ptr if hasattr(stream, "ptr") else stream.handle
 
 
-def _fill(result: Timeline, spans: list[Span], returned: float) -> None:
-    """Give the Timeline, which the block already holds, its content."""
-    object.__setattr__(result, "spans", tuple(sorted(spans, key=lambda span: span.start)))
-    object.__setattr__(result, "returned", returned)
-
-
 def _label(handles: list[int], names: dict[int, str]) -> dict[int, str]:
     """A name for each handle, given in the order in which streams are to be numbered."""
-    labels, number = dict(names), 0
-    for handle in handles:
-        if handle not in labels:
-            if handle in (0, 1):
-                labels[handle] = DEFAULT
-            else:
-                number += 1
-                labels[handle] = f"stream {number}"
-    return labels
+    new = [handle for handle in dict.fromkeys(handles) if handle not in (0, 1, *names)]
+    return {0: DEFAULT, 1: DEFAULT,
+            **{handle: f"stream {k}" for k, handle in enumerate(new, 1)}, **names}
 
 
 def _from_scheduler(result: Timeline, names: dict[int, str]) -> Iterator[Timeline]:
@@ -113,7 +97,7 @@ def _from_scheduler(result: Timeline, names: dict[int, str]) -> Iterator[Timelin
         try:
             yield result
         finally:
-            returned = (perf_counter_ns() - begin) / 1e9
+            result.returned = (perf_counter_ns() - begin) / 1e9
     seen = [span for span in seen if span.name not in BOOKKEEPING]
     labels = _label(sorted({span.stream for span in seen}), names)  # handles count upwards
     spans = []
@@ -122,7 +106,7 @@ def _from_scheduler(result: Timeline, names: dict[int, str]) -> Iterator[Timelin
         name = kind if kind in (IN, OUT) else span.name
         spans.append(Span(labels[span.stream], kind, name, (span.start_ns - begin) / 1e9,
                           (span.end_ns - begin) / 1e9, span.nbytes if kind in (IN, OUT) else 0))
-    _fill(result, spans, returned)
+    result.spans = tuple(sorted(spans, key=lambda span: span.start))
 
 
 def _from_events(cupy: ModuleType, result: Timeline,
@@ -134,7 +118,7 @@ def _from_events(cupy: ModuleType, result: Timeline,
         try:
             yield result
         finally:
-            returned = perf_counter() - begin
+            result.returned = perf_counter() - begin
     cupy.cuda.Device().synchronize()
     pieces = watch.times()
     labels = _label(list(dict.fromkeys(work.stream for work, _, _ in pieces)), names)
@@ -145,7 +129,7 @@ def _from_events(cupy: ModuleType, result: Timeline,
             free[work.kind] = end
         spans.append(Span(labels[work.stream], work.kind, work.name, start, end,
                           work.nbytes if work.kind in free else 0))
-    _fill(result, spans, returned)
+    result.spans = tuple(sorted(spans, key=lambda span: span.start))
 
 
 def recorded_timelines(key: str, but: str = "") -> tuple[Timeline, ...]:

@@ -41,7 +41,7 @@ class Span:
     nbytes: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass
 class Timeline:
     """What ran on each stream. `print` shows a table, `draw.timeline` a picture.
 
@@ -116,11 +116,9 @@ class Timeline:
 
     def pieces(self) -> str:
         """What each stream did, in order and without times: the same on every machine."""
-        lines = []
-        for stream in self.streams:
-            names = [span.name for span in self.spans if span.stream == stream]
-            lines.append(f"{stream}: {_in_short(names)}")
-        return "\n".join(lines)
+        names = {stream: [span.name for span in self.spans if span.stream == stream]
+                 for stream in self.streams}
+        return "\n".join(f"{stream}: {_in_short(those)}" for stream, those in names.items())
 
     def __repr__(self) -> str:
         return "\n\n".join(run.table() for run in (self, *self.recorded))

@@ -1,7 +1,7 @@
 """An autotuner: generated variants of a kernel are checked, measured and ranked."""
 
 from .result import Tuning, Variant
-from .search import TuningFailed, tune
+from .search import tune
 from .variant import Generated
 
-__all__ = ["Generated", "Tuning", "TuningFailed", "Variant", "tune"]
+__all__ = ["Generated", "Tuning", "Variant", "tune"]

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import backend
-from .trial import Case, Failure, launch_shape, one_line
+from ..errors import message
+from .trial import Case, Failure, launch_shape
 from .variant import Tuned
 
 SAMPLES = 7  # of each variant, right after its check
@@ -51,7 +52,7 @@ class Gpu:
             try:
                 tuned(*args)
             except Exception as error:
-                raise Failure("launch", one_line(error)) from error
+                raise Failure("launch", message(error).split("\n")[0]) from error
             case.check(args[case.out])
 
     def sample(self, tuned: Tuned) -> float:

@@ -84,7 +84,7 @@ class Tuning:
     simulated : bool
         Whether the simulator ranked them, by its counters.
     recorded : tuple of Comparison
-        The same search on GPUs, recorded.
+        The same search on GPUs, recorded: `heatmap` draws them.
     """
 
     title: str
@@ -136,7 +136,8 @@ class Tuning:
         for run in self.recorded:
             cells = [(_parameters(row.name), row.median, with_unit(row.median, "s"))
                      for row in run.rows]
-            panels.append(Panel(f"time of a launch, recorded on {_gpu(run)}", sorted(
+            gpu = run.machine.removeprefix("Recorded on ").split(" (")[0]
+            panels.append(Panel(f"time of a launch, recorded on {gpu}", sorted(
                 cells, key=lambda cell: [(str(v) == v, v) for v in cell[0].values()])))
         heatmap(panels, x, y)
 
@@ -149,11 +150,11 @@ class Tuning:
         """The heading, the best `rows` variants (None: all), and those that failed."""
         ranked = self.ranked
         shown = ranked[:rows]
-        columns = [["rank", *map(str, _ranks([v.cost for v in shown]))]]
+        costs = [v.cost for v in ranked]
+        columns = [["rank", *(str(costs.index(v.cost) + 1) for v in shown)]]
         columns += [[name, *(str(v.parameters[name]) or "''" for v in shown)]
                     for name in self.variants[0].parameters]
         columns += self._counters(shown) if self.simulated else self._times(shown)
-        columns += [self._recorded(run, shown) for run in self.recorded]
         lines = aligned(list(zip(*columns)), left=0) if shown else []
         if len(shown) < len(ranked):
             lines.append(f"... and {len(ranked) - len(shown)} more")
@@ -188,13 +189,6 @@ class Tuning:
         return [[name, *(f"{v.cost[k]:,}" for v in shown)] for k, name in enumerate(ORDER)
                 if k == 0 or any(v.cost[k] for v in self.ranked)]
 
-    def _recorded(self, run: Comparison, shown: Sequence[Variant]) -> list[str]:
-        times = {row.name: row.median for row in run.rows}
-        ranks = dict(zip(times, _ranks(list(times.values()))))
-        cells = [f"{with_unit(times[v.name], 's')}, rank {ranks[v.name]:>{len(str(len(times)))}}"
-                 if v.name in times else "-" for v in shown]
-        return [_gpu(run) + ", recorded", *cells]
-
 
 def failures(variants: Sequence[Variant]) -> list[str]:
     """What variants failed at, one line for those that failed alike."""
@@ -208,16 +202,6 @@ def failures(variants: Sequence[Variant]) -> list[str]:
         lines.append(textwrap.fill(f"{what}: {first}{more}: {note}", WIDTH,
                                    subsequent_indent="    "))
     return lines
-
-
-def _gpu(run: Comparison) -> str:
-    return run.machine.removeprefix("Recorded on ").split(" (")[0]
-
-
-def _ranks(costs: Sequence) -> list[int]:
-    """1 for the smallest; equal ones get the same."""
-    order = sorted(costs)
-    return [order.index(cost) + 1 for cost in costs]
 
 
 def _parameters(name: str) -> dict:

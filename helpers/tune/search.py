@@ -23,10 +23,6 @@ from .variant import Generated, Tuned, compile_ahead
 CLOSE = 1.25  # a variant within this factor of the fastest may be the fastest
 
 
-class TuningFailed(RuntimeError):
-    """No variant gave right results."""
-
-
 def tune(
     generate: Callable[..., Generated],
     grid: Mapping[str, Sequence],
@@ -64,7 +60,7 @@ def tune(
     checks : sequence of sequences, optional
         Further arguments to check with, not to measure: sizes that are no multiple of a block. On
         a GPU each variant is launched with them in the simulator first, because on the GPU a faulty
-        access ends all work. Give none where the simulator lacks something, such as tensor cores.
+        access ends all work. Give none where the simulator cannot run the kernel.
     nbytes : float
         Bytes moved by one launch, counted by you: the table then shows shares of what the device
         can do.
@@ -74,8 +70,8 @@ def tune(
     title : str, optional
         The table's heading; the kernel's name by default.
     key : str, optional
-        Name under which runs of this search were recorded on GPUs (`make bench`); they are shown
-        beside.
+        Name under which runs of this search were recorded on GPUs (`make bench`); `heatmap` shows
+        them beside.
 
     Returns
     -------
@@ -84,8 +80,8 @@ def tune(
 
     Raises
     ------
-    TuningFailed
-        Where no variant is right.
+    RuntimeError
+        Where no variant is right; it says what each failed at.
     TypeError, ValueError
         For an empty grid, inputs that no kernel takes, a specification that returns no result.
 
@@ -110,7 +106,7 @@ def tune(
     title = title or (names.pop() if len(names) == 1 else "Tuning")
     right = [v for v in variants if v.state == "ok"]
     if not right:
-        raise TuningFailed("\n".join([f"none of the {len(variants)} variants of {title} gave right"
+        raise RuntimeError("\n".join([f"none of the {len(variants)} variants of {title} gave right"
                                       " results.", *failures(variants)]))
     machine = f"This machine: {SIMULATOR if simulated else device_name(cupy)}"
     limit = None if simulated or not (key or nbytes) else ceiling("gpu")

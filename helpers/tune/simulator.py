@@ -35,7 +35,7 @@ def run(generated: Generated, cases: Sequence[Case]) -> dict[str, int]:
         except engine.InvalidLaunch as error:
             raise Failure("launch", str(error)) from error
         except engine.CompileError as error:  # another compiler may have accepted it
-            raise Failure("compile", compiler_error(error, 0)) from error
+            raise Failure("compile", compiler_error(error, generated)) from error
         if isinstance(report.fault, engine.KernelTimeout):
             raise Failure("endless", f"stopped after {TIME_LIMIT:g} s")
         if report.fault is not None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import backend
-from ..errors import find_compiler_error, message
+from ..generate import explain
 from .variant import Generated, Tuned
 
 # Relative tolerances where none is given: a few dozen roundings.
@@ -82,28 +82,14 @@ def compiled(generated: Generated) -> Tuned:
     try:
         return Tuned(generated)
     except Exception as error:
-        if "CompileError" in {kind.__name__ for kind in type(error).__mro__}:
-            raise Failure("compile", compiler_error(error)) from error
-        if "not found" in str(error):
-            text = f"there is no kernel {generated.name!r} in the source"
-            raise Failure("compile", text) from error
-        raise Failure("compile", one_line(error)) from error
+        raise Failure("compile", compiler_error(error, generated)) from error
 
 
-def one_line(error: Exception) -> str:
-    """The first line of an error's message, with its type."""
-    return message(error).split("\n")[0]
-
-
-def compiler_error(error: Exception, lines_before: int = 1) -> str:
-    """The first thing that a compiler says against a variant, with the line in its text.
-
-    Before that text nvcc sees one line of PyCUDA's: extern "C" {
-    """
-    found = find_compiler_error(message(error))
-    if found is None:
-        return one_line(error)
-    return f"line {found.line - lines_before}: {found.text}"
+def compiler_error(error: Exception, generated: Generated) -> str:
+    """The first thing that a compiler says against a variant, with the line in its text."""
+    if "cuModuleGetFunction" in str(error):
+        return f"there is no kernel {generated.name!r} in the source"
+    return explain(error, generated.source).split("\n")[0]
 
 
 def launch_shape(generated: Generated, args: Sequence) -> tuple[tuple, tuple]:

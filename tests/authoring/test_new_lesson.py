@@ -7,8 +7,9 @@ import nbformat
 import pytest
 
 from authoring.exercises import write_exercises
+from authoring.minutes import WARM_UP
 from authoring.new_lesson import new_lesson
-from authoring.notebook_form import METADATA, ROOT, AuthoringError, read, stored_text
+from authoring.notebook_form import METADATA, ROOT, AuthoringError, course_of, read, stored_text
 from authoring.publish import badges
 
 STEM = "15_sparse_arrays"
@@ -60,6 +61,8 @@ def test_badges_and_setup_are_those_of_the_other_notebooks(course):
         opened = folder.replace("solutions", "exercises")
         assert badges(f"{opened}/{STEM}.ipynb") in notebook.cells[0].source
         assert cell_of(notebook, "setup").source == cell_of(first, "setup").source
+        assert cell_of(notebook, "setup").metadata == cell_of(first, "setup").metadata
+        assert cell_of(notebook, "setup").outputs == []
 
 
 def test_its_task_becomes_an_exercise(course):
@@ -80,15 +83,30 @@ def test_what_is_graded_is_named_by_the_subject(course):
 
 def test_its_check_and_its_answers_agree(course):
     new_lesson(STEM, course)
-    task = load(course / CHECKS, "checks.sparse_arrays").doubled
+    module = load(course / CHECKS, "checks.sparse_arrays")
+    task = module.doubled
     answers = load(course / ANSWERS, "answers_of_sparse_arrays")
     assert task.judge(lambda x: 2 * x).state == "ok"
-    for right in answers.RIGHT["doubled"]:
-        assert task.judge(right).state == "ok"
-    for wrong, words in answers.WRONG["doubled"]:
-        assert words in task.judge(wrong).text
-    for mistake in task.mistakes:
-        assert mistake.looks_like in task.judge(mistake.answer).text
+    for task in (module.doubled, module.twice):
+        for right in answers.RIGHT[task.name]:
+            assert task.judge(right).state == "ok"
+        for wrong, words in answers.WRONG[task.name]:
+            assert words in task.judge(wrong).text
+        for mistake in task.mistakes:
+            assert mistake.looks_like in task.judge(mistake.answer).text
+    assert len(answers.RIGHT["twice"]) > 1  # a warm-up's solution is one of them
+
+
+def test_its_lesson_has_a_prediction_and_a_warm_up(course):
+    new_lesson(STEM, course)
+    lesson = read(course / "notebooks" / f"{STEM}.ipynb")
+    marks = {cell.id: dict(course_of(cell)) for cell in lesson.cells if course_of(cell)}
+    assert marks == {"setup": {"not_compared": "device"}, "guess": {"prediction": True},
+                     "counted": {"answer": True}, "twice": {"warm_up": True}}
+    (warm_up,) = (cell for cell in lesson.cells if WARM_UP.search(cell.source))
+    assert warm_up.id == "twice-text"
+    solution = read(course / "solutions" / f"{STEM}.ipynb")
+    assert solution.cells[-1].source.endswith('progress("sparse_arrays")')
 
 
 @pytest.mark.parametrize("stem, words", [

@@ -9,6 +9,7 @@ import functools
 import importlib
 import importlib.util
 import pkgutil
+import re
 from pathlib import Path
 
 import nbformat
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 
 import checks
-from authoring.notebook_form import ROOT
+from authoring.notebook_form import ROOT, course_of, notebooks, read, subject_of
 from checks.machinery import kernel_task, stream_task
 from checks.machinery.kernel_task import KernelTask
 from checks.machinery.task import Task
@@ -53,6 +54,20 @@ def solutions_of(lesson):
     return namespace
 
 
+def warm_ups():
+    """Subject and name of each warm-up: a lesson's stub, whose check is the next code cell.
+
+    Its right answer stands in no notebook: it is the first of the task's `RIGHT`.
+    """
+    found = []
+    for path in notebooks("notebooks"):
+        code = [cell for cell in read(path).cells if cell.cell_type == "code"]
+        found += [(subject_of(path.stem), re.search(r"^check\.(\w+)\(\1\)$", check.source, re.M)[1])
+                  for stub, check in zip(code, code[1:]) if course_of(stub).get("warm_up")]
+    return found
+
+
+WARM_UPS = warm_ups()
 PLACE = "/secret/place/file.txt"
 
 
@@ -95,13 +110,14 @@ def each_of(answers):
 @each_task
 def test_solution_passes(key):
     lesson, name = key
-    verdict = TASKS[key].judge(solutions_of(lesson)[name])
+    solution = RIGHT[key][0] if key in WARM_UPS else solutions_of(lesson)[name]
+    verdict = TASKS[key].judge(solution)
     assert verdict.state == "ok", verdict.text
 
 
 @each_task
 def test_enough_answers_prove_the_check(key):
-    assert RIGHT[key], "no second correct answer"
+    assert len(RIGHT[key]) > (key in WARM_UPS), "no second correct answer"
     assert len(MISTAKES[key]) + len(WRONG[key]) >= 3, "too few wrong answers"
 
 
@@ -161,3 +177,29 @@ def test_stub_is_not_attempted_yet(key, capsys):
         stub = "__global__ void kernel() {\n    // YOUR CODE HERE\n}"
     TASKS[key](stub)
     assert capsys.readouterr().out == f"[todo] {TASKS[key].name}: not attempted yet\n"
+
+
+@pytest.mark.parametrize("key", [pytest.param(key, id="-".join(key)) for key, task in TASKS.items()
+                                 if type(task) is Task])
+def test_dots_in_place_of_an_answer_are_not_attempted_yet(key, capsys):
+    TASKS[key](lambda *args: ...)
+    assert capsys.readouterr().out == f"[todo] {TASKS[key].name}: not attempted yet\n"
+
+
+@pytest.mark.parametrize("key", WARM_UPS, ids=["-".join(key) for key in WARM_UPS])
+def test_a_lessons_warm_up_is_answered_in_its_own_cells(key, capsys):
+    """The stub as the lesson has it, then right and wrong answers in its place."""
+    subject, name = key
+    (path,) = (ROOT / "notebooks").glob(f"[0-9][0-9]_{subject}.ipynb")
+    code = [cell for cell in read(path).cells if cell.cell_type == "code"]
+    at = next(k for k, cell in enumerate(code) if f"check.{name}({name})" in cell.source)
+    namespace = {}
+    answers = [(None, "[todo]"), *((one, "[ok]") for one in RIGHT[key]),
+               *((one.answer, "[no]") for one in MISTAKES[key]),
+               *((one, "[no]") for one, _ in WRONG[key])]
+    for answer, state in answers:
+        exec(code[at - 1].source, namespace)
+        if answer is not None:
+            namespace[name] = answer
+        exec(code[at].source, namespace)
+        assert capsys.readouterr().out.startswith(f"{state} {name}: "), answer

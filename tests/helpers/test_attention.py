@@ -165,14 +165,12 @@ def arrays(shape=(1, 2, 5, 32), dtype="float32"):
      "(1, 2, 5, 32), (1, 2, 6, 32) and (1, 2, 5, 32)"),
     ((arrays((1, 3, 5, 32)), arrays(), arrays()), ValueError,
      "equal but for the number of queries"),
-    ((arrays(), arrays((1, 2, 0, 32)), arrays((1, 2, 0, 32))), ValueError, "no keys"),
     ((arrays((5, 32)),) * 3, ValueError, "(batch, heads, n, head size)"),
     ((arrays((1, 2, 5, 16)),) * 3, ValueError, "is 16: the kernels are written for 32, 64 and 128"),
     ((arrays(), arrays((1, 5, 2, 32)).swapaxes(1, 2), arrays()), ValueError,
      "k, shape (1, 2, 5, 32), has strides (1280, 128, 256, 4) and is not C-contiguous"),
     ((arrays(), arrays(), cp.ones(321, cp.float32)[1:].reshape(1, 2, 5, 32)), ValueError,
      "v begins 4 bytes after a multiple of 16"),
-    ((arrays((70000, 1, 1, 32)),) * 3, ValueError, "batch 70000 and heads 1"),
     ((*(arrays(),) * 3, False, -1), ValueError, "scale is -1: it must be above 0"),
 ])
 def test_refuses(given, error, words):

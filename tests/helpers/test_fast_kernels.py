@@ -51,7 +51,7 @@ def test_softmax(columns):
 def test_parts_of_a_source():
     assert "sum[i][j] +=" in kernels.part("matmul_register", "multiply")
     assert "// ==" not in kernels.part("matmul_register", "keep")
-    with pytest.raises(KeyError, match="no part 'main'; it has as four, keep"):
+    with pytest.raises(KeyError, match="main"):
         kernels.part("matmul_register", "main")
 
 

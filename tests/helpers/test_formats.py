@@ -1,9 +1,10 @@
 """Columns that line up, words for lists, and what compilers say."""
 
+import numpy as np
 import pytest
 
 from helpers.errors import find_compiler_error
-from helpers.formats import aligned, listed
+from helpers.formats import aligned, listed, show_predictions
 
 
 def test_columns_line_up():
@@ -27,3 +28,31 @@ def test_lists_in_words():
 ])
 def test_the_first_error_of_a_compilers_log(log, found):
     assert find_compiler_error(log) == found
+
+
+def test_predictions_stand_beside_what_was_measured(capsys):
+    show_predictions(
+        ("bytes moved", 200, 402_653_184, "bytes"),
+        ("speedup", 8.0, 6.2345, "times"),
+        ("left empty", ..., np.float32(1234.5), "ms"),
+        ("which", "view", "copy"),
+        ("strides", (8, 8), (8, 16)),
+        ("typed a word", "many", np.int64(7), "MB"),
+        ("typed a truth", True, False),
+    )
+    assert capsys.readouterr().out.splitlines() == [
+        "                    yours           measured",
+        "bytes moved     200 bytes  402,653,184 bytes",
+        "speedup        8.00 times         6.23 times",
+        "left empty              -           1,234 ms",
+        "which                view               copy",
+        "strides            (8, 8)            (8, 16)",
+        "typed a word         many               7 MB",
+        "typed a truth        True              False",
+    ]
+
+
+@pytest.mark.parametrize("typed", [None, [], {}, "", float("nan"), 1e300, -0.0, 1 + 2j, print])
+def test_whatever_was_typed_as_a_prediction_is_shown(typed, capsys):
+    show_predictions(("thing", typed, 3.0, "s"))
+    assert "3.00 s" in capsys.readouterr().out

@@ -39,9 +39,11 @@ def no_windows(monkeypatch):
 
 
 @pytest.fixture
-def by(by_events):
+def by(by_events, monkeypatch):
+    """Whether events are used, as on a GPU, or what the simulator's scheduler knows."""
     if not by_events and not SIMULATED:
         pytest.skip("a GPU has events only")
+    monkeypatch.setattr(backend, "is_simulated", lambda cupy: not by_events)
     return by_events
 
 
@@ -113,7 +115,7 @@ def test_both_ways_see_the_same_pieces(by):
     x, y = cp.ones((70, 70), cp.float32), cp.ones((70, 70), cp.float32)
     host = cupyx.zeros_pinned((70, 70), np.float32)
     mixed(one, other, x, y, host)
-    with helpers.timeline("mixed", by_events=by, streams={"one": one}) as seen:
+    with helpers.timeline("mixed", streams={"one": one}) as seen:
         assert seen.spans == ()
         mixed(one, other, x, y, host)
     lines = seen.pieces().splitlines()
@@ -131,7 +133,7 @@ def test_a_copy_beside_a_held_kernel_overlaps_and_one_stream_does_not(by):
     x = cp.zeros(100_000, cp.float32)
     host = cupyx.zeros_pinned(100_000, np.float32)
     for second, expected in ((other, True), (one, False)):
-        with helpers.timeline(by_events=by) as seen:
+        with helpers.timeline() as seen:
             SPIN((1,), (1,), (np.int64(200_000_000),), stream=one)
             for _ in range(5):  # the kernel may begin late on a busy machine
                 x.set(host, stream=second)
@@ -145,7 +147,7 @@ def test_graphs_and_captures(by):
     stream, x = cp.cuda.Stream(non_blocking=True), cp.zeros(10, cp.float32)
     cp.add(x, 1, out=x)
     cp.cuda.Device().synchronize()
-    with helpers.timeline(by_events=by) as seen, stream:
+    with helpers.timeline() as seen, stream:
         stream.begin_capture()
         cp.add(x, 1, out=x)
         graph = stream.end_capture()
@@ -172,15 +174,16 @@ def test_pycuda_is_seen_on_a_gpu():
     assert seen.pieces() == "own: copy in, kernel, copy out"
 
 
-def test_afterwards_everything_is_as_before():
+@pytest.mark.parametrize("by_events", [True], ids=["events"])
+def test_afterwards_everything_is_as_before(by):
     kernels = (cp.RawKernel, cp.ElementwiseKernel, cp.ReductionKernel, cp.ufunc)
     before = [vars(kernel)["__call__"] for kernel in kernels]
     names = set(vars(cp.ndarray))
-    with pytest.raises(TypeError), helpers.timeline(by_events=True):
+    with pytest.raises(TypeError), helpers.timeline():
         SPIN(1, 2, 3)
     assert [vars(kernel)["__call__"] for kernel in kernels] == before
     assert set(vars(cp.ndarray)) == names
-    with helpers.timeline(by_events=True) as seen:
+    with helpers.timeline() as seen:
         pass
     assert seen.spans == ()
 

@@ -17,8 +17,12 @@ from authoring.notebook_form import (
     METADATA,
     REASONS,
     ROOT,
+    SETUP_TEXT,
+    SETUP_TITLE,
     WITHOUT_EXERCISES,
+    course_of,
     notebooks,
+    outputs_of,
     read,
     stored_text,
 )
@@ -40,7 +44,11 @@ lesson = pytest.mark.parametrize("path", LESSONS, ids=ids(LESSONS))
 
 
 def code_cells(path):
-    return [cell for cell in read(path).cells if cell.cell_type == "code"]
+    """The code cells, each with what was recorded of it, wherever in the cell that stands."""
+    cells = [cell for cell in read(path).cells if cell.cell_type == "code"]
+    for cell in cells:
+        cell.outputs = outputs_of(cell)
+    return cells
 
 
 def prose(path):
@@ -81,6 +89,19 @@ def test_setup_cell_is_the_same_everywhere(path):
     without_needs = re.sub(r'start\(needs="\w+"\)', "start()", setup)
     assert without_needs == code_cells(LESSONS[0])[0].source
     assert f"https://github.com/{repository()}.git" in setup
+
+
+@every
+def test_setup_cell_is_folded_and_says_so(path):
+    """In JupyterLab by `jupyter.source_hidden`, on Colab as a form with a title."""
+    cells = read(path).cells
+    at = next(k for k, cell in enumerate(cells) if cell.cell_type == "code")
+    assert cells[at].id == "setup" and cells[at].source.startswith(f"{SETUP_TITLE}\n")
+    assert cells[at].metadata["jupyter"] == {"source_hidden": True}
+    assert cells[at].metadata["cellView"] == "form"
+    assert cells[at - 1].id == "run-setup" and SETUP_TEXT in cells[at - 1].source
+    folded = [cell.id for cell in cells if {"jupyter", "cellView"} & set(cell.metadata)]
+    assert folded == ["setup"]
 
 
 def badges(place):
@@ -166,12 +187,24 @@ def test_prints_no_error_warning_or_place(path):
 def test_ignored_cells_give_a_reason_and_are_few(path):
     cells, ignored = code_cells(path), not_compared(path)
     for cell in ignored:
-        assert cell.metadata.get("course", {}).get("not_compared") in REASONS, cell.id
+        assert course_of(cell).get("not_compared") in REASONS, cell.id
     for cell in cells:
         assert "NBVAL" not in cell.source, cell.id
         if cell not in ignored:
-            assert "course" not in cell.metadata, cell.id
+            assert "not_compared" not in course_of(cell), cell.id
     assert len(ignored) <= 0.3 * len(cells)
+
+
+NOTES = {"not_compared", "prediction", "answer", "recorded", "warm_up", "path"}
+
+
+@every
+def test_only_keys_that_are_described_are_noted_in_cells(path):
+    described = set(re.findall(r"^\| `(\w+)", (ROOT / "docs" / "authoring.md").read_text(), re.M))
+    assert NOTES <= described
+    allowed = NOTES if path.parent.name != "exercises" else set()
+    for cell in read(path).cells:
+        assert set(course_of(cell)) <= allowed, cell.id
 
 
 @recorded

@@ -150,6 +150,8 @@ def open_backend(library: str) -> dict[str, str]:
         Of any kind, where neither is there.
     """
     use_libraries()
+    # Eight programs show what a GPU does where order between streams is missing.
+    nogpu.checks(order=False)
     versions = {}
     if library == "pycuda":
         import pycuda.autoprimaryctx

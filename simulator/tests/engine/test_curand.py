@@ -1,6 +1,13 @@
-"""curand_kernel.h: known answers, jumps, copies of states, distributions, and what is refused."""
+"""curand_kernel.h: what an H200 drew, known answers, jumps, distributions, and what is refused.
+
+curand_recorded.json holds eight draws of each function after each `curand_init`, and a row of draws
+of several functions one after another ("mixed").
+"""
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -99,6 +106,84 @@ def test_four_words_at_a_time_go_on_where_one_stood(module):
     series = words(module, PHILOX, seed=0, n=12)
     assert read(out, np.uint32).tolist() == series[:4] + series[3:7]
     assert read(units, np.float32) == pytest.approx(np.array(series[7:11]) / 2**32, abs=1e-6)
+
+
+RECORDED = json.loads(Path(__file__).with_name("curand_recorded.json").read_text())
+DRAWS = {
+    "curand": ("unsigned", "curand(&s)"),
+    "uniform": ("float", "curand_uniform(&s)"),
+    "uniform_double": ("double", "curand_uniform_double(&s)"),
+    "normal": ("float", "curand_normal(&s)"),
+    "normal_double": ("double", "curand_normal_double(&s)"),
+    "log_normal": ("float", "curand_log_normal(&s, 0.5f, 0.25f)"),
+    "log_normal_double": ("double", "curand_log_normal_double(&s, 0.5, 0.25)"),
+    "poisson_3.7": ("unsigned", "curand_poisson(&s, 3.7)"),
+    "poisson_63.9": ("unsigned", "curand_poisson(&s, 63.9)"),
+    "poisson_4001.0": ("unsigned", "curand_poisson(&s, 4001.0)"),
+    "curand4": ("uint4", "curand4(&s)"),
+    "uniform4": ("float4", "curand_uniform4(&s)"),
+    "uniform2_double": ("double2", "curand_uniform2_double(&s)"),
+    "normal4": ("float4", "curand_normal4(&s)"),
+    "poisson4_3.7": ("uint4", "curand_poisson4(&s, 3.7)"),
+}
+MIXED = """
+    out[0] = curand(&s); out[1] = curand_normal(&s); out[2] = curand_normal(&s);
+    out[3] = curand_normal(&s); out[4] = curand_uniform(&s); out[5] = curand_normal(&s);
+    float2 p = curand_normal2(&s); out[6] = p.x; out[7] = p.y;
+    out[8] = curand_normal_double(&s); out[9] = curand_normal(&s);
+    out[10] = curand_normal_double(&s); out[11] = curand_uniform_double(&s);
+    out[12] = curand(&s); out[13] = curand_log_normal(&s, 0.f, 1.f);
+    out[14] = curand_normal_double(&s); skipahead(3, &s); out[15] = curand_normal_double(&s);
+    out[16] = curand_normal(&s); skipahead_sequence(2, &s); out[17] = curand(&s);
+    out[18] = curand_normal(&s); out[19] = curand_poisson(&s, 5.0);
+"""
+MIXED_PHILOX = """
+    out[0] = curand(&s); uint4 q = curand4(&s);
+    out[1] = q.x; out[2] = q.y; out[3] = q.z; out[4] = q.w;
+    out[5] = curand_normal(&s); float4 u = curand_uniform4(&s);
+    out[6] = u.x; out[7] = u.y; out[8] = u.z; out[9] = u.w;
+    out[10] = curand_uniform_double(&s); out[11] = curand(&s); u = curand_normal4(&s);
+    out[12] = u.x; out[13] = u.y; out[14] = u.z; out[15] = u.w;
+    double2 d = curand_uniform2_double(&s); out[16] = d.x; out[17] = d.y;
+    skipahead(5, &s); out[18] = curand(&s);
+    d = curand_normal2_double(&s); out[19] = d.x; out[20] = d.y; out[21] = curand(&s);
+    skipahead(1, &s); q = curand4(&s); out[22] = q.x; out[23] = q.w;
+"""
+
+
+def drawing(state: str, draw: str, numbers: int) -> str:
+    """A kernel that draws so many numbers after each start."""
+    kind, call = DRAWS.get(draw, ("double", ""))
+    results = numbers // (int(kind[-1]) if kind[-1] in "24" else 1)
+    loop = f"for (int i = 0; i < {results}; i++) out[i] = {call};"
+    return f"""__global__ void draw_{draw.replace('.', '_')}(
+        const unsigned long long* starts, {kind}* all) {{
+        const unsigned long long* mine = starts + 3 * threadIdx.x;
+        {state} s;
+        curand_init(mine[0], mine[1], mine[2], &s);
+        {kind}* out = all + {results} * threadIdx.x;
+        {dict(mixed=MIXED, mixed_philox=MIXED_PHILOX).get(draw, loop)}
+    }}
+    """
+
+
+@pytest.mark.parametrize("name, state", [("xorwow", XORWOW), ("philox", PHILOX)])
+def test_kernels_draw_what_an_h200_drew(name, state):
+    """Whole numbers and uniform ones to the last bit, the others up to rounding."""
+    recorded = {draw: np.array(rows) for draw, rows in RECORDED[name].items() if draw != "bytes"}
+    assert RECORDED[name]["bytes"] == STATES[state]
+    kernels = "".join(drawing(state, draw, rows.shape[1]) for draw, rows in recorded.items())
+    made = engine.compile("#include <curand_kernel.h>\n" + kernels)
+    starts = array(np.array(RECORDED["starts"], np.uint64), "starts")
+    for draw, rows in recorded.items():
+        kind = DRAWS.get(draw, ("double",))[0]
+        dtype = {"u": np.uint32, "f": np.float32, "d": np.float64}[kind[0]]
+        out = array(np.zeros(rows.shape, dtype), "out")
+        launch(made.kernel(f"draw_{draw.replace('.', '_')}"), 1, len(rows), starts, out)
+        found, rows = read(out, dtype, rows.shape).astype(float), rows.astype(dtype).astype(float)
+        exact = (rows == np.floor(rows)) | draw.startswith("uniform")
+        bound = np.where(exact, 0, 1e-14 if draw.endswith("_double") else 3e-6)
+        assert (np.abs(found - rows) <= bound).all(), draw
 
 
 @pytest.mark.parametrize("state", STATES)

@@ -38,9 +38,9 @@ REDUCTIONS = """
 """.split()
 SHAPES = [(), (0,), (1,), (5,), (7,), (2, 3), (3, 1), (1, 3), (2, 0), (2, 3, 2), (4, 4)]
 INDICES = """
-    0 -1 1: ::2 ::-1 None ... ...,0 0,... :,None [0,-1] [] a>1 ~(a>1) (0,) () [True,False] 1,1 :,::-1
-    [[0,1],[1,0]] xp.array([0,-1]) xp.array([],dtype=int) True False xp.array(1) np.int64(0) 5:1:-2
-    xp.zeros(a.shape,dtype=bool) None,0 [0],[0] [0],... slice(None,None,2) -7: :100 0:0
+    0 -1 1: ::2 ::-1 None ... ...,0 0,... :,None [0,-1] [] a>1 ~(a>1) (0,) () [True,False] 1,1
+    :,::-1 [[0,1],[1,0]] xp.array([0,-1]) xp.array([],dtype=int) True False xp.array(1) np.int64(0)
+    5:1:-2 xp.zeros(a.shape,dtype=bool) None,0 [0],[0] [0],... slice(None,None,2) -7: :100 0:0
 """.split()
 WHOLE = [  # {a}, {b}: arrays of any shape; {n}: one of a few numbers; {t}: a dtype
     "xp.clip(a, {n}, {m})", "xp.clip(a, None, {n})", "a.clip({n})", "xp.round(a, {i})",
@@ -89,8 +89,9 @@ WHOLE = [  # {a}, {b}: arrays of any shape; {n}: one of a few numbers; {t}: a dt
     "xp.sqrt(a, dtype={t})",
     "xp.add(a, b, dtype={t})", "xp.add(a, {n}, casting='no')", "xp.add.outer(a, b)",
 ]  # fmt: skip
-CHANGES = ["a += b", "a -= {n}", "a *= {n}", "a /= {n}", "a //= {n}", "a %= {n}", "a **= 2", "a &= b",
-           "a <<= 1", "a[...] = {n}", "a[{x}] = {n}", "a[{x}] = b", "a[:] = b"]  # fmt: skip
+CHANGES = ["a += b", "a -= {n}", "a *= {n}", "a /= {n}", "a //= {n}", "a %= {n}", "a **= 2",
+           "a &= b", "a <<= 1", "a[...] = {n}", "a[{x}] = {n}", "a[{x}] = b",
+           "a[:] = b"]  # fmt: skip
 NUMBERS = "0 1 2 -1 0.5 300 -2.5 2**40 True 1j 70000 xp.float32(1.5) 3".split()
 
 

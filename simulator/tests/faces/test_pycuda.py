@@ -395,6 +395,27 @@ def test_sobols_generators_are_refused_by_name(gpuarray):
         ScrambledSobol64RandomNumberGenerator()
 
 
+def test_sources_are_linked_and_kernels_launch_kernels(gpuarray):
+    from pycuda.compiler import DynamicModule, DynamicSourceModule
+
+    outer = """#include <cstdio>
+    __global__ void outer(int *out) {
+        extern __global__ void inner(int *out, int value);
+        inner<<<1, 4>>>(out, 5);
+    }"""
+    inner = "__global__ void inner(int *out, int value) { out[threadIdx.x] = value; }"
+    out = gpuarray.zeros(4, np.int32)
+    module = DynamicModule().add_source(outer, nvcc_options=["-rdc=true"]).add_source(inner)
+    module.add_stdlib("cudadevrt").link().get_function("outer")(out, block=(1, 1, 1))
+    assert out.get().tolist() == [5] * 4
+    again = DynamicSourceModule(f"{inner}\n" + outer.replace("5", "6")).get_function("outer")
+    again(out, block=(1, 1, 1))
+    assert out.get().tolist() == [6] * 4
+    for refused in (lambda: module.add_file("x.a", 4), lambda: module.add_stdlib("cublas_device")):
+        with pytest.raises(NotImplementedError, match="nogpu lacks"):
+            refused()
+
+
 def test_names_that_the_real_library_has_say_what_lacks(drv):
     from nogpu.faces import missing
 

@@ -160,7 +160,8 @@ def script_verdict(mirrors: Path, row: dict, nogpu: Path, limit: float) -> dict:
 
 
 def python3(text: str) -> str:
-    """Turn Python 2's print statements, raw_input, xrange and iteritems into Python 3's."""
+    """Turn Python 2's print statements, raw_input, xrange, range and iteritems into Python 3's."""
+    text = re.sub(r"^(\s*\w+ *= *)(range\(.*\))[ \t]*$", r"\1list(\2)", text, flags=re.M)
     text = re.sub(r"^([ \t]*)print[ \t]+(.+?)[ \t]*;?[ \t]*$", r"\1print(\2)", text, flags=re.M)
     text = re.sub(r"^([ \t]*)print[ \t]*$", r"\1print()", text, flags=re.M)
     for old, new in (("raw_input", "input"), ("xrange", "range")):

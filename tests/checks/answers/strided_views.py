@@ -111,7 +111,20 @@ def recover_by_sorting(values, buffer):
     return int(places.flat[0]) * buffer.itemsize, tuple(strides)
 
 
+def backwards_by_hand(rows, columns, itemsize):
+    """From the rules: a slice moves the offset, a reversal starts at the far end."""
+    row = columns * itemsize
+    return (rows - 1, columns), (row, -itemsize), row + (columns - 1) * itemsize
+
+
+def backwards_by_numpy(rows, columns, itemsize):
+    view = np.zeros(rows * columns, f"S{itemsize}").reshape(rows, columns)[1:, ::-1]
+    last = byte_bounds(view)[0] + (view.shape[1] - 1) * itemsize
+    return view.shape, view.strides, last - byte_bounds(view.base)[0]
+
+
 RIGHT = {
+    "backwards": [backwards_by_hand, backwards_by_numpy],
     "recipe": [recipe_by_numpy],
     "safe_as_strided": [safe_by_trying_corners],
     "antidiagonals": [antidiagonals_by_skewed_target],
@@ -121,6 +134,12 @@ RIGHT = {
 }
 
 WRONG = {
+    "backwards": [
+        (lambda rows, columns, itemsize: (rows - 1, columns, columns * itemsize, -itemsize),
+         "expected a tuple of 3 values, got a tuple of 4 values"),
+        (lambda rows, columns, itemsize: ((rows - 1, columns), (-itemsize, columns * itemsize),
+                                          (2 * columns - 1) * itemsize), "value 1 of the tuple"),
+    ],
     "recipe": [
         (lambda kind, rows, columns, itemsize: (0, (rows, columns), (10**6, itemsize)),
          "but the buffer's bytes are 0 to"),

@@ -48,6 +48,7 @@ _CHECKED = {
         # Of a shared array that no kernel writes all reads would be removed, since it is 0; they
         # are faults. (For clang the same is done in nogpu_prelude.h.)
         "-fno-ipa-reference-addressable",
+        "-fno-plt",  # the runtime is called for every access
     ],
     "clang": [
         "-O2", "-fno-vectorize", "-fno-slp-vectorize", "-Wno-ignored-attributes",
@@ -257,8 +258,11 @@ _UNKNOWN = re.compile(
 )
 
 
-def explain(log: str) -> CompileError:
-    """An error from what the compiler said, engine internals taken out."""
+def explain(log: str, launches: bool = False) -> CompileError:
+    """An error from what the compiler said, engine internals taken out.
+
+    ``launches`` says that the source has a launch with ``<<< >>>``.
+    """
     kept = []
     skip = False
     for line in log.splitlines():
@@ -281,11 +285,15 @@ def explain(log: str) -> CompileError:
     ]
     if re.search(
         r"no such instruction|invalid % escape|unrecognized instruction|invalid instruction|"
-        r"invalid operand in inline asm|invalid '?asm'?|invalid output constraint",
+        r"invalid operand in inline asm|invalid '?asm'?|invalid output constraint|"
+        r"put constraint \d+ must specify|impossible constraint|unknown pseudo-op",
         log,
     ):
         notes.append("Inline PTX (asm): nogpu lacks it.")
-    if "<<<" in log:
-        notes.append("A launch with <<< >>>: nogpu lacks it inside kernel source.")
+    if launches or "<<<" in log:
+        notes.append(
+            "A launch with <<< >>>: nogpu lacks it in host code, and takes it in kernels, as nvcc "
+            "does, with the option -rdc=true."
+        )
     message = "\n".join([text, *notes])
     return CompileError(message, text)

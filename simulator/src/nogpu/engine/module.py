@@ -156,6 +156,7 @@ class Module:
         self._kernels: dict[str, Kernel] = {}
         self._dynamic_names: list[str] = []
         self._unions = 0
+        self._has_children = given.relocatable and source.launches_kernels(text)
         self._scan = source.scan(text)
         if self._scan.needs_preprocessor:
             self._scan_preprocessed()
@@ -238,9 +239,13 @@ class Module:
             )
         definitions = _definitions(self.options.preprocessor)
         renamed = counters.RENAMED if counted else ""
+        text = source.rewrite(self.source, self._scan)
+        if self._has_children:
+            front, text = source.rewrite_launches(text)
+            definitions += f'#include "nogpu_children.h"\n{front}\n'
         return (
             f'{renamed}{definitions}#line 1 "{self.name}"\n'
-            f"{source.rewrite(self.source, self._scan)}\n"
+            f"{text}\n"
             f'#line 1 "nogpu_entries.h"\n{dynamic}'
             "#define CUSIM_EXPORT extern \"C\" __attribute__((visibility(\"default\")))\n"
             "CUSIM_EXPORT __attribute__((no_sanitize(\"thread\"))) "
@@ -308,7 +313,7 @@ class Module:
             command = [*arguments, "-MD", "-MF", str(needed), "-MT", "x"]
             status, log = self.compiler.build(command, output, text)
             if status != 0 or not output.exists():
-                raise compiler.explain(log)
+                raise compiler.explain(log, source.launches_kernels(self.source))
             data = output.read_bytes()
             included = _user_headers(needed)
         description = symbols.describe(data)
@@ -566,7 +571,9 @@ class Kernel:
         return re.sub(r"<.*", "", self.name).rsplit("::", 1)[-1].strip()
 
     def _shared_rows(self, build: _Build) -> list[list]:
-        """The shared arrays that the kernel may use: not those inside other kernels."""
+        """The shared arrays that the kernel may use: those inside others only by launching them."""
+        if self.module._has_children:
+            return build.description["shared"]
         others = {k.name.rsplit("::", 1)[-1] for k in self.module._scan.kernels}
         others.discard(self._base_name)
         return [row for row in build.description["shared"] if row[3] not in others]

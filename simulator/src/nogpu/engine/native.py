@@ -87,7 +87,7 @@ _SHORT_FUNCTIONS = {
 
 _RUNTIME_FLAGS = [
     "-std=c++17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-exceptions",
-    "-fno-strict-aliasing", "-fno-stack-protector", "-U_FORTIFY_SOURCE", "-fno-omit-frame-pointer",
+    "-fno-strict-aliasing", "-fno-stack-protector", "-U_FORTIFY_SOURCE", "-fomit-frame-pointer",
 ]  # fmt: skip
 _lock = forking.held("runtime", threading.RLock())
 _loading = forking.held("loading", threading.RLock())

@@ -18,24 +18,31 @@ _IGNORED_WITH_VALUE = {
 _IGNORED = {
     "-G", "--device-debug", "-g", "--debug", "-lineinfo", "--generate-line-info",
     "-restrict", "--restrict", "-w", "--disable-warnings",
-    "-rdc=true", "-rdc=false", "-dc", "--device-c", "-dw", "--device-w", "-cubin", "--cubin",
+    "-rdc=false", "-dw", "--device-w", "-cubin", "--cubin", "-lcudadevrt",
     "-m64", "-v", "--verbose", "-keep", "--keep", "-O0", "-O1", "-O2", "-O3",
     "-extra-device-vectorization", "--extra-device-vectorization", "-default-device",
     "--device-as-default-execution-space",
     "-dopt=on", "--dopt=on", "-no-source-include", "--no-source-include",
     "-extended-lambda", "--extended-lambda", "-expt-extended-lambda", "--expt-extended-lambda",
-    "-expt-relaxed-constexpr", "--expt-relaxed-constexpr", "-relocatable-device-code=true",
-    "-relocatable-device-code=false", "--std-default", "-modify-stack-limit=false",
+    "-expt-relaxed-constexpr", "--expt-relaxed-constexpr", "-relocatable-device-code=false",
+    "--relocatable-device-code=false", "--std-default", "-modify-stack-limit=false",
 }  # fmt: skip
+# Relocatable code: only then nvcc lets kernels launch kernels.
+_RELOCATABLE = {"-rdc=true", "--relocatable-device-code=true", "-relocatable-device-code=true",
+                "-dc", "--device-c"}  # fmt: skip
 _STANDARDS = {"c++11", "c++14", "c++17", "c++20"}
 
 
 @dataclass(frozen=True)
 class Options:
-    """What of the options matters: the language standard, and -D, -U and -I in their order."""
+    """What of the options matters.
+
+    The language standard, -D, -U and -I in their order, and whether the code is relocatable.
+    """
 
     standard: str = "c++17"
     preprocessor: tuple[str, ...] = ()
+    relocatable: bool = False
 
 
 def parse(options: Sequence[str]) -> Options:
@@ -71,7 +78,7 @@ def parse(options: Sequence[str]) -> Options:
             kept.append(option + _next(rest, option))
         elif option[:2] in ("-D", "-U", "-I") and len(option) > 2:
             kept.append(option)
-        elif option in _IGNORED:
+        elif option in _IGNORED | _RELOCATABLE:
             continue
         elif name in ("-ftz", "--ftz"):
             on = (value if joined else _next(rest, option)) == "true"
@@ -83,7 +90,7 @@ def parse(options: Sequence[str]) -> Options:
                 _next(rest, option)
         else:
             raise OptionError(f"error: unrecognized option {option} found")
-    return Options(standard, tuple(kept))
+    return Options(standard, tuple(kept), not _RELOCATABLE.isdisjoint(map(str, options)))
 
 
 def _next(rest: list[str], option: str) -> str:

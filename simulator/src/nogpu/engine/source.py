@@ -23,6 +23,8 @@ _NOT_A_NAME = {"void", "static", "inline", "extern", "__launch_bounds__", "__att
                "__block_size__", "decltype"}  # fmt: skip
 
 
+_LAUNCH = re.compile(r"([A-Za-z_]\w*(?:::\w+)*(?:\s*<[^<>;{}()]*>)?)\s*<<<(.*?)>>>", re.DOTALL)
+_DECLARED = re.compile(r"\bextern\s+(__global__\s[^;{}]*;)")
 _ALIGNED_SHARED = re.compile(r"\b(__shared__[ \t]+)(alignas[ \t]*\((?:[^()\n]|\([^()\n]*\))*\))")
 
 
@@ -56,7 +58,11 @@ class Scan:
 
 def blank(source: str) -> str:
     """The source with comments, strings and characters blanked, every position kept."""
-    return _HIDDEN.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), source)
+    return _HIDDEN.sub(lambda found: _spaces(found.group()), source)
+
+
+def _spaces(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
 
 
 def scan(source: str) -> Scan:
@@ -212,6 +218,29 @@ def _shared(tokens: list[tuple[str, int]], i: int, scopes: list[str | None], res
                 name = "_ZN" + "".join(f"{len(n)}{n}" for n in [*namespaces, word]) + "E"
             if name not in result.dynamic_shared:
                 result.dynamic_shared.append(name)
+
+
+def launches_kernels(source: str) -> bool:
+    """Whether a kernel launches another one."""
+    return _LAUNCH.search(blank(source)) is not None
+
+
+def rewrite_launches(source: str) -> tuple[str, str]:
+    """What goes before the source, and the source with launches made objects that are called.
+
+    ``k<<<grid, block>>>`` becomes an object of nogpu_children.h. ``extern __global__ void k();``
+    inside a function goes before the source: as a template's argument g++ takes such a kernel for
+    another one than the kernel itself.
+    """
+    front = ""
+    for found in reversed(list(_DECLARED.finditer(blank(source)))):
+        front += " ".join(source[slice(*found.span(1))].split())
+        source = source[: found.start()] + _spaces(found.group()) + source[found.end() :]
+    for found in reversed(list(_LAUNCH.finditer(blank(source)))):
+        name, sizes = (source[slice(*found.span(part))] for part in (1, 2))
+        child = f"nogpu::Child<decltype(&{name}), &{name}, CUSIM_FTZ>({sizes})"
+        source = source[: found.start()] + child + source[found.end() :]
+    return front, source
 
 
 def rewrite(source: str, found: Scan) -> str:

@@ -6,12 +6,12 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from nogpu import engine
+from nogpu.faces import HEADERS, table
 from nogpu.faces import missing as _missing
-from nogpu.faces import table
 
 from . import _contexts, _modules
 
@@ -58,7 +58,7 @@ def _all_options(
     found.extend(["-arch", arch])
     if code is not None:
         found.extend(["-code", code])
-    return [*found, *(f"-I{folder}" for folder in include_dirs), f"-I{INCLUDE}"]
+    return [*found, *(f"-I{folder}" for folder in include_dirs), f"-I{INCLUDE}", f"-I{HEADERS}"]
 
 
 def _build(source: object, options: list[str], plain: bool, keep: bool = False) -> engine.Module:
@@ -182,15 +182,71 @@ class SourceModule(CudaModule):
 
 
 class DynamicModule(CudaModule):
-    """Modules linked at run time: not here."""
+    """Sources that may launch kernels from kernels, and are linked: here they become one source."""
 
-    def __init__(self, *args: object, **kwargs: object) -> None:
-        name = f"pycuda.compiler.{type(self).__name__}"
-        raise NotImplementedError(_missing.explain(name))
+    def __init__(
+        self, nvcc: str = "nvcc", link_options: object = None, keep: bool = False,
+        no_extern_c: bool = False, arch: str | None = None, code: str | None = None,
+        cache_dir: str | None = None, include_dirs: Sequence[str] | None = None,
+        message_handler: object = None, log_verbose: bool = False, cuda_libdir: object = None,
+    ) -> None:  # fmt: skip
+        _contexts.need("cuCtxGetDevice")
+        self.keep, self.no_extern_c, self.arch, self.code = keep, no_extern_c, arch, code
+        self.include_dirs, self.module = include_dirs, None
+        self._sources: list[str] = []
+        self._given: list[str] = []
+
+    def add_source(
+        self, source: str, nvcc_options: list[str] | None = None, name: str = "kernel.ptx"
+    ) -> DynamicModule:
+        """A source more; it is compiled by `link`."""
+        self._sources.append(str(source))
+        self._given += [one for one in nvcc_options or () if one not in self._given]
+        return self
+
+    def add_stdlib(self, libname: str) -> DynamicModule:
+        """CUDA's library for launches by kernels is part of the simulator; others are not."""
+        if libname != "cudadevrt":
+            raise NotImplementedError(f"nogpu lacks the library {libname}")
+        return self
+
+    def link(self) -> DynamicModule:
+        """Compile, and load."""
+        made = SourceModule(
+            "\n#line 1\n".join(self._sources), options=self._given, keep=self.keep,
+            no_extern_c=self.no_extern_c, arch=self.arch, code=self.code,
+            include_dirs=self.include_dirs)
+        self.module = made.module
+        self._bind_module()
+        return self
+
+
+def _refused(name: str) -> Callable:
+    def refuse(*arguments: object, **keywords: object) -> None:
+        raise NotImplementedError(_missing.explain(f"pycuda.compiler.DynamicModule.{name}"))
+
+    return refuse
+
+
+table.methods(DynamicModule, _refused, """
+add_data(self, data, input_type, name="unknown") -> None: Compiled code is not taken here.
+add_file(self, filename, input_type) -> None: Compiled code is not taken here.
+""")
 
 
 class DynamicSourceModule(DynamicModule):
-    """A source linked at run time: not here."""
+    """One source whose kernels may launch kernels."""
+
+    def __init__(
+        self, source: str, nvcc: str = "nvcc", options: list[str] | None = None, keep: bool = False,
+        no_extern_c: bool = False, arch: str | None = None, code: str | None = None,
+        cache_dir: str | None = None, include_dirs: Sequence[str] | None = None,
+        cuda_libdir: object = None,
+    ) -> None:  # fmt: skip
+        super().__init__(nvcc, None, keep, no_extern_c, arch, code, cache_dir, include_dirs)
+        given = DEFAULT_NVCC_FLAGS if options is None else options
+        self.add_source(source, [*given, "-rdc=true", "-lcudadevrt"])
+        self.add_stdlib("cudadevrt").link()
 
 
-__getattr__ = _missing.missing("pycuda.compiler")
+__getattr__ = _missing.missing(__name__)

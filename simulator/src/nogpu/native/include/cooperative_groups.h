@@ -2,6 +2,7 @@
 // partitions (CUDA C++ Programming Guide, "Cooperative Groups"). A group of lanes is a mask of its
 // warp; what it does together are the warp's own operations with that mask.
 #pragma once
+#include "nogpu_integers.h"
 
 namespace nogpu {
 // A value of any size, eight bytes at a time, from the lane `source` of the warp.

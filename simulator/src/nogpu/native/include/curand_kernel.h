@@ -2,9 +2,8 @@
 // sequences of a GPU (cuRAND Library, "Device API"). The generators are those of Marsaglia
 // ("Xorshift RNGs", 2003), Salmon et al. ("Parallel random numbers: as easy as 1, 2, 3", 2011) and
 // L'Ecuyer ("Good parameters and implementations for combined multiple recursive random number
-// generators", 1999). How a seed becomes a state and how two words become a float64 was compared
-// with what an H200 gives. A state has the size of cuRAND's; every byte of it is written, so that
-// it can be copied.
+// generators", 1999). States, words and distributions of XORWOW and Philox are those that an H200
+// gave. A state has the size of cuRAND's; every byte of it is written, so that it can be copied.
 #pragma once
 
 struct __attribute__((aligned(8))) curandStateXORWOW {
@@ -270,6 +269,9 @@ static inline float curand_uniform(curandStateMRG32k3a* s) { return (float)nogpu
 template <class S> static inline double curand_uniform_double(S* s) {
     const unsigned int low = curand(s), high = curand(s);
     return nogpu::unit_double(low, high);
+}
+static inline double curand_uniform_double(curandStatePhilox4_32_10* s) {
+    return (curand(s) + 1.0) * 2.3283064365386963e-10;  // one word, unlike XORWOW's
 }
 static inline double curand_uniform_double(curandStateMRG32k3a* s) { return nogpu::mrg_unit(s); }
 

@@ -79,6 +79,8 @@ void nogpu_assert_failed(const char* expression, int line, const char* function)
     __attribute__((noreturn));
 void nogpu_trap() __attribute__((noreturn));
 long long nogpu_nanoseconds();
+// Launches a kernel from a kernel; sizes: the grid, the block, bytes of dynamic shared memory.
+void nogpu_child(const nogpu::Entry* entry, const unsigned int* sizes, const void* const* arguments);
 // n * 2^power steps of curand_kernel.h's generators, from and to the kernel's own stack.
 void nogpu_skip_xorwow(unsigned* v, unsigned long long n, int power);
 void nogpu_skip_mrg32k3a(unsigned* s, unsigned long long n, int power);

@@ -7,6 +7,7 @@
 
 static uintptr_t arena_base, arena_size;
 static uint32_t* arena_shadow;  // 2 words per 4 bytes
+static uintptr_t arena_stamps;  // as Hot::shared_stamps
 static uint32_t* arena_fine;    // 2 words per byte
 // Three parts: up to kSmall, a ring that is gone round; below kHuge, in ordinary pages; and the
 // rest, in huge pages. In the last two an allocation has its pages, and its shadow's, to itself.
@@ -43,6 +44,7 @@ static bool reserve_arena(uint64_t capacity, uint64_t most) {
         arena_size = size;
         arena_shadow = (uint32_t*)(arena_base + size);
         arena_fine = (uint32_t*)(arena_base + 3 * size);
+        arena_stamps = (uintptr_t)arena_shadow - 2 * arena_base;
         small_size = size / 16;
         small_limit = arena_base + (small_size < (32u << 20) ? small_size : (32u << 20));
         small_cursor = arena_base + kGranule;

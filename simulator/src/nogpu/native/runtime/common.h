@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <deque>
 #include <map>
 #include <new>
 #include <string>
@@ -45,14 +46,20 @@ struct Library {
     uint32_t* data_fine;
 };
 
-struct Job {
-    const nogpu::Entry* entry;
-    Library* library;
+// What is launched: a kernel with its sizes and its arguments.
+struct Grid {
+    nogpu::Entry entry;
     uint32_t grid[3], block[3];
-    uint32_t dynamic_shared, checks, threads;
-    uint64_t blocks;
+    uint32_t dynamic_shared;
     std::vector<char> argument_bytes;
     std::vector<const void*> arguments;
+};
+
+struct Job : Grid {
+    Library* library;
+    uint32_t checks, threads;
+    uint64_t blocks;
+    std::deque<Grid> children;  // that its kernels have launched: they run after it, as this job
     std::vector<Copy> copies;
     std::vector<Symbol> shared;
     std::atomic<uint64_t> next_block{0};
@@ -163,7 +170,8 @@ struct Hot {
     uint32_t interval_first;  // smallest stamp since this block's last barrier
     uint32_t checks;
     uintptr_t shared_low, shared_size;
-    uint32_t* shared_shadow;
+    // Of a word at an aligned address the stamps lie at twice the address and this.
+    uintptr_t shared_stamps;
     Worker* worker;
     volatile int in_kernel, locked;
     uintptr_t cached_low[2], cached_size[2];

@@ -225,7 +225,7 @@ static void prepare_shared(Worker* w, Library* library) {
                                          PROT_READ | PROT_WRITE, flags, -1, 0);
         if (w->shared_shadow == MAP_FAILED || w->shared_fine == MAP_FAILED) abort();
     }
-    hot.shared_shadow = w->shared_shadow;
+    hot.shared_stamps = (uintptr_t)w->shared_shadow - 2 * hot.shared_low;
 }
 
 static void run_block(Worker* w, Job* job, uint64_t index) {
@@ -373,6 +373,63 @@ static void start_job(Job* job) {  // with pool_lock held
     open_job(job);
 }
 
+// The caller may drop its bytes once this returns.
+static void fill_grid(Grid* grid, const nogpu::Entry& entry, const uint32_t* blocks,
+                      const uint32_t* threads, uint32_t shared, const void* const* arguments) {
+    grid->entry = entry;
+    memcpy(grid->grid, blocks, sizeof grid->grid);
+    memcpy(grid->block, threads, sizeof grid->block);
+    grid->dynamic_shared = shared;
+    std::vector<size_t> offsets;
+    size_t at = 0;
+    for (uint32_t i = 0; i < entry.parameters; i++) {
+        at = round_up(at, 16);
+        offsets.push_back(at);
+        at += entry.sizes[i];
+    }
+    grid->argument_bytes.resize(at + 16);
+    char* bytes = (char*)round_up((uintptr_t)grid->argument_bytes.data(), 16);
+    for (uint32_t i = 0; i < entry.parameters; i++) {
+        memcpy(bytes + offsets[i], arguments[i], entry.sizes[i]);
+        grid->arguments.push_back(bytes + offsets[i]);
+    }
+}
+
+// How a job's blocks are dealt out to workers.
+static void divide_job(Job* job) {
+    job->threads = job->block[0] * job->block[1] * job->block[2];
+    job->blocks = (uint64_t)job->grid[0] * job->grid[1] * job->grid[2];
+    const uint64_t count = (uint64_t)wanted_workers;
+    job->workers = (int)(job->blocks < count ? job->blocks : count);
+    if (job->checks & kOneWorker) job->workers = 1;
+    job->chunk = job->blocks / (count * 16);
+    if (job->chunk < 1) job->chunk = 1;
+    if (job->chunk > 64) job->chunk = 64;
+}
+
+CUSIM_API void nogpu_child(const nogpu::Entry* entry, const unsigned* sizes,
+                           const void* const* arguments) {
+    const uint64_t threads = (uint64_t)sizes[3] * sizes[4] * sizes[5];
+    const uint64_t blocks = (uint64_t)sizes[0] * sizes[1] * sizes[2];
+    if (!blocks || !threads || threads > 1024) return;  // a GPU leaves it out, too
+    settle_writes();
+    Locked guard;
+    Job* job = hot.worker->job;
+    pthread_mutex_lock(&job->lock);
+    job->children.emplace_back();
+    fill_grid(&job->children.back(), *entry, sizes, sizes + 3, sizes[6], arguments);
+    pthread_mutex_unlock(&job->lock);
+}
+
+// The next kernel that this job's kernels have launched takes its place.
+static void become_child(Job* job) {
+    static_cast<Grid&>(*job) = std::move(job->children.front());
+    job->children.pop_front();
+    job->next_block = 0;
+    divide_job(job);
+    waiting_jobs->insert(waiting_jobs->begin(), job);
+}
+
 static void start_waiting_jobs() {  // with pool_lock held
     while (!waiting_jobs->empty() && paused_jobs->empty() && running_jobs->size() < kMostJobs) {
         Job* job = waiting_jobs->front();
@@ -416,7 +473,10 @@ static void end_phase(Job* job) {  // with pool_lock held, by the last worker to
     } else {
         for (const Copy& c : job->copies)
             memcpy((void*)c.source, (const void*)c.destination, c.bytes);
-        finish_job(job);
+        if (stopped || job->children.empty())
+            finish_job(job);
+        else
+            become_child(job);
     }
     if (running_jobs->empty() && !paused_jobs->empty()) {
         // The segment numbers ran out: forget the stamps and go on with the remaining blocks.
@@ -636,43 +696,19 @@ CUSIM_API void cs_protect_pinned(uint64_t address, uint64_t bytes, int access) {
 
 static Job* make_job(const LaunchRequest* r) {
     Job* job = new Job();
-    job->entry = r->entry;
     job->library = r->library;
-    memcpy(job->grid, r->grid, sizeof job->grid);
-    memcpy(job->block, r->block, sizeof job->block);
-    job->dynamic_shared = r->dynamic_shared;
     job->checks = r->checks;
-    job->threads = r->block[0] * r->block[1] * r->block[2];
-    job->blocks = (uint64_t)r->grid[0] * r->grid[1] * r->grid[2];
     job->shared.assign(r->shared, r->shared + r->shared_count);
     job->copies.assign(r->copies, r->copies + r->copy_count);
     pthread_mutex_init(&job->lock, nullptr);
-    // The caller may drop its bytes once this returns.
-    std::vector<size_t> offsets;
-    size_t at = 0;
-    for (uint32_t i = 0; i < r->entry->parameters; i++) {
-        at = round_up(at, 16);
-        offsets.push_back(at);
-        at += r->entry->sizes[i];
-    }
-    job->argument_bytes.resize(at + 16);
-    char* bytes = (char*)round_up((uintptr_t)job->argument_bytes.data(), 16);
-    for (uint32_t i = 0; i < r->entry->parameters; i++) {
-        memcpy(bytes + offsets[i], r->arguments[i], r->entry->sizes[i]);
-        job->arguments.push_back(bytes + offsets[i]);
-    }
+    fill_grid(job, *r->entry, r->grid, r->block, r->dynamic_shared, r->arguments);
+    divide_job(job);
     return job;
 }
 
 static bool queue_job(Job* job) {  // with pool_lock held
     if (!start_pool()) return false;
     install_handlers();
-    const uint64_t count = (uint64_t)wanted_workers;
-    job->workers = (int)(job->blocks < count ? job->blocks : count);
-    if (job->checks & kOneWorker) job->workers = 1;
-    job->chunk = job->blocks / (count * 16);
-    if (job->chunk < 1) job->chunk = 1;
-    if (job->chunk > 64) job->chunk = 64;
     waiting_jobs->push_back(job);
     start_waiting_jobs();
     return true;

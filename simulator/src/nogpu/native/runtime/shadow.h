@@ -453,8 +453,8 @@ static NOINLINE void check_elsewhere(const Access& a) {
 
 // ---- the way in ------------------------------------------------------------------------------
 
-static inline bool fast_read(uint32_t* s, uint32_t first, uint32_t lowest) {
-    const uint32_t written = s[0], read = s[1], mine = hot.stamp;
+static inline bool fast_read(uint32_t* s, uint32_t mine, uint32_t first, uint32_t lowest) {
+    const uint32_t written = s[0], read = s[1];
     if (UNLIKELY(written < lowest)) return false;
     if (UNLIKELY(written >= first && (written & ~3u) != mine)) return false;
     if (read < first) {
@@ -462,16 +462,13 @@ static inline bool fast_read(uint32_t* s, uint32_t first, uint32_t lowest) {
         return true;
     }
     const uint32_t difference = read ^ mine;
-    if (difference < 4 || (read & kSeveralBlocks)) return true;
-    if (difference < 4096) {  // same segment, another thread
-        s[1] = read | kSeveralThreads;
-        return true;
-    }
-    return false;
+    if (difference >= 4096) return read & kSeveralBlocks;
+    if (difference >= 4 && !(read & kSeveralThreads)) s[1] = read | kSeveralThreads;
+    return true;
 }
 
-static inline bool fast_write(uint32_t* s, uint32_t first, uint32_t lowest) {
-    const uint32_t written = s[0], read = s[1], mine = hot.stamp;
+static inline bool fast_write(uint32_t* s, uint32_t mine, uint32_t first, uint32_t lowest) {
+    const uint32_t written = s[0], read = s[1];
     if (UNLIKELY(written < lowest)) return false;
     if (UNLIKELY(written >= first && written != mine)) return false;
     if (UNLIKELY(read >= first && read != mine)) return false;
@@ -479,49 +476,51 @@ static inline bool fast_write(uint32_t* s, uint32_t first, uint32_t lowest) {
     return true;
 }
 
-// A: what the address has to be a multiple of.
+// What the fast path below does not settle.
+template <uint32_t N, AccessKind K, uint32_t A>
+static NOINLINE void check_slowly(const void* p, void* pc) {
+    const uintptr_t address = (uintptr_t)p;
+    if (address - (uintptr_t)&nogpu_context < sizeof nogpu_context) return;
+    const Access a{address, N, K, false, pc};
+    const bool device =
+        address - arena_base < arena_size || address - hot.shared_low < hot.shared_size;
+    Region r{nullptr, nullptr, 0, 0, kNowhere};
+    if (device) find_region(address, r);
+    if (A > 1 && UNLIKELY(address % A) && (hot.checks & kCheckMisaligned) && address >= 65536)
+        access_fault(kMisaligned, a, r.kind, address - r.base);
+    if (device)
+        check_range(r, a);
+    else
+        check_elsewhere(a);
+}
+
+// A: what the address has to be a multiple of. Nothing but the call to check_slowly(), which is the
+// last thing that happens, needs registers saved: most of a kernel's time passes here.
 template <uint32_t N, AccessKind K, uint32_t A = N>
 static inline void check_access(const void* p, void* pc) {
     const uintptr_t address = (uintptr_t)p;
-    uintptr_t offset = address - arena_base;
-    uint32_t* shadow = arena_shadow;
-    uint32_t first = hot.first, lowest = kValid;
-    if (offset >= arena_size) {
-        if (address - (uintptr_t)&nogpu_context < sizeof nogpu_context) return;
-        offset = address - hot.shared_low;
-        if (offset >= hot.shared_size) {
-            if (A > 1 && UNLIKELY(address % A) && (hot.checks & kCheckMisaligned) &&
-                address >= 65536)
-                access_fault(kMisaligned, Access{address, N, K, false, pc}, kNowhere, 0);
-            check_elsewhere(Access{address, N, K, false, pc});
-            return;
-        }
-        shadow = hot.shared_shadow;
+    const Hot& h = hot;
+    uintptr_t stamps = h.shared_stamps;
+    uint32_t lowest, first;
+    if (address - h.shared_low < h.shared_size) {
         // What an earlier block left in shared memory does not count as written, and what lies
         // before the last barrier is ordered.
-        lowest = hot.block_first;
-        first = hot.interval_first;
+        lowest = h.block_first;
+        first = h.interval_first;
+    } else {
+        if (UNLIKELY(address - arena_base >= arena_size)) return check_slowly<N, K, A>(p, pc);
+        stamps = arena_stamps;
+        first = h.first;
+        lowest = kValid;
     }
-    if (A > 1 && UNLIKELY(address % A)) {
-        const Access a{address, N, K, false, pc};
-        Region r;
-        find_region(address, r);
-        if (hot.checks & kCheckMisaligned)
-            access_fault(kMisaligned, a, r.kind, address - r.base);
-        check_range(r, a);
-        return;
-    }
-    if (N >= 4) {
-        uint32_t* s = shadow + offset / 2;
-        bool good = true;
-        for (uint32_t i = 0; i < N / 4; i++)
-            good &= K == kRead ? fast_read(s + 2 * i, first, lowest)
-                               : fast_write(s + 2 * i, first, lowest);
-        if (LIKELY(good)) return;
-    }
-    Region r;
-    find_region(address, r);
-    check_range(r, Access{address, N, K, false, pc});
+    if (N < 4 || UNLIKELY(address % (A > 4 ? A : 4))) return check_slowly<N, K, A>(p, pc);
+    uint32_t* s = (uint32_t*)(stamps + 2 * address);
+    const uint32_t mine = h.stamp;
+    bool good = true;
+    for (uint32_t i = 0; i < (N < 4 ? 1 : N / 4); i++)
+        good &= K == kRead ? fast_read(s + 2 * i, mine, first, lowest)
+                           : fast_write(s + 2 * i, mine, first, lowest);
+    if (UNLIKELY(!good)) check_slowly<N, K, A>(p, pc);
 }
 
 // Any size, any alignment: structures, memcpy, volatile and atomic accesses.

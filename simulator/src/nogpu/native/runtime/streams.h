@@ -9,7 +9,6 @@
 // A node that fails leaves its number behind, on its stream and on all that waits for it. Until
 // someone has asked for that fault, what is queued there is dropped.
 #pragma once
-#include <deque>
 #include <unordered_map>
 
 #include "launch.h"

@@ -104,7 +104,7 @@ static NOINLINE void suspend(Worker* w) {
 extern "C" __attribute__((visibility("hidden"), used)) void nogpu_fibre_main() {
     for (;;) {
         Worker* w = hot.worker;
-        w->job->entry->run(&nogpu_context, w->job->arguments.data());
+        w->job->entry.run(&nogpu_context, w->job->arguments.data());
         settle(w);
         if (nogpu_context.next_thread + 1 >= nogpu_context.total_threads)
             nogpu_context.next_thread = nogpu_context.total_threads;

@@ -6,6 +6,8 @@ import math
 import struct
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from operator import index
+from types import GenericAlias
 
 import numpy as np
 from cupy.cuda import _synchronize
@@ -40,7 +42,7 @@ def check_dtype(dtype: np.typing.DTypeLike) -> np.dtype:
 def check_shape(shape: int | Iterable[int]) -> Shape:
     """A tuple of Python integers."""
     if isinstance(shape, (list, tuple)):
-        result = tuple([size.__index__() for size in shape])
+        result = tuple([index(size) for size in shape])
     elif isinstance(shape, ndarray):
         raise TypeError("'ndarray' object cannot be interpreted as an integer")
     elif isinstance(shape, np.ndarray):
@@ -71,7 +73,10 @@ class Flags:
     """Contiguity of an array, and whether it owns its memory."""
 
     def __init__(self, c: bool, f: bool, own: bool) -> None:
-        self.c_contiguous, self.f_contiguous, self.owndata = c, f, own
+        vars(self).update(c_contiguous=c, f_contiguous=f, owndata=own)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"attribute '{name}' of 'Flags' objects is not writable")
 
     @property
     def forc(self) -> bool:
@@ -123,6 +128,7 @@ class ndarray:  # noqa: N801 -- the library's name
     __slots__ = ("__weakref__", "_base", "_view", "data")
     __array_priority__ = 100
     __hash__ = None
+    __class_getitem__ = classmethod(GenericAlias)
 
     def __new__(cls, *args: object, _obj: object = None, _no_init: bool = False, **kwargs: object):
         """An instance without memory; ``__init__`` finds that."""
@@ -663,6 +669,8 @@ def _argument(item: object) -> ndarray:
         return item
     if not isinstance(item, (np.ndarray, *_SCALARS)) and _exports(item):
         return from_interface(item)
+    if hasattr(item, "__cupy_get_ndarray__"):
+        return item.__cupy_get_ndarray__()
     raise TypeError(f"Unsupported type {type(item)}")
 
 
@@ -796,6 +804,10 @@ def from_interface(item: object) -> ndarray:
     if interface.get("mask") is not None:
         raise ValueError("CuPy currently does not support masked arrays.")
     shape, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"])
+    if dtype.char == "V" and len(interface.get("descr", ())) > 1:
+        dtype = np.dtype(interface["descr"])
+    if not dtype.isnative:
+        raise ValueError("CuPy does not support arrays of the other byte order.")
     address = interface["data"][0]
     strides = interface.get("strides")
     if strides is None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from nogpu import engine
+from nogpu.faces import HEADERS
 from nogpu.faces import missing as _missing
 
 INCLUDE = Path(__file__).parents[1] / "_core" / "include"
@@ -102,7 +103,8 @@ def _compile(
     given = ("-ftz=true", *options) if backend == "nvrtc" else options
     try:
         return engine.compile(
-            source, (*given, f"-I{INCLUDE}"), name_expressions, dialect=backend, name=name)
+            source, (*given, f"-I{INCLUDE}", f"-I{HEADERS}"), name_expressions, dialect=backend,
+            name=name)
     except engine.CompileError as error:
         log = _as_nvrtc_says(str(error), name)
         raise CompileException(log, source, name, tuple(options), backend) from None

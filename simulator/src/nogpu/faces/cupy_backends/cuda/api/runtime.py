@@ -179,6 +179,13 @@ memoryTypeUnregistered, memoryTypeHost, memoryTypeDevice, memoryTypeManaged = 0,
 cudaDevAttrComputeCapabilityMajor, cudaDevAttrComputeCapabilityMinor = 75, 76
 cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
 cudaDevAttrMemoryPoolsSupported = 115
+globals().update({  # of textures, which nogpu lacks: CUDA's numbers of their kinds
+    f"cuda{group}{name}": number for group, names in {
+        "ChannelFormatKind": "Signed Unsigned Float None", "FilterMode": "Point Linear",
+        "ResourceType": "Array MipmappedArray Linear Pitch2D",
+        "AddressMode": "Wrap Clamp Mirror Border", "ReadMode": "ElementType NormalizedFloat",
+    }.items() for number, name in enumerate(names.split())
+})  # fmt: skip
 computeModeDefault, computeModeExclusive, computeModeProhibited = 0, 1, 2
 is_hip = False
 CUDA_VERSION = engine.limits.CUDA_VERSION

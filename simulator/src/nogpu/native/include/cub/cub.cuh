@@ -1,1 +1,0 @@
-#error "nogpu lacks cub/cub.cuh"

@@ -1,0 +1,69 @@
+"""Whether a mutant can be told from its solution: both get thousands of random inputs.
+
+`tests/checks/answers/<lesson>.py` may name a function for a task in `INPUTS`: it takes a generator
+of random numbers and returns one input of the task's kind, of any size. Of other tasks the cases
+are made again with other seeds.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from checks.machinery.kernel_task import KernelTask
+from checks.machinery.task import Case, Outcome, Task, _snapshot, difference
+
+from .judging import _quick, answers_of, solutions_of, tasks_of
+
+INPUTS = 10_000
+
+
+def inputs_of(lesson: str, task: Task, count: int) -> Iterator[Case]:
+    """`count` random inputs of a task."""
+    make: Callable | None = getattr(answers_of(lesson), "INPUTS", {}).get(task.name)
+    if make:
+        for seed in range(count):
+            yield make(np.random.default_rng([seed, 2026]))
+        return
+    made, seed, original = 0, 0, np.random.default_rng
+    while made < count:
+        seed += 1
+        try:
+            np.random.default_rng = lambda own=0, shift=seed: original([shift, 2026, own or 0])
+            cases = list(task.cases())
+        finally:
+            np.random.default_rng = original
+        yield from cases[:count - made]
+        made += len(cases)
+
+
+def agrees(lesson: str, name: str, source: str, count: int = INPUTS) -> tuple[int, str]:
+    """On how many inputs a mutant gives what the solution gives, up to the first other one.
+
+    Returns the number, and what was different then. Both must raise errors of one type, or return
+    values that the task's own comparison calls equal, and leave the same in the arguments.
+    """
+    task, namespace = _quick(tasks_of(lesson)[name]), dict(solutions_of(lesson))
+    exec(compile(source, "<mutant>", "exec"), namespace)
+    solution = task._function(solutions_of(lesson)[name])
+    mutant = task._function(namespace[name])
+    for done, case in enumerate(inputs_of(lesson, task, count)):
+        if sentence := _difference(task, solution, mutant, case):
+            return done, sentence
+    return count, ""
+
+
+def _difference(task: Task, solution: Callable, mutant: Callable, case: Case) -> str | None:
+    found = []
+    for function in (solution, mutant):
+        own = case if isinstance(task, KernelTask) else copy.deepcopy(case)
+        outcome = task._read(Outcome.of(function, own), own)
+        found.append((outcome, _snapshot(own)))
+    (right, before), (other, after) = found
+    if type(right.error) is not type(other.error):
+        return f"{right.error!r} and {other.error!r}"
+    if right.error is None and (sentence := difference(right.value, other.value, task.rtol)):
+        return sentence
+    return "the arguments differ afterwards" if before != after else None
