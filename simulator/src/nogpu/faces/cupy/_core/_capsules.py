@@ -10,7 +10,7 @@ import itertools
 import math
 import sys
 import weakref
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -100,13 +100,7 @@ def export(
     address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype,
     device: tuple[int, int], keep: object, versioned: bool = False, flags: int = 0,
 ) -> object:  # fmt: skip
-    """Return a capsule that keeps an object alive; strides are in bytes.
-
-    Raises
-    ------
-    TypeError
-        For a dtype that DLPack does not have.
-    """
+    """Return a capsule that keeps an object alive; strides are in bytes."""
     if dtype.kind not in _KINDS:
         raise TypeError(f"dtype is not supported: {dtype}")
     ndim = len(shape)
@@ -136,8 +130,7 @@ class _Imported:
             weakref.finalize(self, managed.deleter, address).atexit = False
 
 
-@dataclass
-class Tensor:
+class Tensor(NamedTuple):
     """What a capsule holds; ``owner`` has to live as long as the memory is used."""
 
     address: int
@@ -157,12 +150,7 @@ def is_capsule(item: object) -> bool:
 def take(capsule: object, kinds: tuple[int, ...]) -> Tensor:
     """Take over what a capsule holds, which must lie on a device of one of these kinds.
 
-    Raises
-    ------
-    ValueError
-        For another device, or a capsule that is taken already.
-    TypeError
-        For a type that NumPy does not have.
+    ValueError for another device or a capsule that is taken already, TypeError for another type.
     """
     name = next((name for name in _FORMS if _is_valid(capsule, name)), None)
     if name is None:

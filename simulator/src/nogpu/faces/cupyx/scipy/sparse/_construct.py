@@ -24,7 +24,8 @@ def _sparse(item, dtype=None):
     return _CLASSES["coo", False](_host.device(dense.astype(_matrices._wide(dense.dtype))))
 
 
-def _diagonals(diagonals, offsets, shape, format, dtype, array):  # noqa: A002
+def diags(diagonals, offsets=0, shape=None, format=None, dtype=None):  # noqa: A002
+    """Return a matrix with these diagonals."""
     if np.isscalar(offsets):
         diagonals, offsets = [diagonals], [offsets]
         if np.ndim(diagonals[0]) == 2:
@@ -48,26 +49,16 @@ def _diagonals(diagonals, offsets, shape, format, dtype, array):  # noqa: A002
         values = np.broadcast_to(one, length) if len(one) == 1 else one[:length]
         parts.append((values, at - min(k, 0), at + max(k, 0)))
     triple = [np.concatenate([part[i] for part in parts]) for i in range(3)]
-    return _made(triple, shape, format, dtype, array)
+    return _made(triple, shape, format, dtype)
 
 
-def eye(m, n=None, k=0, dtype="d", format=None, *, _array=False):  # noqa: A002
+def eye(m, n=None, k=0, dtype="d", format=None):  # noqa: A002
     """Return ones on a diagonal."""
     shape = (m, m if n is None else n)
     length = max(0, min(shape[0] + min(k, 0), shape[1] - max(k, 0)))
     at = np.arange(length)
-    return _made((np.ones(length), at - min(k, 0), at + max(k, 0)), shape, format or "csr", dtype,
-                 _array)  # fmt: skip
-
-
-def diags(diagonals, offsets=0, shape=None, format=None, dtype=None):  # noqa: A002
-    """Return a matrix with these diagonals."""
-    return _diagonals(diagonals, offsets, shape, format, dtype, False)
-
-
-def diags_array(diagonals, /, *, offsets=0, shape=None, format=None, dtype=None):  # noqa: A002
-    """Return an array with these diagonals."""
-    return _diagonals(diagonals, offsets, shape, format, dtype, True)
+    return _made((np.ones(length), at - min(k, 0), at + max(k, 0)), shape, format or "csr",
+                 dtype)  # fmt: skip
 
 
 def _blocks(blocks, format, dtype, array=None):  # noqa: A002
@@ -105,11 +96,6 @@ def bmat(blocks, format=None, dtype=None):  # noqa: A002
     return _blocks(blocks, format, dtype)
 
 
-def block_array(blocks, *, format=None, dtype=None):  # noqa: A002
-    """Return an array put together from a grid of blocks."""
-    return _blocks(blocks, format, dtype, True)
-
-
 def hstack(blocks, format=None, dtype=None):  # noqa: A002
     """Return matrices side by side."""
     return _blocks([list(blocks)], format, dtype)
@@ -133,7 +119,7 @@ def kron(A, B, format=None):  # noqa: A002, N803
 
 
 def random(m, n, density=0.01, format="coo", dtype=None,  # noqa: A002
-           random_state=None, data_rvs=None, *, _array=False):  # fmt: skip
+           random_state=None, data_rvs=None):  # fmt: skip
     """Return a matrix of uniform numbers at random places."""
     if not 0 <= density <= 1:
         raise ValueError("density expected to be 0 <= density <= 1")
@@ -142,18 +128,16 @@ def random(m, n, density=0.01, format="coo", dtype=None,  # noqa: A002
         raise NotImplementedError(f"type {dtype} not supported")
     import cupy
 
-    if random_state is None:
-        state = cupy.random.get_random_state()
-    elif isinstance(random_state, cupy.random.RandomState):
-        state = random_state
-    else:
-        state = cupy.random.RandomState(random_state)
+    state = random_state
+    if not isinstance(state, cupy.random.RandomState):
+        state = cupy.random.RandomState(state) if state is not None else (
+            cupy.random.get_random_state())
     count = int(density * m * n)
     places = _host.on_host(state.choice(m * n, size=count, replace=False)) if m * n < 1e7 else (
         np.unique(_host.on_host(state.randint(0, m * n, size=count, dtype=np.int64))))
     values = state.random_sample(len(places)) if data_rvs is None else data_rvs(len(places))
     return _made((_host.on_host(values), places // max(n, 1), places % max(n, 1)), (m, n), format,
-                 dtype, _array)  # fmt: skip
+                 dtype)  # fmt: skip
 
 
 _KINDS = {"issparse": _matrices._spbase, "isspmatrix": spmatrix} | {
@@ -169,11 +153,6 @@ isspmatrix_coo(x): Whether it is one by coordinates.
 def identity(n, dtype="d", format=None):  # noqa: A002
     """Return the identity."""
     return eye(n, n, 0, dtype, format)
-
-
-def eye_array(m, n=None, *, k=0, dtype="d", format=None):  # noqa: A002
-    """Return an array with ones on a diagonal."""
-    return eye(m, n, k, dtype, format, _array=True)
 
 
 __all__ = [name for name, value in list(globals().items())

@@ -1,6 +1,6 @@
 """Sparse matrices and arrays: compressed rows or columns, coordinates.
 
-The work is done on the host (`nogpu.engine.sparse`), for which each operation waits.
+The work is done on the host (`_entries`), for which each operation waits.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import operator
 import cupy
 import numpy as np
 from cupy import _host
+from cupyx.scipy.sparse import _entries as entries
 
-from nogpu.engine import sparse as entries
 from nogpu.faces import missing as _missing
 from nogpu.faces import table
 
@@ -345,14 +345,6 @@ class _spbase:
         others = [x.toarray() if isinstance(x, _spbase) else x for x in others]
         return self._like(function(self.toarray(), *others), "csr")
 
-    def maximum(self, other):
-        """Return the larger of two values at each place."""
-        return self._placed(cupy.maximum, other)
-
-    def minimum(self, other):
-        """Return the smaller of two values at each place."""
-        return self._placed(cupy.minimum, other)
-
     # sums and the like
 
     def sum(self, axis=None, dtype=None, out=None):
@@ -364,13 +356,13 @@ class _spbase:
         return self._reduced("mean", axis, dtype, out)
 
     def _reduced(self, name, axis, *how):
-        axis = None if _whole(axis) else _axis(axis)
+        axis = None if axis is None else _axis(axis)
         keep = axis is not None and isinstance(self, spmatrix)
         return getattr(self.toarray(), name)(axis, *how, keepdims=keep)
 
     def _selected(self, name, axis):
         """max, min, argmax or argmin of all elements, or along an axis."""
-        axis = None if _whole(axis) else _axis(axis)
+        axis = None if axis is None else _axis(axis)
         found = getattr(cupy, name)(self.toarray(), axis)
         if axis is None or name.startswith("arg"):
             keep = axis is None or isinstance(self, sparray)
@@ -455,7 +447,12 @@ class spmatrix:  # noqa: N801
         return self._matmul(other)
 
     def __pow__(self, other):
-        return _matrix_power(self, other)
+        if not isinstance(other, (int, np.integer)) or other < 1:
+            raise ValueError("exponent must be an integer >= 0; nogpu takes no 0")
+        result = self.tocsr()
+        for _ in range(int(other) - 1):
+            result = result @ self
+        return result
 
     def getnnz(self, axis=None):
         """Return how many values are stored."""
@@ -464,14 +461,6 @@ class spmatrix:  # noqa: N801
     def get_shape(self):
         """Return the shape."""
         return self._shape
-
-    def getrow(self, i):
-        """Return a row as a matrix."""
-        return self.tocsr()[i, :]
-
-    def getcol(self, j):
-        """Return a column as a matrix."""
-        return self.tocsr()[:, j]
 
 
 class sparray:  # noqa: N801
@@ -587,24 +576,10 @@ def _pointwise(index):
 
 
 def _axis(axis):
-    if isinstance(axis, tuple):
-        if len(axis) != 1:
-            raise ValueError("axis out of range")
-        axis = axis[0]
     axis = operator.index(axis)
     if not -2 <= axis < 2:
         raise ValueError("axis out of range")
     return axis % 2
-
-
-def _whole(axis):
-    """Whether all axes are meant."""
-    if isinstance(axis, tuple):
-        known = [_axis(one) for one in axis]
-        if len(set(known)) != len(known):
-            raise ValueError("duplicate value in axis")
-        return len(known) == 2
-    return axis is None
 
 
 def _is_number(item):
@@ -648,18 +623,6 @@ for _base in (_Coordinates, _Rows, _Columns):
         _CLASSES[_base.format, _kind == "array"] = globals()[_name] = type(
             _name, (_mixin, _base), {"__module__": __name__, "__doc__": _base.__doc__})
 coo_array = _CLASSES["coo", True]
-
-
-def _matrix_power(matrix, power):
-    if matrix.shape[0] != matrix.shape[1]:
-        raise TypeError("matrix is not square")
-    if not isinstance(power, (int, np.integer)) or power < 0:
-        raise ValueError("exponent must be an integer >= 0")
-    result = _CLASSES["csr", isinstance(matrix, sparray)](cupy.eye(matrix.shape[0])).astype(
-        _wide(matrix.dtype))
-    for _ in range(int(power)):
-        result = result @ matrix
-    return result
 
 
 def _to(name):
