@@ -72,7 +72,7 @@ def test_host_functions_may_use_the_runtime(compiler: str) -> None:
 
 
 def test_inline_ptx(compiler: str) -> None:
-    text = '__global__ void f(int* x) { asm volatile("mov.u32 %0, %laneid;" : "=r"(x[0])); }'
+    text = '__global__ void f(int* x) { asm volatile("vote.sync.any.b32 %0, 1;" : "=r"(x[0])); }'
     assert "PTX" in error_of(text)
 
 

@@ -329,7 +329,8 @@ class Module:
             command = [*arguments, "-MD", "-MF", str(needed), "-MT", "x"]
             status, log = self.compiler.build(command, output, text)
             if status != 0 or not output.exists():
-                raise compiler.explain(log, source.launches_kernels(self.source), self._absent)
+                asm, launches = source.assembles(self.source), source.launches_kernels(self.source)
+                raise compiler.explain(log, launches, self._absent, asm)
             data = output.read_bytes()
             included = _user_headers(needed)
         description = symbols.describe(data)

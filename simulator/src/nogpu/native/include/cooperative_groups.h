@@ -32,8 +32,7 @@ static inline unsigned compressed(unsigned bits, unsigned mask) {
 }
 static inline unsigned existing_lanes() {
     const unsigned total = blockDim.x * blockDim.y * blockDim.z;
-    const unsigned row = threadIdx.z * blockDim.y + threadIdx.y;
-    const unsigned left = total - ((row * blockDim.x + threadIdx.x) & ~31u);
+    const unsigned left = total - (rank() & ~31u);
     return left >= 32 ? 0xffffffffu : (1u << left) - 1;
 }
 }  // namespace nogpu
@@ -101,10 +100,7 @@ struct coalesced_group {
 };
 
 struct thread_block {
-    static unsigned thread_rank() {
-        const unsigned row = threadIdx.z * blockDim.y + threadIdx.y;
-        return row * blockDim.x + threadIdx.x;
-    }
+    static unsigned thread_rank() { return nogpu::rank(); }
     static unsigned num_threads() { return blockDim.x * blockDim.y * blockDim.z; }
     static unsigned size() { return num_threads(); }
     static dim3 group_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
