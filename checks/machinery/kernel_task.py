@@ -214,10 +214,7 @@ def counters(judge: Callable, *case: object) -> Rule:
 
 @contextmanager
 def inputs_kept(arguments: Sequence, parameters: str = "") -> Iterator[None]:
-    """Refuse a kernel that changes an input, through a cast for instance.
-
-    Inputs are the arguments whose parameters are pointers to const; without `parameters` all are.
-    """
+    """Refuse a kernel that changes what its parameters declare const; without any, an argument."""
     kinds = parameters.split(",") if parameters else ["const *"] * len(arguments)
     inputs = [array for array, kind in zip(arguments, kinds) if "const" in kind and "*" in kind]
     before = [array.get().tobytes() for array in inputs]

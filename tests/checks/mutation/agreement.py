@@ -15,7 +15,7 @@ import numpy as np
 from checks.machinery.kernel_task import KernelTask
 from checks.machinery.task import Case, Outcome, Task, _snapshot, difference
 
-from .judging import _quick, answers_of, solutions_of, tasks_of
+from .judging import _quick, answers_of, cell_of, solutions_of, tasks_of
 
 INPUTS = 10_000
 
@@ -45,10 +45,12 @@ def agrees(lesson: str, name: str, source: str, count: int = INPUTS) -> tuple[in
     Returns the number, and what was different then. Both must raise errors of one type, or return
     values that the task's own comparison calls equal, and leave the same in the arguments.
     """
-    task, namespace = _quick(tasks_of(lesson)[name]), dict(solutions_of(lesson))
-    exec(compile(source, "<mutant>", "exec"), namespace)
-    solution = task._function(solutions_of(lesson)[name])
-    mutant = task._function(namespace[name])
+    task, namespace = _quick(tasks_of(lesson)[name]), vars(answers_of(lesson)) | solutions_of(lesson)
+    functions = []
+    for text in (cell_of(lesson, name), source):
+        exec(compile(text, "<mutant>", "exec"), namespace)
+        functions.append(task._function(namespace[name]))
+    solution, mutant = functions
     for done, case in enumerate(inputs_of(lesson, task, count)):
         if sentence := _difference(task, solution, mutant, case):
             return done, sentence

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import importlib
 import importlib.util
+import inspect
 import multiprocessing
 import os
 import resource
@@ -22,11 +23,11 @@ from checks.machinery.task import Task
 
 from .cuda_rules import cuda_changes
 from .python_rules import python_changes
-from .source import Mutant, mutants_of, regions
+from .source import BEGIN, END, Mutant, mutants_of, regions
 
 ROOT = Path(__file__).parents[3]
 SECONDS = 60.0  # for one mutant
-MEMORY = 6 * 2**30  # bytes that a process may take beyond what it has when it starts
+MEMORY = 8 * 2**30  # bytes that a process may take
 
 
 def tasks_of(lesson: str) -> dict[str, Task]:
@@ -63,11 +64,14 @@ def solutions_of(lesson: str) -> dict[str, object]:
 
 
 def cell_of(lesson: str, name: str) -> str:
-    """The cell that defines a task's solution."""
+    """The cell that defines a task's solution; of a warm-up a cell made of its first answer."""
     for source in cells_of(lesson):
         if f"def {name}(" in source or f"\n{name} = " in f"\n{source}":
             return source
-    raise LookupError(f"no cell of {lesson} defines {name}")
+    answer = answers_of(lesson).RIGHT[name][0]
+    if isinstance(answer, str):
+        return f'{name} = r"""\n// {BEGIN}\n{answer}\n// {END}\n"""\n'
+    return f"{BEGIN}\n{inspect.getsource(answer)}{END}\n{name} = {answer.__name__}\n"
 
 
 def mutants_of_task(lesson: str, name: str) -> list[Mutant]:
@@ -98,7 +102,7 @@ def _values(task: Task) -> dict[str, list]:
 
 def judge(lesson: str, name: str, source: str) -> tuple[str, str]:
     """How a mutant ends ("survived", "refused" or "does not compile"), and the verdict's text."""
-    namespace = dict(solutions_of(lesson))
+    namespace = vars(answers_of(lesson)) | solutions_of(lesson)
     try:
         exec(compile(source, "<mutant>", "exec"), namespace)
     except Exception as error:
@@ -122,9 +126,10 @@ def _serve(pipe: multiprocessing.connection.Connection, work: Callable, lesson: 
     with open(os.devnull, "w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
-    solutions_of(lesson)
-    taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (taken + MEMORY, taken + MEMORY))
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    for name in tasks_of(lesson):  # if this machine cannot judge, no mutant may count as refused
+        if judge(lesson, name, cell_of(lesson, name))[0] != "survived":
+            raise RuntimeError(f"the solution of {name} is not right here")
     pipe.send("ready")
     while True:
         question = pipe.recv()
@@ -151,7 +156,7 @@ def in_processes(work: Callable, lesson: str, questions: Iterable[tuple], proces
             process = start.Process(target=_serve, args=(theirs, work, lesson), daemon=True)
             process.start()
             theirs.close()
-            ours.recv()  # what it imports takes no time of a mutant's
+            ours.recv()  # what it imports takes no time of a mutant's; EOFError where it cannot
             server = ours, process
         pipe, process = server
         answer: object = ("crashed", "")
