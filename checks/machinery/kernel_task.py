@@ -235,7 +235,7 @@ def undivided(counts: Any, **most: int) -> str | None:
         first = sum(len(sample.lanes) for sample in counts.samples if sample.line in lines)
         if done < 4 * sum(line.requests for line in lines):
             return f"of the 32 threads of a warp hardly one {verb}s. Let all threads work."
-        if first > done / 2:
+        if done and first >= done / 2:
             return f"the first block {verb}s most elements. Let all blocks work."
         if done > most.get(access, done):
             return f"its threads {verb} {done:,} elements, where {most[access]:,} would do."

@@ -293,7 +293,8 @@ WRONG = {
         (lambda dtype, a: axpy(dtype, a).replace("* x[i]", "* (double)x[i]"),
          "`double` in the source"),
         (axpy_without_range, "dtype='int32', a=2147483648"),
-        (lambda dtype, a: axpy(dtype, a).replace("+ y[i];", f"+ y[i], (({c_type(dtype)}*)x)[i] = 0;"), "changed one of its inputs"),
+        (lambda dtype, a: axpy(dtype, a).replace(
+            "+ y[i];", f"+ y[i], (({c_type(dtype)}*)x)[i] = 0;"), "changed one of its inputs"),
         (axpy_always_float, "the check passes (const double* x"),
         (axpy_other_error, "it should raise TypeError, but it raised KeyError"),
         (lambda dtype, a: axpy(dtype, a).replace("i < n", "i <= n"), "an access outside an array"),

@@ -45,8 +45,8 @@ def agrees(lesson: str, name: str, source: str, count: int = INPUTS) -> tuple[in
     Returns the number, and what was different then. Both must raise errors of one type, or return
     values that the task's own comparison calls equal, and leave the same in the arguments.
     """
-    task, namespace = _quick(tasks_of(lesson)[name]), vars(answers_of(lesson)) | solutions_of(lesson)
-    functions = []
+    task, functions = _quick(tasks_of(lesson)[name]), []
+    namespace = vars(answers_of(lesson)) | solutions_of(lesson)
     for text in (cell_of(lesson, name), source):
         exec(compile(text, "<mutant>", "exec"), namespace)
         functions.append(task._function(namespace[name]))

@@ -269,7 +269,11 @@ class PythonRules(ast.NodeVisitor):
         self.note("statement dropped", node, "pass")
         self.generic_visit(node)
 
-    visit_Assign = visit_Expr = visit_Continue = visit_Break = visit_Return = _simple
+    visit_Assign = visit_Continue = visit_Break = visit_Return = _simple
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        if not isinstance(node.value, ast.Constant):  # a docstring
+            self._simple(node)
 
 
 def python_changes(cell: str, region: Region, values: Mapping[str, Sequence]) -> Iterator[Change]:
