@@ -12,6 +12,7 @@ from pathlib import Path
 
 import nbformat
 
+from .minutes import state_minutes
 from .notebook_form import METADATA, ROOT, AuthoringError, course_of, notebooks, read, stored_text
 from .working_copy import note_written, refuse_to_lose
 
@@ -70,6 +71,7 @@ def record(path: Path) -> None:
     notebook = read(path)
     execute(notebook, path.resolve().parent)
     notebook.metadata = nbformat.from_dict(METADATA)
+    state_minutes(notebook)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":

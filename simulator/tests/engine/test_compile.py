@@ -42,7 +42,7 @@ def test_what_the_simulator_lacks_is_named(compiler: str, body: str, name: str) 
     assert name in message and "nogpu lacks it" in message
 
 
-@pytest.mark.parametrize("header", ["cuda_fp8.h", "thrust/sort.h", "cuda/barrier"])
+@pytest.mark.parametrize("header", ["cuda_fp8.h", "thrust/sort.h", "cuda/atomic"])
 def test_headers_that_the_simulator_lacks(header: str) -> None:
     text = f"#include <{header}>\n{ZERO}"
     assert f"{header}: nogpu lacks this header" in error_of(text)
@@ -72,7 +72,7 @@ def test_host_functions_may_use_the_runtime(compiler: str) -> None:
 
 
 def test_inline_ptx(compiler: str) -> None:
-    text = '__global__ void f(int* x) { asm volatile("mov.u32 %0, %laneid;" : "=r"(x[0])); }'
+    text = '__global__ void f(int* x) { asm volatile("vote.sync.any.b32 %0, 1;" : "=r"(x[0])); }'
     assert "PTX" in error_of(text)
 
 

@@ -77,3 +77,19 @@ def worker_count() -> int:
         return max(1, len(os.sched_getaffinity(0)))
     except AttributeError:
         return max(1, os.cpu_count() or 1)
+
+
+def resident_blocks(threads: int, shared: int) -> int:
+    """Blocks that the device can hold at once, which a cooperative launch may have.
+
+    Parameters
+    ----------
+    threads, shared : int
+        Threads of a block, and bytes of shared memory that it uses.
+    """
+    each = min(
+        BLOCKS_PER_MULTIPROCESSOR,
+        THREADS_PER_MULTIPROCESSOR // max(threads, 1),
+        SHARED_PER_MULTIPROCESSOR // max(shared, 1),
+    )
+    return each * min(worker_count(), 16)  # more would need more memory maps than a process gets

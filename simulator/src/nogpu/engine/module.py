@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import hashlib
+import math
 import os
 import re
 import subprocess
@@ -328,7 +329,8 @@ class Module:
             command = [*arguments, "-MD", "-MF", str(needed), "-MT", "x"]
             status, log = self.compiler.build(command, output, text)
             if status != 0 or not output.exists():
-                raise compiler.explain(log, source.launches_kernels(self.source), self._absent)
+                asm, launches = source.assembles(self.source), source.launches_kernels(self.source)
+                raise compiler.explain(log, launches, self._absent, asm)
             data = output.read_bytes()
             included = _user_headers(needed)
         description = symbols.describe(data)
@@ -623,6 +625,7 @@ class Kernel:
         time_limit: float | None = None,
         counters: bool = False,
         one_worker: bool = False,
+        cooperative: bool = False,
     ) -> Counts | None:
         """Run the kernel over a grid and wait for it.
 
@@ -643,6 +646,8 @@ class Kernel:
         one_worker : bool
             Run the blocks one after another, in order: what several of them meet over is then the
             same each time.
+        cooperative : bool
+            Run all blocks at once, so that they can wait for each other (``grid_group::sync``).
 
         Returns
         -------
@@ -661,7 +666,9 @@ class Kernel:
             The kernel is stopped first.
         """
         recorders = recorders_now(counters)
-        prepared = self.prepare(grid, block, arguments, shared, counting=bool(recorders))
+        prepared = self.prepare(
+            grid, block, arguments, shared, counting=bool(recorders), cooperative=cooperative
+        )
         prepared.request.checks |= JobBits.OneWorker * one_worker
         self._run(prepared, recorders, time_limit)
         return recorders[-1] if counters else None
@@ -698,6 +705,10 @@ class Kernel:
         if fault_record.kind:
             raise prepared.fault(fault_record)
 
+    def resident_blocks(self, threads: int, shared: int = 0) -> int:
+        """Blocks of so many threads and bytes of dynamic shared memory that run at once."""
+        return limits.resident_blocks(threads, shared + self.static_shared)
+
     def prepare(
         self,
         grid: Sequence[int],
@@ -707,14 +718,22 @@ class Kernel:
         *,
         counting: bool = False,
         mask: int | None = None,
+        cooperative: bool = False,
     ) -> PreparedLaunch:
         """Check a launch and pack its arguments; it can then be queued any number of times.
 
         Parameters as for :meth:`launch`, which also says what a wrong launch raises. It will run
-        with the checks of ``mask`` (see `switches`), or else with those that are on now.
+        with the checks of ``mask`` (see `switches`), or else with those that are on now. All blocks
+        of a ``cooperative`` launch run at once, so that they can wait for each other.
         """
         grid, block = _triple(grid, "grid"), _triple(block, "block")
         self._check_launch(grid, block, shared)
+        if cooperative and math.prod(grid) > self.resident_blocks(math.prod(block), shared):
+            raise InvalidLaunch(
+                f"a cooperative launch of {math.prod(grid):,} blocks: the device holds "
+                f"{self.resident_blocks(math.prod(block), shared)} of them at once",
+                "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
+            )
         pointers, buffers = self._pack(arguments)
         mask = switches.enabled() if mask is None else mask
         build = self.module.build(bool(mask), counting)
@@ -733,7 +752,7 @@ class Kernel:
         request.grid[:] = grid
         request.block[:] = block
         request.dynamic_shared = int(shared)
-        request.checks = mask | (JobBits.Count if counting else 0)
+        request.checks = mask | JobBits.Count * counting | JobBits.Cooperative * cooperative
         request.arguments = ctypes.addressof(pointers)
         request.shared = ctypes.addressof(table[0])
         request.shared_count = table[1]
@@ -840,6 +859,7 @@ class PreparedLaunch:
         again = self.kernel.prepare(
             tuple(request.grid), tuple(request.block), [buffer.raw for buffer in buffers],
             request.dynamic_shared, counting=bool(recorders), mask=request.checks & switches.ALL,
+            cooperative=bool(request.checks & JobBits.Cooperative),
         )  # fmt: skip
         self.kernel._run(again, recorders, None)
 

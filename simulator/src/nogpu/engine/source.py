@@ -229,6 +229,11 @@ def _shared(tokens: list[tuple[str, int]], i: int, scopes: list[str | None], res
                 result.dynamic_shared.append(name)
 
 
+def assembles(source: str) -> bool:
+    """Whether there is inline PTX."""
+    return re.search(r"\b(asm|__asm__)\b", blank(source)) is not None
+
+
 def launches_kernels(source: str) -> bool:
     """Whether a kernel launches another one."""
     return _LAUNCH.search(blank(source)) is not None

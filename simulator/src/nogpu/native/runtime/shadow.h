@@ -161,7 +161,7 @@ static inline void settle(Worker* w, bool reads = true) {
 
 static uint32_t take_segment(Worker* w) {
     if (w->segment_next == w->segment_end) {
-        const uint32_t chunk = 64;
+        const uint32_t chunk = w->job->checks & kCooperative ? 8 : 64;
         const uint32_t start = next_segment.fetch_add(chunk);
         if (start + chunk >= kLastSegment) {
             // Out of numbers within one block: no more race detection for this launch.
