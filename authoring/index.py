@@ -18,7 +18,7 @@ import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 
 from .notebook_form import ROOT, AuthoringError, notebooks, read, stored_text, subject_of
-from .working_copy import note_written, refuse_to_edit, refuse_to_lose
+from .working_copy import refuse_to_edit, refuse_to_lose, text_now, write_texts
 
 TERMS = ROOT / "helpers" / "data" / "glossary.json"
 SHORT = {"numpy": "np", "cupy": "cp", "pycuda.driver": "drv", "pycuda.gpuarray": "gpuarray",
@@ -260,13 +260,9 @@ def write_pages(folder: Path, check: bool = False) -> list[str]:
     pages["glossary.md"] = glossary_page(terms, files)
     pages["index.md"] = index_page(lessons)
     texts = {f"{folder.name}/{name}": text for name, text in pages.items()
-             if not (folder / name).exists()
-             or (folder / name).read_text(encoding="utf-8") != text}
+             if text_now(f"{folder.name}/{name}", folder.parent) != text}
     if texts and not check:
-        root = folder.parent
-        refuse_to_lose([name for name in texts if name.endswith(".md")], root)
-        refuse_to_edit(texts, root)
-        for name, text in texts.items():
-            (root / name).write_text(text, encoding="utf-8")
-        note_written(texts, root)
+        refuse_to_lose([name for name in texts if name.endswith(".md")], folder.parent)
+        refuse_to_edit(texts, folder.parent)
+        write_texts(texts, folder.parent)
     return [Path(name).name for name in texts]
