@@ -18,7 +18,7 @@ import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 
 from .notebook_form import ROOT, AuthoringError, notebooks, read, stored_text, subject_of
-from .working_copy import refuse_to_edit, refuse_to_lose, text_now, write_texts
+from .working_copy import update_files
 
 TERMS = ROOT / "helpers" / "data" / "glossary.json"
 SHORT = {"numpy": "np", "cupy": "cp", "pycuda.driver": "drv", "pycuda.gpuarray": "gpuarray",
@@ -259,10 +259,6 @@ def write_pages(folder: Path, check: bool = False) -> list[str]:
     pages = {name: stored_text(notebook) for name, notebook in lessons.items()}
     pages["glossary.md"] = glossary_page(terms, files)
     pages["index.md"] = index_page(lessons)
-    texts = {f"{folder.name}/{name}": text for name, text in pages.items()
-             if text_now(f"{folder.name}/{name}", folder.parent) != text}
-    if texts and not check:
-        refuse_to_lose([name for name in texts if name.endswith(".md")], folder.parent)
-        refuse_to_edit(texts, folder.parent)
-        write_texts(texts, folder.parent)
-    return [Path(name).name for name in texts]
+    texts = {f"{folder.name}/{name}": text for name, text in pages.items()}
+    generated = {f"{folder.name}/glossary.md", f"{folder.name}/index.md"}
+    return [Path(name).name for name in update_files(texts, folder.parent, check, generated)]

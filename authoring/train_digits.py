@@ -264,16 +264,14 @@ def train(images: np.ndarray, labels: np.ndarray, seed: int, settings: Settings)
         lr=settings.learning_rate,
         weight_decay=settings.weight_decay,
     )
-    steps_per_epoch = math.ceil(len(images) / settings.batch)
-    steps = steps_per_epoch * settings.epochs
+    steps = math.ceil(len(images) / settings.batch) * settings.epochs
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, settings.learning_rate, total_steps=steps, pct_start=0.1
     )
     averages = [p.detach().clone() for p in parameters]
     pruned = model.conv2.weight
     keep = torch.ones_like(pruned)
-    step = 0
-    for _ in range(settings.epochs):
+    for epoch in range(settings.epochs):
         for batch in torch.randperm(len(images), generator=random).split(settings.batch):
             logits = model(jitter(scans[batch], settings, random))
             loss = F.cross_entropy(logits, targets[batch], label_smoothing=settings.label_smoothing)
@@ -281,11 +279,10 @@ def train(images: np.ndarray, labels: np.ndarray, seed: int, settings: Settings)
             loss.backward()
             optimizer.step()
             schedule.step()
-            step += 1
             with torch.no_grad():
                 pruned.mul_(keep)
                 torch._foreach_lerp_(averages, parameters, 1 - settings.averaging)
-        t = min(max((step / steps - 0.2) / 0.4, 0), 1)
+        t = min(max(((epoch + 1) / settings.epochs - 0.2) / 0.4, 0), 1)
         zeros = int(settings.pruned * (1 - (1 - t) ** 3) * pruned.numel())
         if zeros > (keep == 0).sum():
             smallest = pruned.detach().abs().flatten().argsort(stable=True)[:zeros]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from pathlib import Path
 
 from .notebook_form import AuthoringError, is_stored_form
@@ -61,6 +61,24 @@ def refuse_to_edit(names: Iterable[str], root: Path) -> None:
     """
     refuse_to_lose([name for name in names if name.endswith(".ipynb")
                     and not is_stored_form(text_now(name, root) or "")], root)
+
+
+def update_files(texts: dict[str, str], root: Path, check: bool = False,
+                 generated: Set[str] = frozenset()) -> list[str]:
+    """Write the files whose text has changed, or with `check` only name them.
+
+    Raises
+    ------
+    AuthoringError
+        When somebody is at work in one of the notebooks, and when one of the files in `generated`
+        was edited here; nothing is then written.
+    """
+    changed = {name: text for name, text in texts.items() if text_now(name, root) != text}
+    if not check:
+        refuse_to_lose(generated & changed.keys(), root)
+        refuse_to_edit(changed, root)
+        write_texts(changed, root)
+    return list(changed)
 
 
 def write_texts(texts: dict[str, str], root: Path) -> None:
