@@ -198,7 +198,8 @@ def test_products_are_a_gpus_within_its_rounding(recorded: engine.Module, produc
             size = size.ravel() + np.abs(c.astype(np.float64))
             # Each of k sums may be cut off after 24 bits; a half result is rounded once more.
             close = size * k * (2.0**-52 if factor == "double" else 2.0**-23)
-            close += np.abs(d) * (2.0**-10 if summed == "half" else 0) + 2.0**-24 * (summed == "half")
+            if summed == "half":
+                close += np.abs(d) * 2.0**-10 + 2.0**-24
             same = (np.abs(found - d) <= close) | (found == d) | (np.isnan(found) & np.isnan(d))
         assert same.all(), (case, np.flatnonzero(~same)[:5], found[~same][:5], d[~same][:5])
 
