@@ -18,7 +18,7 @@ from .notebook_form import (
     stored_text,
 )
 from .repository import committed
-from .working_copy import refuse_to_lose, text_now, would_be_lost, write_texts
+from .working_copy import refuse_to_lose, text_now, update_files, would_be_lost
 
 # nbgrader's delimiters: `### BEGIN SOLUTION`, in CUDA `// ### BEGIN SOLUTION`.
 DELIMITER = re.compile(r"^(\s*)(//\s*)?###\s*(BEGIN|END) SOLUTION\s*$")
@@ -145,8 +145,8 @@ def write_exercises(check: bool = False, root: Path = ROOT) -> list[str]:
     removed = [f"exercises/{path.name}" for path in notebooks("exercises", root)
                if f"exercises/{path.name}" not in texts]
     if not check:
-        refuse_to_lose([*changed, *removed], root)
-        write_texts({name: texts[name] for name in changed}, root)
+        refuse_to_lose(removed, root)
+        update_files({name: texts[name] for name in changed}, root, generated=set(changed))
         for name in removed:
             (root / name).unlink()
     return changed + removed

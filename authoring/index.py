@@ -12,6 +12,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
 import nbformat
@@ -183,14 +184,13 @@ def glossary_page(terms: list[dict], files: dict[str, str]) -> str:
     text = ["# Glossary", "",
             "Each term as the course uses it, and the lesson that introduces it. Functions are in"
             " the [index](index.md). (Written by `make index` from `helpers/data/glossary.json`.)"]
-    letter = ""
-    for term in sorted(terms, key=lambda term: term["term"].lower()):
-        if term["term"][0].upper() != letter:
-            letter = term["term"][0].upper()
-            text += ["", f"## {letter}"]
-        file = files[term["lesson"]]
-        text += ["", f"### {term['term']}", "",
-                 f"{term['meaning']} *[Lesson {file[:2]}]({file})*"]
+    in_order = sorted(terms, key=lambda term: term["term"].lower())
+    for letter, group in groupby(in_order, key=lambda term: term["term"][0].upper()):
+        text += ["", f"## {letter}"]
+        for term in group:
+            file = files[term["lesson"]]
+            text += ["", f"### {term['term']}", "",
+                     f"{term['meaning']} *[Lesson {file[:2]}]({file})*"]
     return "\n".join(text) + "\n"
 
 
