@@ -68,13 +68,11 @@ def imported_names(tree: ast.AST) -> dict[str, str]:
     """What each imported name stands for: {"np": "numpy"} for `import numpy as np`."""
     names = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            package = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
             for alias in node.names:
-                package = alias.name.partition(".")[0]
-                names[alias.asname or package] = alias.name if alias.asname else package
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            for alias in node.names:
-                names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+                first = alias.name.partition(".")[0]
+                names[alias.asname or first] = package + (alias.name if alias.asname else first)
     return names
 
 
@@ -256,9 +254,8 @@ def write_pages(folder: Path, check: bool = False) -> list[str]:
         unused += [f"{name} does not use {term!r}" for term in link_terms(lessons[name], own)]
     if unused:
         raise AuthoringError("; ".join(unused))
-    pages = {name: stored_text(notebook) for name, notebook in lessons.items()}
-    pages["glossary.md"] = glossary_page(terms, files)
-    pages["index.md"] = index_page(lessons)
-    texts = {f"{folder.name}/{name}": text for name, text in pages.items()}
-    generated = {f"{folder.name}/glossary.md", f"{folder.name}/index.md"}
-    return [Path(name).name for name in update_files(texts, folder.parent, check, generated)]
+    root, place = folder.parent, folder.name
+    texts = {f"{place}/{name}": stored_text(notebook) for name, notebook in lessons.items()}
+    pages = {f"{place}/glossary.md": glossary_page(terms, files),
+             f"{place}/index.md": index_page(lessons)}
+    return [Path(name).name for name in update_files(texts | pages, root, check, pages.keys())]

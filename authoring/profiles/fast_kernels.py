@@ -26,17 +26,7 @@ from helpers import bench, ceiling, kernels, network
 from helpers.data import load_network, load_split
 
 from ..notebook_form import ROOT
-from .nsight import (
-    METRICS,
-    counts,
-    kernel_name,
-    launch_in_range,
-    launches_in_ranges,
-    lesson_code,
-    number,
-    run_program,
-    table_in,
-)
+from . import profiling
 
 MODULE = "authoring.profiles.fast_kernels"
 SIDE, ROWS = 4096, 8192  # of the products; of the softmax, with SIDE columns
@@ -48,8 +38,8 @@ def launches() -> dict[str, tuple[Callable[[], object], Any, Callable[[Any], boo
     """By name: what launches a kernel once, the array of its result, and what checks that."""
     import cupy as cp
 
-    lesson = lesson_code("fast_kernels", "task", "naive", "multiply", "right-run", "tiled",
-                         "passes")
+    lesson = profiling.lesson_code("fast_kernels", "task", "naive", "multiply", "right-run",
+                                   "tiled", "passes")
     a, b, c = lesson.matrices(SIDE, SIDE, SIDE)
     x = cp.random.default_rng(8).standard_normal((ROWS, SIDE), dtype=cp.float32)
     y = cp.full_like(x, cp.nan)
@@ -80,27 +70,28 @@ def run() -> None:
 
     for name, (launch, result, is_right) in launches().items():
         result.fill(cp.nan)
-        launch_in_range(name, launch)
+        profiling.launch_in_range(name, launch)
         if not is_right(result):
             raise SystemExit(f"{name}: wrong result")
     weights = {name: cp.asarray(array) for name, array in load_network().items()}
     tokens = cp.ones((TOKENS, 16, 32), dtype=cp.float32)
-    launch_in_range("attention", network.attention, tokens, weights, cp)
+    profiling.launch_in_range("attention", network.attention, tokens, weights, cp)
 
 
 def attention() -> list[list]:
     """The kernels of the network's attention in their order, each with its nanoseconds."""
-    rows = launches_in_ranges(MODULE, ["attention"], [METRICS["ns"]])
-    return [[kernel_name(row), int(number(row[METRICS["ns"]]))] for row in rows]
+    rows = profiling.launches_in_ranges(MODULE, ["attention"])
+    return [[profiling.kernel_name(row), int(profiling.counts(row)["ns"])] for row in rows]
 
 
 def profile() -> dict[str, dict[str, float]]:
     """What Nsight Compute counts for each kernel, by the names of METRICS."""
     names = list(launches())
-    rows = launches_in_ranges(MODULE, names, list(METRICS.values()))
+    rows = profiling.launches_in_ranges(MODULE, names)
     if len(rows) != len(names):
-        raise SystemExit(f"{len(rows)} kernels: {[kernel_name(row) for row in rows]}")
-    return {name: {"kernel": kernel_name(row), **counts(row)} for name, row in zip(names, rows)}
+        raise SystemExit(f"{len(rows)} kernels: {[profiling.kernel_name(row) for row in rows]}")
+    return {name: {"kernel": profiling.kernel_name(row), **profiling.counts(row)}
+            for name, row in zip(names, rows)}
 
 
 def batches() -> None:
@@ -144,7 +135,7 @@ def systems() -> dict[str, object] | None:
             stats = subprocess.run([nsys, "stats", "--force-export=true", "--report", name,
                                     "--format", "csv", report + ".nsys-rep"], capture_output=True,
                                    text=True, check=True)
-            reports[name] = table_in(stats.stdout, ",Total ")
+            reports[name] = profiling.table_in(stats.stdout, ",Total ")
     version = subprocess.run([nsys, "--version"], capture_output=True, text=True, check=True)
     return {"version": re.search(r"version (\S+)", version.stdout).group(1),
             "date": date.today().isoformat(), "images": IMAGES, **summary(reports)}
@@ -239,4 +230,4 @@ def measured() -> dict:
 
 
 if __name__ == "__main__":
-    run_program("fast_kernels", measured, sys.argv[1:], run=run, batches=batches)
+    profiling.run_program("fast_kernels", measured, sys.argv[1:], run=run, batches=batches)

@@ -68,7 +68,7 @@ def launch_in_range(name: str, function: Callable, *args: object) -> None:
         cp.cuda.Device().synchronize()
 
 
-def launches_in_ranges(module: str, ranges: list[str], metrics: list[str]) -> list[dict[str, str]]:
+def launches_in_ranges(module: str, ranges: list[str], *more: str) -> list[dict[str, str]]:
     """What Nsight Compute measures of each kernel launched inside some NVTX ranges.
 
     Parameters
@@ -77,8 +77,8 @@ def launches_in_ranges(module: str, ranges: list[str], metrics: list[str]) -> li
         The program is `python -m MODULE --run`.
     ranges : list of str
         The names of the NVTX ranges.
-    metrics : list of str
-        Nsight Compute's own names.
+    *more : str
+        What to measure besides METRICS, by Nsight Compute's own names.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def launches_in_ranges(module: str, ranges: list[str], metrics: list[str]) -> li
         When `ncu` fails, with what it printed.
     """
     command = ["ncu", "--nvtx", "--clock-control", "none", "--csv", "--page", "raw",
-               "--print-units", "base", "--metrics", ",".join(metrics)]
+               "--print-units", "base", "--metrics", ",".join([*METRICS.values(), *more])]
     for name in ranges:
         command += ["--nvtx-include", f"{name}/".replace(",", "\\,")]
     command += [sys.executable, "-m", module, "--run"]
