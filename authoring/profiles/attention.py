@@ -16,27 +16,17 @@ from helpers import bench
 from helpers.attention import attention
 from helpers.measure_attention import TORCH, measure, torch_sdpa
 
-from .nsight import (
-    METRICS,
-    kernel_name,
-    launch_in_range,
-    launches_in_ranges,
-    lesson_code,
-    number,
-    run_program,
-)
+from . import profiling
 
 MODULE = "authoring.profiles.attention"
 SHAPE = 4, 16, 4096, 64  # batch, heads, length, numbers of a head
 LENGTHS = 1024, 4096, 16384, 65536  # of one head
-COUNTED = "load_sectors", "store_sectors", "l2_read_sectors", "l2_write_sectors", "dram_read", \
-    "dram_written", "shared_wavefronts", "l1_percent", "fma_percent", "dram_percent", "registers"
 TENSOR = "sm__inst_executed_pipe_tensor_op_hmma.sum"  # products of 16 x 8 x 8 numbers, for TF32
 
 
 def own_code() -> SimpleNamespace:
     """The lesson's functions `by_einsum`, `by_matmul`, `by_tiles`, `launch` and `random_heads`."""
-    return lesson_code("attention", "noisy", "libraries-code", "launch")
+    return profiling.lesson_code("attention", "noisy", "libraries-code", "launch")
 
 
 def rows() -> dict[str, list[dict]]:
@@ -65,22 +55,21 @@ def run() -> None:
     """Launch the kernels that `counted` counts."""
     lesson = own_code()
     arrays = lesson.random_heads(*SHAPE)
-    launch_in_range("lesson", lesson.by_tiles, *arrays)
+    profiling.launch_in_range("lesson", lesson.by_tiles, *arrays)
     try:
         import torch
     except ImportError:
         return
-    launch_in_range("sdpa", torch_sdpa, *(torch.as_tensor(x) for x in arrays))
+    profiling.launch_in_range("sdpa", torch_sdpa, *(torch.as_tensor(x) for x in arrays))
 
 
 def counted() -> dict[str, dict[str, float | str]]:
     """What Nsight Compute counts for the lesson's kernel, and how PyTorch's float32 multiplies."""
-    metrics = [METRICS[name] for name in COUNTED]
-    lesson, *sdpa = launches_in_ranges(MODULE, ["lesson", "sdpa"], [*metrics, TENSOR])
-    found: dict[str, dict] = {"lesson": {name: number(lesson[METRICS[name]]) for name in COUNTED}}
+    lesson, *sdpa = profiling.launches_in_ranges(MODULE, ["lesson", "sdpa"], TENSOR)
+    found: dict[str, dict] = {"lesson": profiling.counts(lesson)}
     if sdpa:
-        found["sdpa"] = {"kernel": kernel_name(sdpa[0]),
-                         "tensor": sum(number(row[TENSOR]) for row in sdpa)}
+        found["sdpa"] = {"kernel": profiling.kernel_name(sdpa[0]),
+                         "tensor": sum(profiling.number(row[TENSOR]) for row in sdpa)}
     return found
 
 
@@ -96,4 +85,4 @@ def measured() -> dict:
 
 
 if __name__ == "__main__":
-    run_program("attention", measured, sys.argv[1:], run=run)
+    profiling.run_program("attention", measured, sys.argv[1:], run=run)
