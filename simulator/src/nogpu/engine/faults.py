@@ -424,6 +424,18 @@ def build(record: FaultRecord, place: Place) -> KernelFault:
     return fault
 
 
+def unset(variable: str, line: int, place: Place) -> UninitialisedRead:
+    """The fault of a kernel that reads a local variable before it has a value."""
+    text = _line_text(place, place.source_name, line)
+    fault = UninitialisedRead(
+        f"kernel '{place.kernel}', {place.source_name}:{line}: the local variable '{variable}' is "
+        f"read before it has a value\n    {text}"
+    )
+    fault.kernel, fault.file, fault.line = place.kernel, place.source_name, line
+    fault.text, fault.array, fault.access = text, variable, "read"
+    return fault
+
+
 def _where(record: FaultRecord, place: Place, kind: int) -> tuple[str | None, int | None, str]:
     """Array, index and a phrase for the place of an access."""
     size = max(1, record.size)

@@ -102,7 +102,7 @@ def engine_version() -> str:
     """A digest of all that shapes an entry of the cache and is not in its key otherwise."""
     native = compiler.INCLUDE.parent
     files = sorted(path for path in native.rglob("*") if path.is_file())
-    files.append(Path(__file__).with_name("symbols.py"))
+    files += [Path(__file__).with_name(name) for name in ("symbols.py", "unset.py")]
     return cache.key(*[(str(file.relative_to(native.parent)), file.read_bytes()) for file in files])
 
 
