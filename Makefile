@@ -67,7 +67,7 @@ exercises:  #@ write exercises/ from solutions/
 index:  #@ write the lessons' index of functions and their glossary
 	@$(INSTALL) run -m authoring index $(ARGS)
 
-tables:  #@ write the README's tables of lessons, faults and speeds
+tables:  #@ write the README's tables, and minutes wherever they are stated
 	@$(INSTALL) run -m authoring tables $(ARGS)
 
 house:  #@ print the rooms, their lines and who imports whom

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator
 
 import nbformat
 
-from .notebook_form import course_of, outputs_of
+from .notebook_form import AuthoringError, course_of, outputs_of
 
 WORDS_A_MINUTE = 100  # of readers whose second language is English
 PYTHON_LINE, KERNEL_LINE = 12 / 60, 25 / 60
@@ -24,6 +24,7 @@ WARM_UP = re.compile(r"^### Warm-up: .+ \((\d+) minutes\)$", re.M)
 # "## 1. Tiles ★ (core, 10 minutes)"; three small ones in one: "## 8 to 10. ...".
 TASK = re.compile(r"^##+ (\d+)(?: to (\d+))?\. (.+?) ★+ \((core|more), (\d+) minutes\)$", re.M)
 HEADING = re.compile(r"^(#+) (.+)$", re.M)
+STATED = re.compile(r"\*\*\d[^*\n]* minutes\.\*\*")  # in a notebook's first cell
 
 
 def cell_minutes(cell: nbformat.NotebookNode) -> float:
@@ -83,21 +84,43 @@ def with_paths(notebook: nbformat.NotebookNode) -> Iterator[tuple[nbformat.Noteb
 def lesson_minutes(notebook: nbformat.NotebookNode, path: str = "core",
                    skipped: Collection[str] = ()) -> int:
     """The minutes of a lesson on a path, without the skipped sections, to the nearest five."""
-    wanted = PATHS[:PATHS.index(path) + 1]
-    return to_five(sum(cell_minutes(cell) for cell, on, section in with_paths(notebook)
+    wanted, cells = PATHS[:PATHS.index(path) + 1], list(with_paths(notebook))
+    if unknown := set(skipped) - {section for _, _, section in cells}:
+        raise AuthoringError(f"{sorted(unknown)[0]!r} is no section of"
+                             f" {notebook.cells[0].source.partition(chr(10))[0]!r}")
+    return to_five(sum(cell_minutes(cell) for cell, on, section in cells
                        if on in wanted and section not in skipped))
 
 
-def tasks_of(notebook: nbformat.NotebookNode) -> list[tuple[str, str, int, int]]:
-    """Of each task of an exercise notebook: title, "core" or "more", minutes, how many it counts.
+def tasks_of(notebook: nbformat.NotebookNode) -> dict[int, tuple[str, int, int]]:
+    """Of each task of an exercise notebook: "core" or "more", minutes, how many tasks it counts.
 
     A heading such as "8 to 10" counts as three.
     """
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    return [(title, kind, int(minutes), int(last or first) - int(first) + 1)
-            for first, last, title, kind, minutes in TASK.findall(text)]
+    return {int(first): (kind, int(minutes), int(last or first) - int(first) + 1)
+            for first, last, _, kind, minutes in TASK.findall(text)}
+
+
+def task_minutes(notebook: nbformat.NotebookNode, kind: str) -> int:
+    """The minutes of an exercise notebook's "core" tasks, or of the "more" that there are."""
+    return sum(minutes for its, minutes, _ in tasks_of(notebook).values() if its == kind)
 
 
 def to_five(minutes: float) -> int:
-    """The nearest multiple of five, and never less than five."""
-    return max(5, 5 * round(minutes / 5))
+    """The nearest multiple of five; of a few minutes five, of none 0."""
+    return max(5 * (minutes > 0), 5 * round(minutes / 5))
+
+
+def state_minutes(notebook: nbformat.NotebookNode) -> None:
+    """Write its minutes into a notebook's first cell, where that cell states some."""
+    if tasks := tasks_of(notebook).values():
+        parts = []
+        for kind in ("core", "more"):
+            if number := sum(count for its, _, count in tasks if its == kind):
+                called = f"core task{'s' * (number > 1)}" if kind == "core" else kind
+                parts.append(f"{number} {called}, {task_minutes(notebook, kind)} minutes")
+        text = f"**{'; '.join(parts)}.**"
+    else:
+        text = f"**{lesson_minutes(notebook)} minutes.**"
+    notebook.cells[0].source = STATED.sub(text, notebook.cells[0].source, count=1)

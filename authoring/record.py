@@ -12,6 +12,7 @@ from pathlib import Path
 
 import nbformat
 
+from .minutes import state_minutes
 from .notebook_form import METADATA, ROOT, AuthoringError, course_of, notebooks, read, stored_text
 from .working_copy import note_written, refuse_to_lose
 
@@ -70,6 +71,7 @@ def record(path: Path) -> None:
     notebook = read(path)
     execute(notebook, path.resolve().parent)
     notebook.metadata = nbformat.from_dict(METADATA)
+    state_minutes(notebook)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
@@ -107,6 +109,16 @@ def _only_alt(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return output
 
 
+def machine_file() -> Path:
+    """The file of this machine's runs in helpers/data/recorded, after its GPU or processor."""
+    from helpers import backend, recordings
+
+    gpu = backend.find_gpu()
+    machine = gpu.name if gpu else backend.cpu_name()
+    name = re.sub(r"[^a-z0-9]+", "-", machine.lower()).strip("-")
+    return recordings.FOLDER / f"{name}.json"
+
+
 def bench() -> Path:
     """Run every notebook that compares times and write this machine's times to a data file.
 
@@ -122,12 +134,7 @@ def bench() -> Path:
     AuthoringError
         When no notebook has measured anything, and when the data file was edited here.
     """
-    from helpers import backend, recordings
-
-    gpu = backend.find_gpu()
-    machine = gpu.name if gpu else backend.cpu_name()
-    name = re.sub(r"[^a-z0-9]+", "-", machine.lower()).strip("-")
-    path = recordings.FOLDER / f"{name}.json"
+    path = machine_file()
     path.parent.mkdir(parents=True, exist_ok=True)
     data = str(path.relative_to(ROOT))
     refuse_to_lose([data], ROOT)

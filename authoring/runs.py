@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from helpers import backend, recordings
+from helpers import backend, bounds, recordings
+from helpers.ladder import Rung
 from helpers.timeline import Timeline
+from helpers.timing import Comparison
 
 
 def keep_runs(path: Path | str) -> None:
@@ -32,12 +34,22 @@ def add_run(path: Path, key: str, run: Any, device: str) -> None:
     path : Path
     key : str
         The run's name; an older run of that name is replaced.
-    run : Comparison or Timeline
+    run : Comparison, Timeline or Rung
     device : {"cpu", "gpu"}
         What did the work.
     """
     content = json.loads(path.read_text()) if path.exists() else heading()
-    content["runs"][key] = {"title": run.title, "device": device, **as_recorded(run)}
+    if isinstance(run, Rung):
+        content["runs"][key] = {"device": device, "rung": asdict(run)}
+    else:
+        content["runs"][key] = {"title": run.title, "device": device, **as_recorded(run)}
+    if isinstance(run, Comparison):
+        # One for all runs of a machine: a CPU's best, which may still have been raised.
+        name, limit = bounds.as_recorded(run.ceiling)
+        content["runs"][key]["ceiling"], content["ceilings"][name] = name, limit
+        for other in content["ceilings"].values():
+            if other["name"] == limit["name"]:
+                other["bandwidth"] = limit["bandwidth"]
     path.write_text(json.dumps(content, indent=1) + "\n")
 
 
@@ -51,6 +63,7 @@ def heading() -> dict:
         "numpy": np.__version__,
         "blas": backend.blas(),
         "cupy": backend.installed(*backend.CUPY) if gpu else None,
+        "ceilings": {},
         "runs": {},
     }
 
@@ -58,7 +71,7 @@ def heading() -> dict:
 def as_recorded(run: Any) -> dict:
     """A run as it is kept; a timeline's times in microseconds and with each name once."""
     if not isinstance(run, Timeline):
-        return {"ceiling": asdict(run.ceiling), "rows": [asdict(row) for row in run.rows]}
+        return {"rows": [asdict(row) for row in run.rows]}
     streams, names = run.streams, sorted({span.name for span in run.spans})
     return {
         "rows": [],

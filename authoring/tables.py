@@ -11,10 +11,12 @@ import json
 import re
 from pathlib import Path
 
-from helpers import clinic
+from checks import clinic
 from helpers.data import load_profile
+from helpers.formats import listed
 from nogpu import engine
 
+from .minutes import lesson_minutes, task_minutes
 from .notebook_form import ROOT, AuthoringError, notebooks, number_of, read
 from .publish import badges
 from .working_copy import note_written, refuse_to_lose
@@ -44,14 +46,6 @@ SPEEDS = (
 )
 
 
-def minutes_of(path: Path) -> int:
-    """The minutes that a lesson's first cell states."""
-    found = re.search(r"\*\*(\d+) minutes\.\*\*", read(path).cells[0].source)
-    if found is None:
-        raise AuthoringError(f"{path.name}: its first cell does not say **30 minutes.**")
-    return int(found[1])
-
-
 def lessons(readme: str) -> str:
     """The table of lessons.
 
@@ -64,20 +58,32 @@ def lessons(readme: str) -> str:
         r"^\| \d\d \| \[(.+?)\]\(notebooks/(\S+?)\) \| \d+ \| (.+?) \|", readme, flags=re.M)}
     lines = ["| | lesson | minutes | what you learn | exercises | open in |",
              "|---|---|---|---|---|---|"]
+    taken = []  # of each lesson: its number, and minutes of core, spine and core tasks
     for path in notebooks("notebooks"):
-        heading = read(path).cells[0].source.partition("\n")[0].removeprefix(f"# {path.stem[:2]} ")
+        number, lesson, exercise = path.stem[:2], read(path), ROOT / "exercises" / path.name
+        heading = lesson.cells[0].source.partition("\n")[0].removeprefix(f"# {number} ")
         title, words = written.get(path.name, (heading, "..."))
-        exercise = f"exercises/{path.name}"
-        tasks = f"[tasks]({exercise}) |" if (ROOT / exercise).exists() else "|"
-        lines.append(f"| {path.stem[:2]} | [{title}](notebooks/{path.name}) | {minutes_of(path)} "
-                     f"| {words} | {tasks} {badges(f'notebooks/{path.name}')} |")
+        core = task_minutes(read(exercise), "core") if exercise.exists() else 0
+        taken.append((number, lesson_minutes(lesson), lesson_minutes(lesson, "spine"), core))
+        tasks = f"[tasks](exercises/{path.name}), core {core} " if core else ""
+        lines.append(f"| {number} | [{title}](notebooks/{path.name}) | {taken[-1][1]} | {words} "
+                     f"| {tasks}| {badges(f'notebooks/{path.name}')} |")
+    spine = [row for row in taken if row[2]]
+
+    def hours(rows: list[tuple], column: int) -> int:
+        return round(sum(row[column] for row in rows) / 60)
+
+    lines += ["", f"The lessons take about {hours(taken, 1)} hours, their core tasks"
+              f" {hours(taken, 3)}. The spine, a way for one learner alone, takes {hours(spine, 2)}"
+              f" hours and {hours(spine, 3)} for its core tasks: lessons"
+              f" {listed([row[0] for row in spine])}."]
     return "\n".join(lines)
 
 
 def faults() -> str:
     """The table of faults: how many broken kernels the GPU and two tools report.
 
-    The kernels are those of `helpers.clinic`.
+    The kernels are those of `checks.clinic`.
     """
     content = json.loads((clinic.RECORDED / "nvidia-h200.json").read_text(encoding="utf-8"))
     counts = {fault.kind: [0, 0, 0] for fault in FAULTS}

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from helpers.clinic import KINDS, PATIENTS, Patient
-
+from .clinic import KINDS, PATIENTS, Patient
 from .machinery.kernel_task import (
     KernelTask,
     blank,

@@ -16,12 +16,13 @@ if importlib.util.find_spec("nogpu") is None:
     sys.path.append(str(Path(__file__).resolve().parent.parent / "simulator" / "src"))
 
 from .backend import describe_machine, size, start
+from .bounds import ceiling
 from .errors import show_error
 from .formats import show_predictions
 from .inspection import inspect
 from .printing import device_output
 from .timeline import timeline
-from .timing import bench, ceiling, compare, peak_bytes
+from .timing import bench, compare, peak_bytes
 from .transfers import traffic
 from .tune import Generated, tune
 

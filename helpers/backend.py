@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import nogpu.finder
 
@@ -255,6 +255,11 @@ def simulated_spans() -> AbstractContextManager[list]:
     from nogpu.engine.streams import record_spans
 
     return record_spans()
+
+
+def simulated_counts() -> AbstractContextManager[Any]:
+    """Within the block the simulator counts what kernels ask of memory."""
+    return nogpu.counting()
 
 
 @contextmanager

@@ -12,9 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
-from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -104,35 +102,31 @@ def _install(wanted: str, note: str) -> bool:
     # pip's own five retries take most of a minute until it says that there is no network.
     variables = {"PIP_RETRIES": "2", "PYTHONUNBUFFERED": "1", **os.environ}
     begun = time.monotonic()
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log,
-                                   stderr=subprocess.STDOUT, env=variables)
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=variables,
+                          stderr=subprocess.STDOUT, text=True, errors="replace") as process:
         try:
-            while process.poll() is None:
-                with suppress(subprocess.TimeoutExpired):
-                    process.wait(SECONDS_BETWEEN_LINES)
-                    break
-                print(f"{time.monotonic() - begun:6.0f} s: still at it", flush=True)
+            while process.returncode is None:
+                try:
+                    said, _ = process.communicate(timeout=SECONDS_BETWEEN_LINES)
+                except subprocess.TimeoutExpired:
+                    print(f"{time.monotonic() - begun:6.0f} s: still at it", flush=True)
         except BaseException:  # the learner has pressed stop
             process.terminate()
-            process.wait()
             raise
-        log.seek(0)
-        lines = log.read().splitlines()
     seconds = time.monotonic() - begun
     if process.returncode:
-        print(f"{name} could not be installed ({seconds:.0f} s). pip says: {_reason(lines)}")
+        print(f"{name} could not be installed ({seconds:.0f} s). pip says: {_reason(said)}")
     else:
         print(f"{seconds:6.0f} s: done", flush=True)
         importlib.invalidate_caches()
     return not process.returncode
 
 
-def _reason(lines: list[str]) -> str:
+def _reason(said: str) -> str:
     """The line of pip's output that says most: a compiler's error, pip's own, else the last."""
-    if re.search("DO NOT MATCH THE HASHES|IncompleteRead", "".join(lines)):
+    if re.search("DO NOT MATCH THE HASHES|IncompleteRead", said):
         return "a download was cut off, or changed on its way here. Run this cell again."
     for mark in ("fatal error:", "ERROR:", ""):
-        if found := [line.strip() for line in lines if mark in line and line.strip()]:
-            return found[-1][:200]
+        if found := [line for line in said.splitlines() if mark in line and line.strip()]:
+            return found[-1].strip()[:200]
     return "nothing"

@@ -2,64 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 import textwrap
 import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cache
 from time import perf_counter
 
-import numpy as np
-
-from . import backend, recordings
+from . import recordings
 from .backend import find_cupy, is_simulated, synchronize
-from .formats import aligned, range_with_unit, with_unit
+from .bounds import TOLERATED, Ceiling, ceiling, from_recorded, quick, raised
+from .formats import aligned, listed, range_with_unit, with_unit
 
 MIN_SAMPLE = 1e-3  # seconds: shorter samples measure the clock as much as the work
 MIN_SAMPLES, MAX_SAMPLES = 5, 200
-
-
-def quick() -> bool:
-    """Whether times are only to be shown and not to be right: COURSE_QUICK_TIMES=1.
-
-    The course's own tests set it, because they look at every cell but never at a time.
-    """
-    return os.environ.get("COURSE_QUICK_TIMES", "0") not in ("", "0")
-
-
-@dataclass(frozen=True)
-class Ceiling:
-    """What this machine was measured to reach.
-
-    Attributes
-    ----------
-    name : str
-        The device.
-    bandwidth, bandwidth_one_core : float
-        Bytes read plus bytes written a second by a large copy, by all cores and by one, which is
-        what a NumPy expression uses. Equal on a GPU.
-    flops, flops_one_core : float
-        Floating-point operations a second of a large matrix product, which all cores do, and of
-        many small ones, which one core does. Equal on a GPU.
-    """
-
-    name: str
-    bandwidth: float
-    bandwidth_one_core: float
-    flops: float
-    flops_one_core: float
-
-    def least(self, nbytes: float, flops: float) -> float:
-        """Least seconds for this much work: the roofline model, Williams et al., CACM 2009."""
-        return max(nbytes / self.bandwidth, flops / self.flops)
-
-    def one_core(self) -> Ceiling:
-        """The ceiling of a single core."""
-        return Ceiling(f"one core of {self.name}", self.bandwidth_one_core,
-                       self.bandwidth_one_core, self.flops_one_core, self.flops_one_core)
 
 
 @dataclass(frozen=True)
@@ -202,75 +158,6 @@ def peak_bytes(function: Callable, *args: object) -> int:
             tracemalloc.stop()
 
 
-def _fastest(function: Callable, *args: object, device: str = "cpu",
-             seconds: float = 0.4) -> float:
-    """Seconds of the fastest of many calls: a ceiling is what the machine can do at its best."""
-    clock = _clock(device)
-    clock(function, args, 1)  # warm-up
-    # On a crowded machine a single call may take longer than `seconds`: one counts in any case.
-    best = clock(function, args, 1)
-    deadline = perf_counter() + (seconds / 16 if quick() else seconds)
-    while perf_counter() < deadline:
-        best = min(best, clock(function, args, 1))
-    return best
-
-
-def _copy_with(workers: int, target: np.ndarray, source: np.ndarray) -> Callable[[], object]:
-    if workers == 1:
-        return lambda: np.copyto(target, source)
-    pieces = list(zip(np.array_split(target, workers), np.array_split(source, workers)))
-    pool = ThreadPoolExecutor(workers)  # NumPy releases the interpreter's lock while it copies
-    return lambda: list(pool.map(lambda piece: np.copyto(*piece), pieces))
-
-
-def ceiling(device: str = "cpu") -> Ceiling:
-    """Measure once what `device` ("cpu" or "gpu") can do, in one or two seconds.
-
-    The bandwidth is a copy's, bytes read plus bytes written, of arrays larger than the caches: for
-    "gpu" `cp.copyto`'s inside its memory. The arithmetic is a large matrix product through the
-    library that NumPy or CuPy calls: float64 on a CPU, float32 or float64, whichever is faster, on
-    a GPU. Of many calls the fastest counts. Where the simulator runs, "gpu" is the simulator.
-
-    Raises
-    ------
-    ValueError
-        For another device name.
-    RuntimeError
-        For "gpu" where there is neither CuPy with a GPU nor the simulator.
-    """
-    return _ceiling(device)
-
-
-@cache
-def _ceiling(device: str) -> Ceiling:
-    if device == "cpu":
-        source, target = np.ones((2, 2**22 if quick() else 2**25))  # 256 MiB: beyond all caches
-        one = _fastest(_copy_with(1, target, source))
-        everyone = min(one, _fastest(_copy_with(backend.cores(), target, source)))
-        x = np.random.default_rng(0).random((1024, 1024))
-        product = 2 * 1024**3 / _fastest(np.matmul, x, x.copy())
-        # Products this small are below the size from which BLAS libraries use several cores.
-        small = np.random.default_rng(0).random((64, 96, 96))
-        one_product = 2 * small.size * 96 / _fastest(np.matmul, small, small.copy())
-        moved = 2 * source.nbytes
-        return Ceiling(backend.cpu(), moved / everyone, moved / one, max(product, one_product),
-                       one_product)
-    if device == "gpu":
-        cupy = find_cupy()
-        numbers, side = (2**22, 512) if is_simulated(cupy) else (2**28, 4096)
-        source = cupy.ones(numbers, dtype=cupy.float32)
-        target = cupy.empty_like(source)
-        bandwidth = 2 * source.nbytes / _fastest(cupy.copyto, target, source, device=device)
-        products = []
-        for dtype in ("float32", "float64"):  # which is faster depends on the device
-            x = cupy.ones((side, side), dtype=dtype)
-            products.append(2 * side**3 / _fastest(cupy.matmul, x, x, device=device, seconds=0.2))
-        name = f"{backend.SIMULATOR}, on {backend.cpu()}"
-        name = name if is_simulated(cupy) else backend.device_name(cupy)
-        return Ceiling(name, bandwidth, bandwidth, max(products), max(products))
-    raise ValueError(f'ceiling({device!r}): the device must be "cpu" or "gpu".')
-
-
 @dataclass(frozen=True)
 class Comparison:
     """Several measured functions on one machine, shown as a table; `recorded` holds other
@@ -288,14 +175,19 @@ class Comparison:
                 return row
         raise KeyError(f"no row {name!r}; there are {', '.join(row.name for row in self.rows)}")
 
+    def share(self, row: Timing) -> float:
+        """The least time for a row's work over its measured time; 0 where no work was counted."""
+        return self.ceiling.least(row.nbytes, row.flops) / row.median
+
     def _table(self) -> str:
         """The table in at most 80 columns: a column that has no numbers is left out."""
-        one_core, lines = self.ceiling.one_core(), []
-        cells = [("",) * 5 + ("middle", "", "of a"),
-                 ("", "bytes", "flop", "at least", "measured", "half", "share", "core")]
+        limit, lines = self.ceiling, [self.machine]
+        if any(map(self.share, self.rows)):
+            lines += textwrap.wrap(str(limit), 80)
+        cells = [("",) * 5 + ("middle", ""),
+                 ("", "bytes", "flop", limit.word, "measured", "half", "share")]
         for row in self.rows:
-            least = self.ceiling.least(row.nbytes, row.flops)
-            by_core = least and one_core.bandwidth != self.ceiling.bandwidth  # not on a GPU
+            least = limit.least(row.nbytes, row.flops)
             cells.append((
                 row.name,
                 with_unit(row.nbytes, "B") if row.nbytes else "-",
@@ -303,16 +195,21 @@ class Comparison:
                 with_unit(least, "s") if least else "-",
                 with_unit(row.median, "s"),
                 range_with_unit(row.low, row.high, "s"),
-                f"{least / row.median:.0%}" if least else "-",
-                f"{one_core.least(row.nbytes, row.flops) / row.median:.0%}" if by_core else "-",
+                f"{self.share(row):.0%}" if least else "-",
             ))
         names, *columns = zip(*cells)
         columns = [column for column in columns if set(column[2:]) != {"-"}]
         width = 80 - sum(2 + max(map(len, column)) for column in columns)
+        table = []
         for name, line in zip(names, zip(*columns)):
             name, *rest = textwrap.wrap(name, max(width, 12), subsequent_indent="  ") or [""]
-            lines += [(name, *line), *((part, *[""] * len(columns)) for part in rest)]
-        return "\n".join([self.machine, *(line.rstrip() for line in aligned(lines))])
+            table += [(name, *line), *((part, *[""] * len(columns)) for part in rest)]
+        lines += [line.rstrip() for line in aligned(table)]
+        most = TOLERATED if limit.seen else 1
+        if beating := [row.name for row in self.rows if self.share(row) > most]:
+            lines += textwrap.wrap(f"{listed(beating)}: faster than this machine can be. Is the"
+                                   " work counted right, or was it done another way?", 80)
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         runs = (self, *self.recorded)
@@ -322,7 +219,8 @@ class Comparison:
 def compare(functions: Mapping[str, Callable], *args: object,
             nbytes: Mapping[str, float] | None = None, flops: Mapping[str, float] | None = None,
             title: str = "", key: str | None = None, device: str = "cpu", seconds: float = 0.3,
-            until: str = "done") -> Comparison:
+            until: str = "done", number: str | None = None,
+            cores: int | None = None) -> Comparison:
     """Measure several functions on the same arguments and set them against the machine.
 
     Parameters
@@ -340,22 +238,24 @@ def compare(functions: Mapping[str, Callable], *args: object,
         Name under which runs of this comparison were recorded on other machines (`make bench`);
         they are shown below this machine's.
     device : {"cpu", "gpu"}
-        Decides the clock (see `bench`) and the ceiling that the shares refer to. Times of "gpu" on
-        the simulator are labelled as its own, and never recorded.
+        Decides the clock (see `bench`). Times of "gpu" on the simulator are labelled as its own,
+        and never recorded.
     seconds, until
         As for `bench`, for each function.
+    number, cores
+        As for `ceiling`: whose rates give the least time of every row.
     """
     work = {"nbytes": nbytes or {}, "flops": flops or {}}
     for what, given in work.items():
         if unknown := set(given) - set(functions):
             raise ValueError(f"{what} names {sorted(unknown)}, but the functions are"
                              f" {sorted(functions)}.")
-    limit = ceiling(device)
     rows = tuple(
         bench(function, *args, name=name, seconds=seconds, device=device, until=until,
               nbytes=work["nbytes"].get(name, 0), flops=work["flops"].get(name, 0))
         for name, function in functions.items()
     )
+    limit = raised(ceiling(device, number, cores), rows)
     result = Comparison(title, f"This machine: {limit.name}", limit, rows)
     if key is None:
         return result
@@ -378,5 +278,6 @@ def recorded_runs(key: str, but: str = "") -> tuple[Comparison, ...]:
         else:
             machine = f"Recorded on {file['machine']} ({file['date']}, NumPy {file['numpy']})"
         rows = tuple(Timing(**row) for row in run["rows"])
-        found.append(Comparison(run["title"], machine, Ceiling(**run["ceiling"]), rows))
+        limit = from_recorded(file["ceilings"][run["ceiling"]])
+        found.append(Comparison(run["title"], machine, limit, rows))
     return tuple(found)

@@ -8,8 +8,7 @@ import sys
 from pathlib import PurePath
 
 import pytest
-
-from authoring.house import Module, circles, files_of, picture, read_house, room_of, room_of_import
+from house import Module, circles, files_of, picture, read_house, room_of, room_of_import
 
 # What stands in the course's folder.
 TOP = {

@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from checks.clinic import PATIENTS, TOOLS, Patient
 from helpers import backend
-from helpers.clinic import PATIENTS, TOOLS, Patient
 from nogpu.inspect.sources import Source, parameter_names
 
 LAUNCHES = 20

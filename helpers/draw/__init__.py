@@ -9,6 +9,7 @@ from .driver import driver
 from .gpu import latency, occupancy, threads, warps, waves
 from .heatmap import heatmap
 from .indexing import indexing
+from .ladder import ladder
 from .lanes import shuffles
 from .layout import memory
 from .number_formats import formats
@@ -19,6 +20,6 @@ from .tiles import tiles
 
 __all__ = [
     "attention", "bars", "broadcast", "chunks", "cost", "digits", "driver", "einsum", "formats",
-    "heatmap", "indexing", "latency", "launches", "levels", "memory", "occupancy", "roof",
+    "heatmap", "indexing", "ladder", "latency", "launches", "levels", "memory", "occupancy", "roof",
     "scores", "shares", "show", "shuffles", "threads", "tiles", "timeline", "warps", "waves",
 ]

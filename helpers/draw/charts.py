@@ -57,7 +57,7 @@ def bars(comparison: Any) -> None:
         axes.set_yticks(range(len(names)), names)
         axes.invert_yaxis()
         axes.set_xlim(right=axes.get_xlim()[1] * 1.12)
-        axes.set_xlabel("seconds a call; thick tick: at least")
+        axes.set_xlabel(f"seconds a call; thick tick: {comparison.ceiling.word}")
         axes.set_title(comparison.title)
         figure.legend(loc="outside lower center", fontsize=8, frameon=False)
         show("Bars: the time of each function", str(comparison), printed=False)
@@ -67,9 +67,9 @@ def roof(comparison: Any) -> None:
     """Draw a comparison's functions under the machine's roof, and print the same facts.
 
     The roof is the least of what the memory and what the arithmetic unit allow at an intensity of
-    so many operations a byte; a dashed one is that of a single core
-    (the roofline model: Williams, Waterman and Patterson, CACM 52(4),
-    2009). Each point needs both its bytes and its operations counted.
+    so many operations a byte (the roofline model: Williams, Waterman and Patterson, CACM 52(4),
+    2009). Each point needs both its bytes and its operations counted. Where the bytes may have
+    stayed in a cache, only the arithmetic's part of the roof counts.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def roof(comparison: Any) -> None:
         raise ValueError("draw.roof() needs functions with both nbytes and flops counted.")
     intensity = np.array([row.flops / row.nbytes for row in rows])
     rate = np.array([row.flops / row.median for row in rows]) / 1e9
-    allowed = np.minimum(intensity * limit.bandwidth, limit.flops) / 1e9
+    allowed = np.array([row.flops / limit.least(row.nbytes, row.flops) for row in rows]) / 1e9
     ridge = limit.flops / limit.bandwidth
     with style():
         figure, axes = plt.subplots(figsize=(8, 4.2), layout="constrained")
@@ -93,10 +93,6 @@ def roof(comparison: Any) -> None:
         middle = np.sqrt(left * ridge)
         axes.annotate("memory's slope", (middle, middle * limit.bandwidth / 1e9), xytext=(8, -4),
                       textcoords="offset points", va="top", fontsize=8)
-        one = limit.one_core()
-        if one.flops < limit.flops:
-            axes.plot(x, np.minimum(x * one.bandwidth, one.flops) / 1e9, "--", color=FAINT,
-                      label="roof of one core")
         axes.annotate("arithmetic's roof", (right, limit.flops / 1e9), xytext=(0, 5),
                       textcoords="offset points", ha="right", fontsize=8)
         for k, row in enumerate(rows):
@@ -163,13 +159,13 @@ def levels(
 def _levels_text(kernels: Mapping[str, Mapping], bandwidth: float, flops: float) -> str:
     width = max(map(len, kernels))
     counts = max(len(what) for kernel in kernels.values() for what in kernel["bytes"])
-    lines = [f"{'':{width}}  {'':{counts}}  operations/byte  Gflop/s  roof there  share"]
+    lines = [f"{'':{width}}  {'':{counts}}  operations/byte  Gflop/s  memory's roof there"]
     for name, kernel in kernels.items():
         rate = kernel["flops"] / kernel["seconds"]
         for what, nbytes in kernel["bytes"].items():
             there = min(kernel["flops"] / nbytes * bandwidth, flops)
             lines.append(f"{name:{width}}  {what:{counts}}  {kernel['flops'] / nbytes:15.3g}"
-                         f"  {rate / 1e9:7.0f}  {there / 1e9:10.0f}  {rate / there:5.0%}")
+                         f"  {rate / 1e9:7.0f}  {there / 1e9:19.0f}")
             name = ""
     return "\n".join(lines)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import backend
 from ..errors import message
-from .trial import Case, Failure, launch_shape
+from .trial import Case, Failure
 from .variant import Tuned
 
 SAMPLES = 7  # of each variant, right after its check
@@ -47,7 +47,6 @@ class Gpu:
     def check(self, tuned: Tuned) -> None:
         """Launch it once on each case and compare; a Failure where something is wrong with it."""
         for k, case in enumerate(self._cases):
-            launch_shape(tuned.generated, case.args)
             args = self._restore(k)
             try:
                 tuned(*args)

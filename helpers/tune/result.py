@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from ..bounds import Ceiling
 from ..formats import aligned, range_with_unit, with_unit
-from ..timing import Ceiling, Comparison, Timing
+from ..timing import Comparison, Timing
 from .variant import Generated, Tuned
 
 # The simulator's order: the first of these counters in which two variants differ decides.

@@ -13,7 +13,8 @@ import numpy as np
 
 from .. import recordings
 from ..backend import SIMULATOR, device_name, find_cupy, is_simulated
-from ..timing import Comparison, Timing, ceiling, recorded_runs
+from ..bounds import ceiling
+from ..timing import Comparison, Timing, recorded_runs
 from . import simulator
 from .gpu import Gpu
 from .result import WIDTH, Tuning, Variant, failures

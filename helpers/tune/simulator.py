@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from ..inspection import inspect
-from .trial import Case, Failure, compiler_error, launch_shape
+from .trial import Case, Failure, compiler_error
 from .variant import Generated, on_all_cores
 
 TIME_LIMIT = 10.0  # seconds that a launch may take
@@ -29,7 +29,10 @@ def run(generated: Generated, cases: Sequence[Case]) -> dict[str, int]:
                              options=tuple(generated.options))
     counts = {}
     for case in cases:
-        grid, block = launch_shape(generated, case.args)
+        try:
+            grid, block = generated.launch_shape(case.args)
+        except Exception as error:
+            raise Failure("launch", str(error)) from error
         try:
             report = inspect(kernel, grid, block, case.args, time_limit=TIME_LIMIT)
         except engine.InvalidLaunch as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,11 +89,3 @@ def compiler_error(error: Exception, generated: Generated) -> str:
     if "cuModuleGetFunction" in str(error):
         return f"there is no kernel {generated.name!r} in the source"
     return explain(error, generated.source).split("\n")[0]
-
-
-def launch_shape(generated: Generated, args: Sequence) -> tuple[tuple, tuple]:
-    """Grid and block for these arguments; a Failure where they are none."""
-    try:
-        return generated.launch_shape(args)
-    except Exception as error:
-        raise Failure("launch", str(error)) from error

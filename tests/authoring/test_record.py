@@ -44,8 +44,8 @@ def test_record_leaves_a_failing_notebook_as_it_was(tmp_path):
 
 
 def test_runs_with_a_key_are_added_to_the_file_that_is_asked_for(tmp_path, monkeypatch):
-    cell = ("from helpers import compare, recordings, timing\n"
-            "timing.ceiling = lambda device: timing.Ceiling('toy', 1e9, 1e9, 1e9, 1e9)\n"
+    cell = ("from helpers import bounds, compare, recordings, timing\n"
+            "timing.ceiling = lambda *which: bounds.Ceiling('toy', 1e9, 1e9)\n"
             "for key in ('toy/f', None):\n"
             "    compare({'f': lambda: 0}, key=key, title='F', seconds=0.01)\n"
             "print(sorted(set(dir()) & {'sys', 'runs', 'keep_runs'}))")

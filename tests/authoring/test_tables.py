@@ -17,7 +17,8 @@ def test_tables_are_up_to_date():
 
 @pytest.mark.parametrize("right, wrong", [
     ("| **all** | 14 |", "| **all** | 15 |"),
-    ("(notebooks/06_first_kernels.ipynb) | 75 |", "(notebooks/06_first_kernels.ipynb) | 70 |"),
+    ("exercises/06_first_kernels.ipynb), core 40 |", "exercises/06_first_kernels.ipynb), core 3 |"),
+    ("The lessons take about ", "The lessons take about 1"),
     ("| 16 | attention, 4", "| 12 | attention, 4"),
 ])
 def test_a_wrong_number_is_found_and_corrected(tmp_path, commit, right, wrong):
@@ -42,7 +43,8 @@ def test_the_words_of_a_lesson_are_kept_and_a_missing_row_is_added(tmp_path, com
     write_tables(copy)
     written = copy.read_text(encoding="utf-8")
     assert "| our honest first measurement" in written
-    assert "| 03 | [Einsum](notebooks/03_einsum.ipynb) | 60 | ... | [tasks]" in written
+    (row,) = (line for line in written.splitlines() if line.startswith("| 03 | "))
+    assert re.match(r"\| 03 \| \[Einsum\]\(\S+\) \| \d+ \| \.\.\. \| \[tasks\]", row)
 
 
 def test_a_table_that_was_edited_here_is_not_overwritten(tmp_path, commit):

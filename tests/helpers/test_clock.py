@@ -5,9 +5,9 @@ from functools import partial
 
 import helpers
 from authoring.runs import add_run
-from helpers import recordings, timing
+from helpers import bounds, recordings, timing
 
-TOY = timing.Ceiling("toy", 1e9, 1e9, 1e9, 1e9)
+TOY = bounds.Ceiling("toy", 1e9, 1e9)
 
 
 def test_the_simulator_is_timed_until_all_work_is_done(cp):
@@ -20,17 +20,13 @@ def test_the_simulator_is_timed_until_all_work_is_done(cp):
 
 
 def test_the_simulators_ceiling_names_it(cp):
-    timing._ceiling.cache_clear()
-    try:
-        limit = helpers.ceiling("gpu")
-    finally:
-        timing._ceiling.cache_clear()
+    limit = helpers.ceiling("gpu")
     assert "simulator" in limit.name
     assert limit.bandwidth > 1e8 and limit.flops > 1e8
 
 
 def test_times_of_the_simulator_are_never_recorded(cp, monkeypatch, tmp_path):
-    monkeypatch.setattr(timing, "ceiling", lambda device: TOY)
+    monkeypatch.setattr(timing, "ceiling", lambda *which: TOY)
     monkeypatch.setattr(recordings, "listeners", [partial(add_run, tmp_path / "toy.json")])
     x = cp.ones(10)
     helpers.compare({"add": lambda: x + x}, key="99/add", device="gpu", seconds=0.01)

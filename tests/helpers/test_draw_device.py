@@ -4,9 +4,10 @@ import matplotlib.pyplot as plt
 import pytest
 
 from helpers import draw
-from helpers.timing import Ceiling, Comparison, Timing
+from helpers.bounds import Ceiling
+from helpers.timing import Comparison, Timing
 
-LIMIT = Ceiling("toy", 1e9, 1e9, 1e9, 1e9)
+LIMIT = Ceiling("toy", 1e9, 1e9)
 
 
 @pytest.fixture(autouse=True)

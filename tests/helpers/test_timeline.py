@@ -242,10 +242,11 @@ def test_until_queued_leaves_out_the_device(monkeypatch):
 
 
 def test_chunks_draws_measured_and_model(capsys):
-    from helpers.timing import Ceiling, Comparison, Timing
+    from helpers.bounds import Ceiling
+    from helpers.timing import Comparison, Timing
 
     rows = tuple(Timing(str(n), 1e-3 * (1 + 1 / n), 0, 0, 5) for n in (1, 2, 4))
-    run = Comparison("pipeline", "toy machine", Ceiling("toy", 1, 1, 1, 1), rows)
+    run = Comparison("pipeline", "toy machine", Ceiling("toy", 1, 1), rows)
     draw.chunks(run, {"toy machine": [2e-3, 1.5e-3, 1.0e-3]})
     printed = capsys.readouterr().out.splitlines()
     assert printed[-1].split() == ["4", "1.25", "ms", "1.00", "ms", "1.25"]

@@ -10,9 +10,9 @@ import pytest
 
 import helpers
 from authoring.runs import add_run
-from helpers import backend, recordings, timing
+from helpers import backend, bounds, recordings, timing
 
-TOY = timing.Ceiling("toy", 1e9, 1e9, 1e9, 1e9)
+TOY = bounds.Ceiling("toy", 1e9, 1e9)
 
 
 class Events:
@@ -62,7 +62,7 @@ def test_device_gpu_needs_a_gpu_or_the_simulator(monkeypatch):
 def test_a_recorded_run_of_a_gpu_names_the_gpu_and_its_library(monkeypatch, tmp_path):
     device = Events()
     monkeypatch.setattr(recordings, "FOLDER", tmp_path)
-    monkeypatch.setattr(timing, "ceiling", lambda device: TOY)
+    monkeypatch.setattr(timing, "ceiling", lambda *which: TOY)
     monkeypatch.setattr(timing, "find_cupy", lambda: device)
     monkeypatch.setattr(backend, "find_gpu", lambda: backend.Gpu("Toy 1", (9, 0), 1, (13, 0)))
     monkeypatch.setattr(backend, "installed", lambda *names: "cupy-cuda13x 14.2.0")
@@ -82,7 +82,7 @@ def test_quick_times_come_from_two_samples(monkeypatch):
     assert helpers.bench(lambda: time.sleep(0.002), seconds=0.05).samples > 5
     monkeypatch.setenv("COURSE_QUICK_TIMES", "1")
     assert helpers.bench(lambda: time.sleep(0.002), seconds=0.05).samples == 2
-    timing._fastest(lambda: calls.append(time.sleep(0.01)), seconds=0.4)
+    bounds._fastest(lambda: calls.append(time.sleep(0.01)), seconds=0.4)
     assert 2 <= len(calls) < 20  # for a sixteenth of the time
     monkeypatch.setenv("COURSE_QUICK_TIMES", "0")
     assert helpers.bench(lambda: time.sleep(0.002), seconds=0.05).samples > 5
@@ -91,5 +91,5 @@ def test_quick_times_come_from_two_samples(monkeypatch):
 def test_a_ceiling_is_measured_however_long_one_call_takes():
     # Twenty learners on two cores: the first call alone took longer than the time for all.
     calls = []
-    assert 0 < timing._fastest(lambda: calls.append(1), seconds=0) < 10
+    assert 0 < bounds._fastest(lambda: calls.append(1), seconds=0) < 10
     assert len(calls) == 2

@@ -12,7 +12,7 @@ import pytest
 
 import helpers
 from authoring.runs import add_run
-from helpers import Generated, recordings, timing, tune
+from helpers import Generated, bounds, recordings, tune
 from helpers.generate import render
 from helpers.tune.gpu import FINAL_ROUNDS, Gpu
 from helpers.tune.trial import difference
@@ -288,7 +288,7 @@ def gpu(monkeypatch):
         return clock.seconds(block, clock.asked.count(block))
 
     monkeypatch.setattr(search, "is_simulated", lambda cupy: False)
-    monkeypatch.setattr(search, "ceiling", lambda device: timing.Ceiling("toy", 1e3, 1e3, 1e9, 1e9))
+    monkeypatch.setattr(search, "ceiling", lambda *which: bounds.Ceiling("toy", 1e3, 1e9))
     monkeypatch.setattr(Gpu, "sample", sample)
     return clock
 
@@ -339,7 +339,7 @@ def test_every_launch_finds_the_arrays_as_they_were_given(monkeypatch):
     """In place, and measured many times: each launch must begin with the same values."""
     seen = []
     monkeypatch.setattr(search, "is_simulated", lambda cupy: False)
-    monkeypatch.setattr(search, "ceiling", lambda device: timing.Ceiling("toy", 1, 1, 1, 1))
+    monkeypatch.setattr(search, "ceiling", lambda *which: bounds.Ceiling("toy", 1, 1))
     launch = Tuned.__call__
 
     def look(tuned, *args):
@@ -375,9 +375,9 @@ def test_recorded_maps_stand_beside(monkeypatch, tmp_path, capsys):
              "high": seconds, "samples": 21}
             for block, seconds in ((128, 3e-3), (64, 2e-3), (32, 1e-3))]
     content = {"machine": "toy", "gpu": "Toy 1", "date": "2026-01-02", "numpy": "2", "cupy": "14",
-               "runs": {"99/scale": {"title": "", "device": "gpu", "rows": rows, "ceiling": {
-                   "name": "toy", "bandwidth": 1, "bandwidth_one_core": 1, "flops": 1,
-                   "flops_one_core": 1}}}}
+               "ceilings": {"toy": {"name": "toy", "bandwidth": 1, "flops": 1}},
+               "runs": {"99/scale": {"title": "", "device": "gpu", "rows": rows,
+                                     "ceiling": "toy"}}}
     (tmp_path / "toy.json").write_text(json.dumps(content))
     monkeypatch.setattr(recordings, "FOLDER", tmp_path)
     found = tune(scale, {"kind": ["coalesced"], "block": [32, 64]}, times, arguments(),

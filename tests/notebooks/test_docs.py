@@ -7,7 +7,8 @@ from urllib.parse import unquote
 import nbformat
 import pytest
 
-from authoring.notebook_form import ROOT
+from authoring.minutes import lesson_minutes
+from authoring.notebook_form import ROOT, notebooks, read
 
 TEACHING = ROOT / "docs" / "teaching.md"
 AUTHORING = ROOT / "docs" / "authoring.md"
@@ -62,22 +63,6 @@ def clock(text: str) -> int:
     return 60 * int(hours) + int(minutes)
 
 
-def lesson_minutes(file: str, skipped: list[str]) -> int:
-    """A lesson's minutes, or the share of the cells that remain, to the nearest five."""
-    cells = cells_of(f"notebooks/{file}")
-    whole = int(re.search(r"\*\*(\d+) minutes\.\*\*", cells[0].source)[1])
-    if not skipped:
-        return whole
-    section, lengths = "", {}
-    for cell in cells:
-        if cell.cell_type == "markdown" and (found := re.search(r"^## (.+)$", cell.source, re.M)):
-            section = found[1]
-        lengths[section] = lengths.get(section, 0) + 1
-    assert set(skipped) <= set(lengths), set(skipped) - set(lengths)
-    left = sum(lengths.values()) - sum(lengths[name] for name in skipped)
-    return 5 * round(whole * left / sum(lengths.values()) / 5)
-
-
 @guide
 def test_links_lead_somewhere(path):
     text = without_code(text_of(path))
@@ -128,8 +113,9 @@ def test_there_are_half_a_day_one_day_and_two():
 def test_lessons_have_these_minutes(number):
     for _, what, minutes, skip in DAYS[number][0]:
         if found := LESSON.search(what):
-            skipped = [name.strip() for name in skip.split(";")] if skip else []
-            assert int(minutes) == lesson_minutes(found["file"], skipped), (what, minutes)
+            notebook = read(ROOT / "notebooks" / found["file"])
+            skipped = skip.split("; ") if skip else ()
+            assert int(minutes) == lesson_minutes(notebook, skipped=skipped), (what, "make tables")
             assert cells_of(f"notebooks/{found['file']}")[0].source.startswith(
                 f"# {found['title']}"), what
 
@@ -184,11 +170,9 @@ def test_the_cells_to_show_exist():
 
 
 def test_the_sum_of_all_lessons_and_core_tasks_is_as_told():
-    total = 0
-    for path in (ROOT / "notebooks").glob("*.ipynb"):
-        total += lesson_minutes(path.name, [])
-    for path in (ROOT / "exercises").glob("*.ipynb"):
-        text = "\n".join(cell.source for cell in cells_of(f"exercises/{path.name}"))
-        total += sum(map(int, re.findall(r"^## \d+\. .*\(core, (\d+) minutes", text, re.M)))
+    total = sum(lesson_minutes(read(path)) for path in notebooks("notebooks"))
+    for path in notebooks("exercises"):
+        text = "\n".join(cell.source for cell in read(path).cells)
+        total += sum(map(int, re.findall(r"^##+ \d+.*★ \(core, (\d+) minutes", text, re.M)))
     hours = int(re.search(r"is about (\d+) hours", text_of(TEACHING))[1])
     assert hours == round(total / 60)

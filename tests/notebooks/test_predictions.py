@@ -180,7 +180,8 @@ def test_recording_again_replaces_the_answer_and_what_is_no_longer_marked(path):
     notebook = read(path)
     by_name(notebook, "count").source = "measured = 99"
     by_name(notebook, "answer").outputs = [nbformat.v4.new_output("stream", text="mine")]
-    by_name(notebook, "after").metadata.course = {"recorded": ["old"]}
+    by_name(notebook, "after").metadata.course = {
+        "recorded": [nbformat.v4.new_output("stream", text="old")]}
     nbformat.write(notebook, path)
     record(path)
     again = read(path)

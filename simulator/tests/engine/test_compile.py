@@ -42,13 +42,37 @@ def test_what_the_simulator_lacks_is_named(compiler: str, body: str, name: str) 
     assert name in message and "nogpu lacks it" in message
 
 
-@pytest.mark.parametrize("header", ["cuda_fp8.h"])
+@pytest.mark.parametrize("header", ["cuda_fp8.h", "thrust/sort.h", "cuda/barrier"])
 def test_headers_that_the_simulator_lacks(header: str) -> None:
-    assert f"nogpu lacks {header}" in error_of(f"#include <{header}>\n{ZERO}")
+    text = f"#include <{header}>\n{ZERO}"
+    assert f"{header}: nogpu lacks this header" in error_of(text)
+    # nvcc has them for the host's code: there only what a kernel takes from one is missed.
+    assert engine.compile(text, dialect="nvcc").kernel_names == ["zero"]
+    used = f"#include <{header}>\n__global__ void f(__nv_fp8_e4m3* x) {{ x[0] = 1.0f; }}"
+    assert f"{header}: nogpu lacks this header" in error_of(used, dialect="nvcc")
+
+
+def test_members_that_nogpu_lacks_of_a_library_that_it_has(compiler: str) -> None:
+    text = "namespace cub {}\n__global__ void f() { cub::BlockRadixSort<float, 128> s; }"
+    assert "cub::BlockRadixSort: nogpu lacks it" in error_of(text)
+
+
+def test_host_functions_may_use_the_runtime(compiler: str) -> None:
+    text = """
+    #include <new>
+    struct Managed {
+        void* operator new(size_t n) { void* p; cudaMallocManaged(&p, n); return p; }
+        void operator delete(void* p) { cudaDeviceSynchronize(); cudaFree(p); }
+    };
+    struct Item : Managed { int value; };
+    __global__ void f(Item* item) { item->value = 1; }"""
+    assert engine.compile(text, dialect="nvcc").kernel_names == ["f"]
+    with pytest.raises(engine.CompileError, match="cudaFree: .* nogpu lacks"):
+        engine.compile("__global__ void f(int* x) { cudaFree(x); }", dialect="nvcc")
 
 
 def test_inline_ptx(compiler: str) -> None:
-    text = '__global__ void f(int* x) { asm volatile("mov.u32 %0, %laneid;" : "=r"(x[0])); }'
+    text = '__global__ void f(int* x) { asm volatile("vote.sync.any.b32 %0, 1;" : "=r"(x[0])); }'
     assert "PTX" in error_of(text)
 
 

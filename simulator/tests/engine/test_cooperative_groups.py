@@ -160,8 +160,6 @@ def test_a_group_copies(module: engine.Module) -> None:
 
 
 @pytest.mark.parametrize("code, words", [
-    ("cooperative_groups::this_grid().sync();", "nogpu lacks grid_group::sync"),
-    ("cooperative_groups::sync(cooperative_groups::this_grid());", "nogpu lacks grid_group::sync"),
     ("cooperative_groups::tiled_partition<64>(cooperative_groups::this_thread_block());",
      "nogpu lacks tiles of more than one warp"),
 ])  # fmt: skip
@@ -169,3 +167,84 @@ def test_what_is_lacking_is_named(compiler: str, code: str, words: str) -> None:
     text = f"#include <cooperative_groups.h>\n__global__ void f() {{ {code} }}"
     with pytest.raises(engine.CompileError, match=words):
         engine.compile(text).kernel("f").launch((1,), (1,), [])
+
+
+GRID = r"""
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+template <int WHAT> __global__ void f(int* x, int rounds) {
+    auto grid = cg::this_grid();
+    int i = grid.thread_rank(), n = grid.size();
+    if (WHAT == 1 && blockIdx.x == 2) return;
+    if (WHAT == 2) while (blockIdx.x == 2 && *(volatile int*)(x + 2 * n) == 0) {}
+    if (WHAT == 4) x[2 * n] = grid.is_valid();
+    for (int r = 0; r < rounds; r++) {
+        int* from = x + r % 2 * n;
+        int* to = x + (r + 1) % 2 * n;
+        to[i] = from[(i + 65) % n] + 1;
+        if (WHAT == 0) grid.sync();
+        if (WHAT == 1 || WHAT == 2) cg::sync(grid);
+    }
+}
+"""
+GRID_THREADS = 4 * 64
+
+
+@pytest.fixture(scope="module")
+def grids(compiler: str) -> engine.Module:
+    return engine.compile(GRID, ("-std=c++17",), [f"f<{k}>" for k in range(5)], dialect="nvrtc")
+
+
+def launched(
+    grids: engine.Module, what: int, rounds: int = 0, cooperative: bool = True, **more: object
+) -> np.ndarray:
+    x = array(np.r_[np.arange(GRID_THREADS), np.zeros(GRID_THREADS + 1)].astype(np.int32), "x")
+    try:
+        grids.kernel(f"f<{what}>").launch(
+            (4,), (64,), pack(x, np.int32(rounds)), cooperative=cooperative, **more
+        )
+        return read(x, np.int32)
+    finally:
+        x.free()
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 30])
+def test_a_grid_waits_for_all_its_blocks(grids: engine.Module, checked: bool, rounds: int) -> None:
+    found = launched(grids, 0, rounds, time_limit=60)
+    whole = found[: 2 * GRID_THREADS].reshape(2, GRID_THREADS)[rounds % 2]
+    expected = (np.arange(GRID_THREADS) + 65 * rounds) % GRID_THREADS + rounds
+    assert (whole == expected).all()
+
+
+def test_a_grid_knows_whether_it_can_wait(grids: engine.Module) -> None:
+    assert [launched(grids, 4, cooperative=which)[-1] for which in (True, False)] == [1, 0]
+
+
+@pytest.mark.parametrize("what, cooperative, fault, words", [
+    (0, False, engine.BarrierFault, "waits for the whole grid, but the launch is not cooperative"),
+    (1, True, engine.BarrierFault, r"the whole grid, of which 1 block\(s\) have ended"),
+    (3, True, engine.Race, "blocks are not ordered within a launch"),
+])  # fmt: skip
+def test_wrong_waits_of_a_grid(
+    grids: engine.Module, what: int, cooperative: bool, fault: type, words: str
+) -> None:
+    with pytest.raises(fault, match=words) as caught:
+        launched(grids, what, 2, cooperative, time_limit=60)
+    assert caught.value.line is not None
+
+
+def test_a_grid_that_waits_is_stopped(grids: engine.Module) -> None:
+    with pytest.raises(engine.KernelTimeout):
+        launched(grids, 2, 1, time_limit=0.5)
+    assert launched(grids, 4)[-1] == 1
+
+
+def test_a_grid_that_the_device_cannot_hold_is_refused(grids: engine.Module) -> None:
+    kernel = grids.kernel("f<0>")
+    most = kernel.resident_blocks(64)
+    x = array(np.zeros(1, np.int32), "x")
+    with pytest.raises(engine.InvalidLaunch, match="holds") as caught:
+        kernel.launch((most + 1,), (64,), pack(x, np.int32(0)), cooperative=True)
+    assert caught.value.code == "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"
+    kernel.launch((most,), (64,), pack(x, np.int32(0)), cooperative=True)
+    x.free()

@@ -366,6 +366,14 @@ CORRECT = {
         "unsigned int old = sum, assumed; do { assumed = old; "
         "old = atomicCAS(&sum, assumed, assumed + 1); } while (assumed != old); "
         "__syncthreads(); if (threadIdx.x == 0) counts[blockIdx.x] = sum;"),
+    "a read that decides on an atomic operation": Correct(
+        "int v = -1 - i % 7; if (counts[3] > v) atomicMin(&counts[3], v);", grid=40),
+    "an object with a virtual function in shared memory": Correct(
+        "__shared__ __align__(8) char place[sizeof(Two)]; __shared__ One* one; "
+        "if (threadIdx.x == 0) one = new (place) Two(i); __syncthreads(); "
+        "if (i < n) b[i] = one->get();",
+        "struct One { virtual int get() = 0; }; "
+        "struct Two : One { int v; Two(int x) : v(x) {} virtual int get() { return v; } };"),
     "threads that leave before a barrier": Correct(
         "__shared__ int tile[256]; if (threadIdx.x >= 250) return; tile[threadIdx.x] = i; "
         "__syncthreads(); b[i % 1000] = tile[0] * 0;"),

@@ -276,7 +276,7 @@ def test_denormals_of_float_are_zero_unless_told_otherwise():
 
 
 def test_parameters_that_are_too_large_do_not_compile():
-    code = """struct Big { char bytes[5000]; };
+    code = """struct Big { char bytes[40000]; };
     extern "C" __global__ void take(Big big, char* out) { *out = big.bytes[0]; }"""
     with pytest.raises(cp.cuda.compiler.CompileException, match="parameter space overflowed"):
         cp.RawKernel(code, "take").compile()
@@ -432,3 +432,24 @@ def test_fuse_refuses_to_branch_on_elements_and_takes_what_it_should():
     values, positive = smooth(cp.array([-3.0, 0.3, 4.0]), 2.0)
     assert values.dtype == "f4" and bool(positive)
     np.testing.assert_allclose(values.get(), [0.25, 0.6, 1.0], rtol=1e-6)
+
+
+def test_a_cooperative_launch_has_as_many_blocks_as_the_device_holds():
+    code = r"""#include <cooperative_groups.h>
+    extern "C" __global__ void f(int* out) {
+        auto grid = cooperative_groups::this_grid();
+        atomicAdd(out, 1);
+        grid.sync();
+        if (grid.thread_rank() == 0) out[1] = *(volatile int*)out * 10 + grid.is_valid();
+    }"""
+    most = 16 * min(cp.cuda.Device().attributes["MultiProcessorCount"], 16)
+    for kernel in (
+        cp.RawKernel(code, "f", enable_cooperative_groups=True),
+        cp.RawModule(code=code, enable_cooperative_groups=True).get_function("f"),
+    ):
+        out = cp.zeros(2, "i4")
+        with pytest.warns(UserWarning, match=f"will be reduced from 5000 to {most},"):
+            kernel((5000,), (32,), (out,))
+        assert out.get().tolist() == [32 * most, 320 * most + 1]
+        with pytest.raises(ValueError, match=r"grid size \(70 \* 70 \* 1\) exceeds the limit"):
+            kernel((70, 70), (32,), (out,))

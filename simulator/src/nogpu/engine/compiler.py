@@ -12,6 +12,7 @@ import shutil
 import struct
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -246,22 +247,28 @@ def install_line() -> str:
 
 # CUDA that the simulator has not got: named in the error when the compiler stumbles over it.
 _LACKING = re.compile(
-    r"^(nvcuda|wmma|mma|thrust|cub|texture|surface|cudaTextureObject_t|"
-    r"cudaSurfaceObject_t|tex[123]D\w*|surf[123]D\w*|__nv_bfloat16\w*|__nv_fp8\w*|__pipeline\w*|"
-    r"__reduce_\w+_sync|cudaLaunch\w*|cudaDeviceSynchronize|cudaMalloc\w*|cudaMemcpy\w*|cuda|"
-    r"curand\w*|malloc|free|alloca|__syncthreads_\w+|__shfl\w*|__v[a-z]+[24]|atomic\w+|__\w+)$"
+    r"^(nvcuda|wmma|mma|thrust|cub|cuda|cute|cutlass|texture|surface|tex[123]D\w*|surf[123]D\w*|"
+    r"cu(?:da|blas|fft|rand|sparse|solver)[A-Z_]\w*|cu[A-Z][a-z]\w+|CU[a-z]\w+|nvtx\w+|"
+    r"curand\w*|malloc|free|alloca|atomic\w+|__\w+)$"
 )
 _UNKNOWN = re.compile(
     r"[‘'](?:nogpu::)?(\w+)[’'] (?:was not declared|has not been declared|does not name|is not a "
     r"class|undeclared|in namespace)|use of undeclared identifier '(\w+)'|unknown type name '(\w+)'"
     r"|no member named '(\w+)'|no (?:template|type) named '(\w+)'|'(\w+)' is not a class"
 )
+_NO_MEMBER = re.compile(
+    r"[‘'](\w+)[’'] (?:is not a (?:class )?(?:template )?member of|in namespace) [‘']"
+    r"((?:cub|thrust|cuda|nvcuda|cooperative_groups)\b[\w:]*)[’']"
+)
 
 
-def explain(log: str, launches: bool = False) -> CompileError:
+def explain(
+    log: str, launches: bool = False, absent: Sequence[str] = (), assembles: bool = False
+) -> CompileError:
     """An error from what the compiler said, engine internals taken out.
 
-    ``launches`` says that the source has a launch with ``<<< >>>``.
+    ``launches`` says that the source has a launch with ``<<< >>>``, ``absent`` are headers of
+    CUDA's libraries that it includes and nogpu has not got, ``assembles`` that it has inline PTX.
     """
     kept = []
     skip = False
@@ -283,12 +290,10 @@ def explain(log: str, launches: bool = False) -> CompileError:
         else f"{name}: nogpu lacks it."
         for name in lacking
     ]
-    if re.search(
-        r"no such instruction|invalid % escape|unrecognized instruction|invalid instruction|"
-        r"invalid operand in inline asm|invalid '?asm'?|invalid output constraint|"
-        r"put constraint \d+ must specify|impossible constraint|unknown pseudo-op",
-        log,
-    ):
+    notes += [f"{header}: nogpu lacks this header." for header in absent]
+    for name, space in _NO_MEMBER.findall(log):
+        notes.append(f"{space}::{name}: nogpu lacks it.")
+    if assembles:
         notes.append("Inline PTX (asm): nogpu lacks it.")
     if launches or "<<<" in log:
         notes.append(

@@ -524,6 +524,16 @@ def _barrier_detail(record: FaultRecord, who: str) -> str:
             f"{who} and {other} of the same warp come to a matrix operation with different "
             "pointers, strides, layouts or fragments"
         )
+    if record.detail == BarrierTrouble.NotCooperative:
+        return (
+            f"{who} waits for the whole grid, but the launch is not cooperative: its blocks need "
+            "not run at the same time"
+        )
+    if record.detail == BarrierTrouble.BlocksGone:
+        return (
+            f"{who} waits for the whole grid, of which {record.missing} block(s) have ended: "
+            "nobody can go on"
+        )
     if record.detail == BarrierTrouble.NotInMask:
         return f"{who} calls a warp operation whose mask does not name it"
     return (

@@ -17,7 +17,7 @@ MAX_GRID = (2**31 - 1, 65535, 65535)
 SHARED_PER_BLOCK = 48 * 1024
 SHARED_PER_BLOCK_OPTIN = 64 * 1024
 CONSTANT_MEMORY = 64 * 1024
-PARAMETER_BYTES = 4096
+PARAMETER_BYTES = 32764
 REGISTERS_PER_BLOCK = 64 * 1024
 THREADS_PER_MULTIPROCESSOR = 1024
 BLOCKS_PER_MULTIPROCESSOR = 16
@@ -77,3 +77,19 @@ def worker_count() -> int:
         return max(1, len(os.sched_getaffinity(0)))
     except AttributeError:
         return max(1, os.cpu_count() or 1)
+
+
+def resident_blocks(threads: int, shared: int) -> int:
+    """Blocks that the device can hold at once, which a cooperative launch may have.
+
+    Parameters
+    ----------
+    threads, shared : int
+        Threads of a block, and bytes of shared memory that it uses.
+    """
+    each = min(
+        BLOCKS_PER_MULTIPROCESSOR,
+        THREADS_PER_MULTIPROCESSOR // max(threads, 1),
+        SHARED_PER_MULTIPROCESSOR // max(shared, 1),
+    )
+    return each * min(worker_count(), 16)  # more would need more memory maps than a process gets

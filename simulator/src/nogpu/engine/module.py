@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import hashlib
+import math
 import os
 import re
 import subprocess
@@ -161,6 +162,7 @@ class Module:
         self._scan = source.scan(text)
         if self._scan.needs_preprocessor:
             self._scan_preprocessed()
+        self._absent = self._absent_headers()
         if dialect == "nvrtc" and with_compiler.is_zig:
             self._refuse_system_headers()
         self.build(bool(switches.enabled()), counted)
@@ -203,7 +205,7 @@ class Module:
 
     def _arguments(self, checked: bool, counted: bool) -> list[str]:
         libc = self.dialect == "nvcc" and any(
-            name not in _OWN_HEADERS for name in self._scan.includes
+            name not in _OWN_HEADERS and name not in self._absent for name in self._scan.includes
         )
         arguments = [*self.compiler.kernel_flags(checked, counted), f"-std={self._standard()}"]
         if self.dialect == "nvrtc":
@@ -240,7 +242,9 @@ class Module:
             )
         definitions = _definitions(self.options.preprocessor)
         renamed = counters.RENAMED if counted else ""
-        text = source.rewrite(self.source, self._scan)
+        text = source.rewrite(
+            self.source, self._scan, self._absent if self.dialect == "nvcc" else ()
+        )
         if self._has_children:
             front, text = source.rewrite_launches(text)
             definitions += f'#include "nogpu_children.h"\n{front}\n'
@@ -300,12 +304,24 @@ class Module:
         cache.store(name, description, data)
         return _Build(description, data)
 
+    def _found(self, header: str) -> bool:
+        """Tell whether a header is nogpu's or lies in a folder that the options name."""
+        folders = [o[2:] for o in self.options.preprocessor if o.startswith("-I")]
+        own = header in _OWN_HEADERS or os.path.exists(header)
+        return own or any(os.path.exists(os.path.join(f, header)) for f in folders)
+
+    def _absent_headers(self) -> list[str]:
+        """Headers of CUDA's libraries that nogpu has not got.
+
+        nvcc finds them, and often only the host's code, which is not there, needs them: its
+        source is compiled without them. CuPy's NVRTC finds few of them.
+        """
+        return [h for h in self._scan.includes if source.of_cuda(h) and not self._found(h)]
+
     def _refuse_system_headers(self) -> None:
         """NVRTC finds no header of the system; zig's compiler cannot be kept from finding them."""
-        folders = [o[2:] for o in self.options.preprocessor if o.startswith("-I")]
         for name in self._scan.includes:
-            own = name in _OWN_HEADERS or os.path.exists(name)
-            if not own and not any(os.path.exists(os.path.join(f, name)) for f in folders):
+            if not self._found(name):
                 log = f'{self.name}: error: cannot open source file "{name}"'
                 raise CompileError(log, log)
 
@@ -321,7 +337,8 @@ class Module:
             if status != 0 and asking != command:  # its errors, without what was asked for
                 status, log = self.compiler.build(command, output, text)
             if status != 0 or not output.exists():
-                raise compiler.explain(log, source.launches_kernels(self.source))
+                asm, launches = source.assembles(self.source), source.launches_kernels(self.source)
+                raise compiler.explain(log, launches, self._absent, asm)
             data = output.read_bytes()
             included = _user_headers(needed)
         description = symbols.describe(data)
@@ -626,6 +643,7 @@ class Kernel:
         time_limit: float | None = None,
         counters: bool = False,
         one_worker: bool = False,
+        cooperative: bool = False,
     ) -> Counts | None:
         """Run the kernel over a grid and wait for it.
 
@@ -646,6 +664,8 @@ class Kernel:
         one_worker : bool
             Run the blocks one after another, in order: what several of them meet over is then the
             same each time.
+        cooperative : bool
+            Run all blocks at once, so that they can wait for each other (``grid_group::sync``).
 
         Returns
         -------
@@ -664,7 +684,9 @@ class Kernel:
             The kernel is stopped first.
         """
         recorders = recorders_now(counters)
-        prepared = self.prepare(grid, block, arguments, shared, counting=bool(recorders))
+        prepared = self.prepare(
+            grid, block, arguments, shared, counting=bool(recorders), cooperative=cooperative
+        )
         prepared.request.checks |= JobBits.OneWorker * one_worker
         self._run(prepared, recorders, time_limit)
         return recorders[-1] if counters else None
@@ -701,6 +723,10 @@ class Kernel:
         if fault_record.kind:
             raise prepared.fault(fault_record)
 
+    def resident_blocks(self, threads: int, shared: int = 0) -> int:
+        """Blocks of so many threads and bytes of dynamic shared memory that run at once."""
+        return limits.resident_blocks(threads, shared + self.static_shared)
+
     def prepare(
         self,
         grid: Sequence[int],
@@ -710,14 +736,22 @@ class Kernel:
         *,
         counting: bool = False,
         mask: int | None = None,
+        cooperative: bool = False,
     ) -> PreparedLaunch:
         """Check a launch and pack its arguments; it can then be queued any number of times.
 
         Parameters as for :meth:`launch`, which also says what a wrong launch raises. It will run
-        with the checks of ``mask`` (see `switches`), or else with those that are on now.
+        with the checks of ``mask`` (see `switches`), or else with those that are on now. All blocks
+        of a ``cooperative`` launch run at once, so that they can wait for each other.
         """
         grid, block = _triple(grid, "grid"), _triple(block, "block")
         self._check_launch(grid, block, shared)
+        if cooperative and math.prod(grid) > self.resident_blocks(math.prod(block), shared):
+            raise InvalidLaunch(
+                f"a cooperative launch of {math.prod(grid):,} blocks: the device holds "
+                f"{self.resident_blocks(math.prod(block), shared)} of them at once",
+                "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
+            )
         pointers, buffers = self._pack(arguments)
         mask = switches.enabled() if mask is None else mask
         build = self.module.build(bool(mask), counting)
@@ -738,7 +772,7 @@ class Kernel:
         request.grid[:] = grid
         request.block[:] = block
         request.dynamic_shared = int(shared)
-        request.checks = mask | (JobBits.Count if counting else 0)
+        request.checks = mask | JobBits.Count * counting | JobBits.Cooperative * cooperative
         request.arguments = ctypes.addressof(pointers)
         request.shared = ctypes.addressof(table[0])
         request.shared_count = table[1]
@@ -853,6 +887,7 @@ class PreparedLaunch:
         again = self.kernel.prepare(
             tuple(request.grid), tuple(request.block), [buffer.raw for buffer in buffers],
             request.dynamic_shared, counting=bool(recorders), mask=request.checks & switches.ALL,
+            cooperative=bool(request.checks & JobBits.Cooperative),
         )  # fmt: skip
         self.kernel._run(again, recorders, None)
 

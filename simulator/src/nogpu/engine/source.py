@@ -8,6 +8,7 @@ included file) it sees when given the preprocessor's output.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 _HIDDEN = re.compile(
@@ -26,6 +27,14 @@ _NOT_A_NAME = {"void", "static", "inline", "extern", "__launch_bounds__", "__att
 _LAUNCH = re.compile(r"([A-Za-z_]\w*(?:::\w+)*(?:\s*<[^<>;{}()]*>)?)\s*<<<(.*?)>>>", re.DOTALL)
 _DECLARED = re.compile(r"\bextern\s+(__global__\s[^;{}]*;)")
 _ALIGNED_SHARED = re.compile(r"\b(__shared__[ \t]+)(alignas[ \t]*\((?:[^()\n]|\([^()\n]*\))*\))")
+
+
+# Headers of CUDA's libraries, and of NVIDIA's tools beside it.
+_OF_CUDA = re.compile(
+    r"(?:cub|cuda|cute|cutlass|cooperative_groups|nvtx3|thrust)/.*"
+    r"|(?:cublas|cuda|cudnn|cufft|cupti|curand|cusolver|cusparse|nccl|npp|nvToolsExt|nvml|nvrtc"
+    r"|surface_|texture_)\w*\.h"
+)
 
 
 @dataclass
@@ -220,6 +229,11 @@ def _shared(tokens: list[tuple[str, int]], i: int, scopes: list[str | None], res
                 result.dynamic_shared.append(name)
 
 
+def assembles(source: str) -> bool:
+    """Whether there is inline PTX."""
+    return re.search(r"\b(asm|__asm__)\b", blank(source)) is not None
+
+
 def launches_kernels(source: str) -> bool:
     """Whether a kernel launches another one."""
     return _LAUNCH.search(blank(source)) is not None
@@ -243,13 +257,23 @@ def rewrite_launches(source: str) -> tuple[str, str]:
     return front, source
 
 
-def rewrite(source: str, found: Scan) -> str:
+def of_cuda(header: str) -> bool:
+    """Tell whether a header's name is one of CUDA's libraries."""
+    return _OF_CUDA.fullmatch(header) is not None
+
+
+def rewrite(source: str, found: Scan, absent: Sequence[str] = ()) -> str:
     """The source as the C++ compiler gets it, of the same length and with the same lines.
+
+    ``absent`` are headers whose includes go.
 
     ``static`` goes from device variables at namespace scope: the compiler would take one that no
     kernel writes for a constant, though the host writes it. ``alignas`` goes before ``__shared__``,
     where C++ wants it.
     """
+    for name in absent:
+        line = rf'^[ \t]*#[ \t]*include[ \t]*[<"]{re.escape(name)}[>"]'
+        source = re.sub(line, lambda include: " " * len(include.group()), source, flags=re.M)
     for swapped in list(_ALIGNED_SHARED.finditer(blank(source))):
         start, middle, end = swapped.start(), swapped.start(2), swapped.end()
         source = source[:start] + source[middle:end] + source[start:middle] + source[end:]

@@ -357,17 +357,19 @@ class Stream:
         arguments: Sequence[bytes] | bytes,
         shared: int = 0,
         keep: Sequence[object] = (),
+        cooperative: bool = False,
     ) -> None:
         """Queue a kernel. What a wrong launch raises comes at once, its faults at the next wait.
 
-        ``keep`` holds what must live until the kernel has run. Where launches are counted
+        ``keep`` holds what must live until the kernel has run. All blocks of a ``cooperative``
+        launch run at once. Where launches are counted
         (:func:`counting`) it runs at once, after the work before it.
         """
         if recorders_now(False) and not self.capturing:
             self.synchronize()
-            kernel.launch(grid, block, arguments, shared)
+            kernel.launch(grid, block, arguments, shared, cooperative=cooperative)
             return
-        prepared = kernel.prepare(grid, block, arguments, shared)
+        prepared = kernel.prepare(grid, block, arguments, shared, cooperative=cooperative)
         self._put(Operation("kernel", kernel.name, 0, prepared, keep), False)
 
     def copy(

@@ -32,8 +32,7 @@ static inline unsigned compressed(unsigned bits, unsigned mask) {
 }
 static inline unsigned existing_lanes() {
     const unsigned total = blockDim.x * blockDim.y * blockDim.z;
-    const unsigned row = threadIdx.z * blockDim.y + threadIdx.y;
-    const unsigned left = total - ((row * blockDim.x + threadIdx.x) & ~31u);
+    const unsigned left = total - (rank() & ~31u);
     return left >= 32 ? 0xffffffffu : (1u << left) - 1;
 }
 }  // namespace nogpu
@@ -101,10 +100,7 @@ struct coalesced_group {
 };
 
 struct thread_block {
-    static unsigned thread_rank() {
-        const unsigned row = threadIdx.z * blockDim.y + threadIdx.y;
-        return row * blockDim.x + threadIdx.x;
-    }
+    static unsigned thread_rank() { return nogpu::rank(); }
     static unsigned num_threads() { return blockDim.x * blockDim.y * blockDim.z; }
     static unsigned size() { return num_threads(); }
     static dim3 group_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
@@ -149,7 +145,7 @@ struct thread_group {
 };
 
 struct grid_group {
-    static bool is_valid() { return false; }
+    static bool is_valid() { return nogpu_is_cooperative(); }
     static unsigned long long num_blocks() {
         return (unsigned long long)gridDim.x * gridDim.y * gridDim.z;
     }
@@ -164,10 +160,7 @@ struct grid_group {
     static dim3 dim_blocks() { return dim3(gridDim.x, gridDim.y, gridDim.z); }
     static dim3 group_dim() { return dim_blocks(); }
     static dim3 block_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
-    template <class T = int> static void sync(int = 0) {
-        static_assert(sizeof(T) == 0, "nogpu lacks grid_group::sync: its blocks run one after "
-                                      "another. Use two launches.");
-    }
+    static void sync(CUSIM_LINE) { nogpu_grid_barrier(nogpu_line); }
 };
 
 static inline thread_block this_thread_block() { return {}; }

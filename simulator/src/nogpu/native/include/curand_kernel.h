@@ -42,18 +42,15 @@ template <class S> static inline void no_normals_left(S* s) {
 
 // XORWOW: a xorshift of five words, and a counter that is added to what comes out.
 
-static inline void skipahead(unsigned long long n, curandStateXORWOW* s) {
+static inline void skipahead_sequence(unsigned long long n, curandStateXORWOW* s, int power = 67) {
     unsigned int v[5];
     for (int i = 0; i < 5; i++) v[i] = s->v[i];
-    nogpu_skip_xorwow(v, n, 0);
+    nogpu_skip_xorwow(v, n, power);
     for (int i = 0; i < 5; i++) s->v[i] = v[i];
-    s->d += 362437u * (unsigned int)n;
 }
-static inline void skipahead_sequence(unsigned long long n, curandStateXORWOW* s) {
-    unsigned int v[5];
-    for (int i = 0; i < 5; i++) v[i] = s->v[i];
-    nogpu_skip_xorwow(v, n, 67);
-    for (int i = 0; i < 5; i++) s->v[i] = v[i];
+static inline void skipahead(unsigned long long n, curandStateXORWOW* s) {
+    skipahead_sequence(n, s, 0);
+    s->d += 362437u * (unsigned int)n;
 }
 static inline void curand_init(unsigned long long seed, unsigned long long subsequence,
                                unsigned long long offset, curandStateXORWOW* s) {
@@ -233,6 +230,9 @@ static inline double2 normals_double(double u, double half_turns) {
     const double r = __builtin_sqrt(-2.0 * log(u));
     return double2{r * sinpi(half_turns), r * cospi(half_turns)};
 }
+template <class V, class T> static inline V log_normals(V z, T mean, T deviation) {
+    return V{exp(mean + deviation * z.x), exp(mean + deviation * z.y)};
+}
 static inline float2 normal_pair(unsigned int x, unsigned int y) {
     return normals(unit(x), (float)y * 1.46291807926715968e-9f + 7.3145903963357984e-10f);
 }
@@ -280,13 +280,11 @@ template <class S> static inline double2 curand_normal2_double(S* s) {
     return nogpu::normal_pair_double(s);
 }
 template <class S> static inline float2 curand_log_normal2(S* s, float mean, float deviation) {
-    const float2 z = nogpu::normal_pair(s);
-    return float2{expf(mean + deviation * z.x), expf(mean + deviation * z.y)};
+    return nogpu::log_normals(nogpu::normal_pair(s), mean, deviation);
 }
 template <class S>
 static inline double2 curand_log_normal2_double(S* s, double mean, double deviation) {
-    const double2 z = nogpu::normal_pair_double(s);
-    return double2{exp(mean + deviation * z.x), exp(mean + deviation * z.y)};
+    return nogpu::log_normals(nogpu::normal_pair_double(s), mean, deviation);
 }
 // KIND is 1 for a normal number that is kept, 2 for a log-normal one: neither serves for the other.
 #define CUSIM_KEPT(NAME, T, SUFFIX, KIND, PARAMETERS, ARGUMENTS)                   \
@@ -330,14 +328,15 @@ static inline double4 curand_normal4_double(curandStatePhilox4_32_10* s) {
 }
 static inline float4 curand_log_normal4(curandStatePhilox4_32_10* s, float mean, float deviation) {
     const float4 z = curand_normal4(s);
-    return float4{expf(mean + deviation * z.x), expf(mean + deviation * z.y),
-                  expf(mean + deviation * z.z), expf(mean + deviation * z.w)};
+    const float2 a = nogpu::log_normals(float2{z.x, z.y}, mean, deviation);
+    const float2 b = nogpu::log_normals(float2{z.z, z.w}, mean, deviation);
+    return float4{a.x, a.y, b.x, b.y};
 }
 static inline double4 curand_log_normal4_double(curandStatePhilox4_32_10* s, double mean,
                                                 double deviation) {
-    const double4 z = curand_normal4_double(s);
-    return double4{exp(mean + deviation * z.x), exp(mean + deviation * z.y),
-                   exp(mean + deviation * z.z), exp(mean + deviation * z.w)};
+    const double2 a = curand_log_normal2_double(s, mean, deviation);
+    const double2 b = curand_log_normal2_double(s, mean, deviation);
+    return double4{a.x, a.y, b.x, b.y};
 }
 
 // Poisson: below 64 Knuth's product of uniform numbers, above 4000 a rounded normal number, both

@@ -65,6 +65,8 @@ struct MatrixCall {
 extern "C" {
 // site: a number of its own for each barrier of a source text, also for two on one line.
 int nogpu_barrier(int op, int value, int line, int site);
+bool nogpu_is_cooperative();
+void nogpu_grid_barrier(int line);
 unsigned long long nogpu_warp(int op, unsigned int mask, unsigned long long value, int source,
                               int line);
 unsigned int nogpu_active_mask(int line);

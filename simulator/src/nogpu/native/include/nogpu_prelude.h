@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <math.h>
+#include <new>
 #endif
 
 #define __global__
@@ -191,6 +192,15 @@ typedef decltype((char*)0 - (char*)0) ptrdiff_t;
 #ifndef NULL
 #define NULL __null
 #endif
+#endif
+
+#if CUSIM_NVCC
+// Host functions of the source may call these: nobody calls them here.
+typedef int cudaError_t;
+template <class T> cudaError_t cudaMalloc(T**, size_t);
+template <class T> cudaError_t cudaMallocManaged(T**, size_t, unsigned int = 1);
+extern "C" cudaError_t cudaFree(void*);
+extern "C" cudaError_t cudaDeviceSynchronize();
 #endif
 
 namespace nogpu {

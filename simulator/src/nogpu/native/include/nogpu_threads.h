@@ -30,10 +30,10 @@ static inline void __threadfence_system() { nogpu_fence(2); }
 static inline void __nanosleep(unsigned int nanoseconds) { nogpu_sleep(nanoseconds); }
 
 namespace nogpu {
-static inline unsigned int lane() {
-    const unsigned int row = threadIdx.z * blockDim.y + threadIdx.y;
-    return (row * blockDim.x + threadIdx.x) & 31u;
+static inline unsigned int rank() {  // in the block
+    return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
 }
+static inline unsigned int lane() { return rank() & 31u; }
 template <class T> static inline unsigned long long to_bits(T value) {
     static_assert(sizeof(T) <= 8, "a warp operation moves at most 8 bytes");
     unsigned long long bits = 0;
@@ -115,6 +115,3 @@ static inline long long clock64() { return nogpu_nanoseconds(); }
 typedef long clock_t;
 static inline clock_t clock() { return (clock_t)clock64(); }
 #endif
-static inline unsigned long long __globaltimer() {
-    return (unsigned long long)nogpu_nanoseconds();
-}

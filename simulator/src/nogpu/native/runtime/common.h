@@ -65,6 +65,10 @@ struct Job : Grid {
     std::atomic<uint64_t> next_block{0};
     std::atomic<uint64_t> fault_block{UINT64_MAX};
     std::atomic<int> cancelled{0};
+    // Of a cooperative launch: blocks that wait for the others, that have ended, how often all
+    // have met, and the first segment since.
+    std::atomic<uint64_t> grid_waiting{0}, grid_ended{0}, grid_meetings{0};
+    std::atomic<uint32_t> grid_segment{0};
     uint32_t first_segment;
     uint32_t number;  // of the launch, in the segments that it uses
     uint64_t chunk;
@@ -142,6 +146,7 @@ struct Worker {
     uint32_t suspended;
     bool warps_used;
     uint64_t block_index;
+    uint32_t past_grid;  // threads of the block that have gone on since the grid met
     // race detection
     uint32_t segment_next, segment_end, segment_first_of_interval;
     uint32_t warp_segment[32];
@@ -149,6 +154,7 @@ struct Worker {
     uint32_t block_segment_count;
     uint32_t acquired, fenced;
     std::vector<Suspect> suspects;
+    std::vector<void*> acquitted;  // reads that an atomic operation has followed: their places
     uint32_t* shared_shadow;
     uint32_t* shared_fine;
     uint64_t shared_capacity;

@@ -65,8 +65,8 @@ VARIANTS(16)
 CUSIM_API void __tsan_init() {}
 CUSIM_API void __tsan_func_entry(void*) {}
 CUSIM_API void __tsan_func_exit() {}
-CUSIM_API void __tsan_vptr_update(void**, void*) {}
-CUSIM_API void __tsan_vptr_read(void**) {}
+CUSIM_API void __tsan_vptr_update(void** p, void*) { check_access<8, kWrite>(p, CALLER); }
+CUSIM_API void __tsan_vptr_read(void** p) { check_access<8, kRead>(p, CALLER); }
 CUSIM_API void __tsan_read_range(void* p, unsigned long n) {
     check_general(p, (uint32_t)n, kRead, false, false, CALLER);
 }

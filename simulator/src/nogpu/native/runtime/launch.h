@@ -231,6 +231,7 @@ static void prepare_shared(Worker* w, Library* library) {
 static void run_block(Worker* w, Job* job, uint64_t index) {
     nogpu::Context& c = nogpu_context;
     w->block_index = index;
+    w->past_grid = 0;
     const uint64_t row = index / job->grid[0];
     c.block.x = (uint32_t)(index - row * job->grid[0]);
     c.block.z = (uint32_t)(row / job->grid[1]);
@@ -250,6 +251,7 @@ static void run_block(Worker* w, Job* job, uint64_t index) {
     nogpu_switch(&w->base_stack, f->stack_pointer);
     report_pending();
     if (hot.checks) end_block_segments(w);
+    job->grid_ended.fetch_add(1);
     if (UNLIKELY(w->counting != nullptr)) count_block_end(w);
 }
 
@@ -264,17 +266,20 @@ static void run_blocks(Worker* w, Job* job) {
     w->suspended = 0;
     w->warps_used = true;
     w->segment_next = w->segment_end = 0;
-    hot.checks = job->checks;
+    hot.checks = job->checks & ~kCooperative;
     hot.first = job->checks & kCheckRace ? job->first_segment << 12 : UINT32_MAX;
     hot.block_first = 0;
     hot.cached_size[0] = hot.cached_size[1] = 0;
     prepare_shared(w, job->library);
     begin_counting(w, job);
     w->fault.kind = w->pending.kind = kNoFault;
+    w->acquitted.clear();
     if (sigsetjmp(w->jump, 1) == 0) {
         hot.in_kernel = 1;
         for (;;) {
-            if (job->checks && next_segment.load(std::memory_order_relaxed) > kSoftLimit) break;
+            if (job->checks && !(job->checks & kCooperative) &&
+                next_segment.load(std::memory_order_relaxed) > kSoftLimit)
+                break;
             const uint64_t from = job->next_block.fetch_add(job->chunk);
             if (from >= job->blocks) break;
             const uint64_t to = from + job->chunk < job->blocks ? from + job->chunk : job->blocks;
@@ -357,9 +362,11 @@ static void open_job(Job* job) {  // with pool_lock held
     job->seats = job->workers;
     job->running = 0;
     job->opened = nogpu_nanoseconds();
+    const bool cooperative = job->checks & kCooperative;
     int woken = 0;
     for (; woken < job->workers; woken++) {
         Worker* w = sleeping_worker(false);
+        if (!w && cooperative) w = sleeping_worker(true);
         if (!w) break;
         wake(w);
     }
@@ -405,6 +412,10 @@ static void divide_job(Job* job) {
     job->chunk = job->blocks / (count * 16);
     if (job->chunk < 1) job->chunk = 1;
     if (job->chunk > 64) job->chunk = 64;
+    if (job->checks & kCooperative) {
+        job->workers = (int)job->blocks;
+        job->chunk = 1;
+    }
 }
 
 CUSIM_API void nogpu_child(const nogpu::Entry* entry, const unsigned* sizes,
@@ -426,6 +437,7 @@ static void become_child(Job* job) {
     static_cast<Grid&>(*job) = std::move(job->children.front());
     job->children.pop_front();
     job->next_block = 0;
+    job->checks &= ~kCooperative;
     divide_job(job);
     waiting_jobs->insert(waiting_jobs->begin(), job);
 }
@@ -436,6 +448,8 @@ static void start_waiting_jobs() {  // with pool_lock held
         const bool alone = running_jobs->empty();
         // Where variables are carried over, nobody else may use them meanwhile.
         if (!alone && (!job->copies.empty() || !running_jobs->front()->copies.empty())) return;
+        // All blocks of a cooperative launch need a worker at once.
+        if (!alone && ((job->checks | running_jobs->front()->checks) & kCooperative)) return;
         if (job->checks && next_segment.load() > kSoftLimit / 2) {
             if (alone)
                 restart_segments(workers->data(), (int)workers->size());
@@ -497,7 +511,7 @@ static Job* job_with_seat(const Worker* w, int64_t* due) {  // with pool_lock he
     *due = 0;
     for (Job* job : *running_jobs) {
         if (!job->seats) continue;
-        if (!is_spare(w)) return job;
+        if (!is_spare(w) || (job->checks & kCooperative)) return job;
         if (job->running) continue;
         *due = job->opened + kPatience;
         return nogpu_nanoseconds() >= *due ? job : nullptr;
@@ -570,6 +584,7 @@ static bool start_thread(pthread_t* thread, void* (*main)(void*), void* argument
 static bool add_worker() {  // with pool_lock held
     Worker* w = (Worker*)calloc(1, sizeof(Worker));
     new (&w->suspects) std::vector<Suspect>();
+    new (&w->acquitted) std::vector<void*>();
     if (!w) return false;
     w->number = (int)workers->size();
     pthread_condattr_t steady;
@@ -708,6 +723,8 @@ static Job* make_job(const LaunchRequest* r) {
 
 static bool queue_job(Job* job) {  // with pool_lock held
     if (!start_pool()) return false;
+    while ((job->checks & kCooperative) && workers->size() < (size_t)job->workers)
+        if (!add_worker()) return false;
     install_handlers();
     waiting_jobs->push_back(job);
     start_waiting_jobs();

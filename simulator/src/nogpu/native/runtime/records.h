@@ -27,6 +27,7 @@ enum CheckBits : uint32_t {
 enum JobBits : uint32_t {
     kCount = 0x10000,
     kOneWorker = 0x20000,  // the blocks in order, one after another
+    kCooperative = 0x40000,  // all blocks at once, each on a worker of its own
 };
 
 enum FaultKind : int32_t {
@@ -61,6 +62,8 @@ enum BarrierTrouble : int32_t {
     kSourceAbsent = 6,  // a shuffle from a lane that takes no part in it
     kWarpIncomplete = 7,  // a product of matrices by a warp that has not 32 threads
     kMatricesDiffer = 8,  // lanes that load, store or multiply different matrices together
+    kNotCooperative = 9,  // the grid waits for itself in a launch whose blocks come as they come
+    kBlocksGone = 10,     // a block waits for the grid, of which blocks have ended
 };
 
 enum Space : int32_t { kInGlobal = 0, kInShared = 1, kInModule = 2 };

@@ -6,7 +6,8 @@
 // earlier launch. Two accesses of one launch, at least one of them a write, race unless they are
 // ordered: same thread, a barrier between, or a published fence (see ordered()). Two conflicts
 // harm nobody: a store of the value that is there already, and a plain read after which the same
-// thread does an atomic operation on the same place, as the usual loop around atomicCAS does.
+// thread does an atomic operation on the same place, as the usual loop around atomicCAS does, or
+// at least another thread that came by the same line (`if (*low > x) atomicMin(low, x)`).
 // Such accesses are suspects until settle() decides.
 // The idea of shadow words with the last accesses is ThreadSanitizer's (Serebryany and
 // Iskhodzhanov, 2009); segments in place of vector clocks suffice because a block's threads
@@ -84,6 +85,13 @@ static NOINLINE void race_fault(const Access& a, const Region& r, uint32_t other
 
 // ---- suspects ------------------------------------------------------------------------------
 
+// Whether the reads at this place in the code are there to decide on an atomic operation.
+static bool is_acquitted(const void* pc) {
+    for (const void* known : hot.worker->acquitted)
+        if (known == pc) return true;
+    return false;
+}
+
 // Remembers a write before it is done, or a plain read of what another thread updated atomically.
 static NOINLINE void suspect(const Access& a, const Region& r, uintptr_t address, uint32_t size,
                              uint32_t other_stamp, AccessKind other) {
@@ -100,6 +108,7 @@ static NOINLINE void suspect(const Access& a, const Region& r, uintptr_t address
     s.region = r.kind;
     s.access = a.kind;
     s.other = other;
+    if (a.kind == kRead && is_acquitted(a.pc)) return;
     if (a.kind == kRead)
         for (const Suspect& earlier : hot.worker->suspects)
             if (earlier.access == kRead && earlier.address == address && earlier.stamp == s.stamp)
@@ -114,6 +123,7 @@ static void acquit_read(uintptr_t address) {
     std::vector<Suspect>& all = hot.worker->suspects;
     for (size_t i = 0; i < all.size();)
         if (all[i].access == kRead && all[i].address == address && all[i].stamp == hot.stamp) {
+            if (!is_acquitted(all[i].pc)) hot.worker->acquitted.push_back(all[i].pc);
             all[i] = all.back();
             all.pop_back();
         } else {
@@ -131,6 +141,7 @@ static NOINLINE void settle_all(bool reads) {
             all[kept++] = s;
             continue;
         }
+        if (s.access == kRead && is_acquitted(s.pc)) continue;
         if (s.access == kWrite) {
             const uint32_t now = s.size == 4 ? *(uint32_t*)s.address : *(uint8_t*)s.address;
             if (now == s.before) continue;
@@ -150,7 +161,7 @@ static inline void settle(Worker* w, bool reads = true) {
 
 static uint32_t take_segment(Worker* w) {
     if (w->segment_next == w->segment_end) {
-        const uint32_t chunk = 64;
+        const uint32_t chunk = w->job->checks & kCooperative ? 8 : 64;
         const uint32_t start = next_segment.fetch_add(chunk);
         if (start + chunk >= kLastSegment) {
             // Out of numbers within one block: no more race detection for this launch.

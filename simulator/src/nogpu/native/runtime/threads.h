@@ -191,6 +191,54 @@ CUSIM_API int nogpu_barrier(int op, int value, int line, int site) {
     }
 }
 
+// ---- all blocks of a cooperative launch ---------------------------------------------------------
+
+CUSIM_API bool nogpu_is_cooperative() { return hot.worker->job->checks & kCooperative; }
+
+[[noreturn]] static void grid_fault(BarrierTrouble trouble, int line, uint64_t missing) {
+    FaultRecord& f = begin_fault(kBarrier);
+    f.detail = trouble;
+    f.line = line;
+    f.missing = (uint32_t)missing;
+    leave_kernel();
+}
+
+// The worker, which has no other block, waits for the others.
+static void wait_for_grid(Worker* w, Job* job, int line) {
+    const uint64_t meeting = job->grid_meetings.load();
+    if (job->grid_waiting.fetch_add(1) + 1 == job->blocks) {
+        job->grid_segment = next_segment.load();
+        job->grid_waiting = 0;
+        job->grid_meetings.fetch_add(1);
+    }
+    for (int round = 0; job->grid_meetings.load() == meeting; round++) {
+        const uint64_t ended = job->grid_ended.load();
+        if (ended && job->grid_waiting.load() + ended == job->blocks)
+            grid_fault(kBlocksGone, line, ended);
+        if (job->cancelled.load() || job->fault_block.load() != UINT64_MAX) {
+            begin_fault(kCancelled);
+            leave_kernel();
+        }
+        const timespec time = {0, 50000};
+        if (round < 100) sched_yield();
+        else nanosleep(&time, nullptr);
+    }
+    if (!hot.checks) return;
+    // What anybody did before lies behind: it counts as an earlier launch's.
+    w->segment_next = w->segment_end = 0;
+    if (hot.first != UINT32_MAX) hot.first = job->grid_segment.load() << 12;
+    start_interval(w);
+}
+
+CUSIM_API void nogpu_grid_barrier(int line) {
+    Worker* w = hot.worker;
+    if (!nogpu_is_cooperative()) grid_fault(kNotCooperative, line, 0);
+    nogpu_barrier(nogpu::kBarrier, 0, line, -line);
+    if (w->past_grid == 0) wait_for_grid(w, w->job, line);
+    if (++w->past_grid == (uint32_t)w->barrier.threads) w->past_grid = 0;
+    if (hot.checks) set_stamp(linear_thread());
+}
+
 // ---- warp operations ---------------------------------------------------------------------------
 
 static inline uint32_t lanes_of(uint32_t warp) {

@@ -93,7 +93,7 @@ class RawKernel:
         if unknown:
             name = next(key for key in kwargs if key in unknown)
             raise TypeError(f"__call__() got an unexpected keyword argument '{name}'")
-        kernel(*arguments, **kwargs)
+        kernel(*arguments, enable_cooperative_groups=self._cooperative, **kwargs)
 
     @property
     def kernel(self) -> function.Function:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 import struct
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -82,13 +84,14 @@ def _kept_by_its_pool(item: object) -> bool:
 def _launch(
     kernel: engine.Kernel, grid: tuple[int, int, int], block: tuple[int, int, int],
     arguments: list[bytes], shared: int, stream: object, keep: Sequence[object],
+    cooperative: bool = False,
 ) -> None:  # fmt: skip
     queue = _streams._engine_stream(stream)
     _contexts.launch_module(kernel.module, queue.handle)
     try:
         if not queue.capturing:  # as on a GPU: a freed block's next owner waits for its turn
             keep = [item for item in keep if not _kept_by_its_pool(item)]
-        queue.launch(kernel, grid, block, arguments, shared, keep)
+        queue.launch(kernel, grid, block, arguments, shared, keep, cooperative)
     except engine.InvalidLaunch as error:
         # Of all that a launch's shape can be guilty of, the driver has one thing to say.
         raise driver._error("CUDA_ERROR_INVALID_VALUE") from error
@@ -103,6 +106,20 @@ def _sizes(what: str, sizes: tuple) -> tuple[int, int, int]:
             f"Argument '{what}' has incorrect type (expected tuple, got {type(sizes).__name__})")
     found = [max(1, operator.index(size)) for size in sizes[:3]]
     return (*found, *(1,) * (3 - len(found)))
+
+
+def _resident(kernel: engine.Kernel, grid: tuple, block: tuple, shared: int) -> tuple:
+    """The grid of a cooperative launch: no more blocks than the device holds at once."""
+    most, wanted = kernel.resident_blocks(math.prod(block), shared), math.prod(grid)
+    if wanted <= most:
+        return grid
+    if grid[1:] != (1, 1):
+        sizes = " * ".join(map(str, grid))
+        raise ValueError(f"The specified grid size ({sizes}) exceeds the limit ({most}).")
+    warnings.warn(
+        f"The grid size will be reduced from {wanted} to {most}, as the specified grid size "
+        "exceeds the limit.", stacklevel=4)
+    return most, 1, 1
 
 
 class Function:
@@ -133,7 +150,10 @@ class Function:
             data = getattr(value, "data", value)
             if type(data) is MemoryPointer:
                 _name_memory(data, name)
-        _launch(kernel, grid, block, packed[:wanted], int(shared_mem), stream, args)
+        if enable_cooperative_groups:
+            grid = _resident(kernel, grid, block, int(shared_mem))
+        _launch(kernel, grid, block, packed[:wanted], int(shared_mem), stream, args,
+                enable_cooperative_groups)
 
     def linear_launch(
         self, size: int, args: Sequence[object], shared_mem: int = 0, block_max_size: int = 128,
@@ -141,7 +161,8 @@ class Function:
     ) -> None:  # fmt: skip
         """Launch as many blocks as ``size`` threads need."""
         grid, block = _linear(size, block_max_size)
-        self(grid, block, args, shared_mem=shared_mem, stream=stream)
+        self(grid, block, args, shared_mem=shared_mem, stream=stream,
+             enable_cooperative_groups=enable_cooperative_groups)
 
 
 def _linear(size: int, block_size: int) -> tuple[tuple, tuple]:

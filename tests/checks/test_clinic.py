@@ -10,8 +10,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from helpers import clinic, draw
-from helpers.clinic import KINDS, PATIENTS, TOOLS
+from checks import clinic
+from checks.clinic import KINDS, PATIENTS, TOOLS
+from helpers import draw
 
 PATIENTS_LISTED = pytest.mark.parametrize("patient", PATIENTS.values(), ids=PATIENTS)
 

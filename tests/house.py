@@ -14,8 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .notebook_form import ROOT
-
+ROOT = Path(__file__).resolve().parent.parent
 # Each room and the folder of its Python files, the highest room first: arrows point down.
 ROOMS = {
     "tests": "tests",
@@ -190,3 +189,7 @@ def picture(modules: Mapping[str, Module]) -> str:
     for group in circles(modules):
         rows.append(f"    CIRCLE: {', '.join(group)}")
     return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    print(picture(read_house()))

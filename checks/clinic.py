@@ -6,16 +6,15 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 
-from . import kernels
-from .formats import aligned
-from .inspection import Report, inspect
+from helpers import data, kernels
+from helpers.formats import aligned
+from helpers.inspection import Report, inspect
 
-RECORDED = Path(__file__).parent / "data" / "recorded" / "clinic"
+RECORDED = data.FOLDER / "recorded" / "clinic"
 
 
 @dataclass(frozen=True)

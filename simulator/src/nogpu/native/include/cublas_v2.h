@@ -1,1 +1,0 @@
-#error "nogpu lacks cublas_v2.h"

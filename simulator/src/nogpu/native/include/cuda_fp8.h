@@ -1,1 +1,0 @@
-#error "nogpu lacks cuda_fp8.h"

@@ -1,1 +1,0 @@
-#error "nogpu lacks texture_fetch_functions.h"
