@@ -22,7 +22,7 @@ MAY_IMPORT = {
 # The engine's layers, the lowest first: a module imports only modules that stand before it.
 LAYERS = (
     "errors", "forking", "limits", "records", "switches", "options", "source", "symbols",
-    "plain", "unset", "cache", "compiler", "native", "memory", "faults", "order", "counters", 
+    "plain", "unset", "cache", "compiler", "native", "memory", "faults", "order", "counters",
     "module", "scheduler", "streams", "__init__",
     "special", "subscripts", "translate",  # NumPy's arrays, Python's syntax
 )  # fmt: skip
