@@ -1,6 +1,5 @@
 // Workers, jobs and signals.
 #pragma once
-#include "counted_hooks.h"
 #include "hooks.h"
 #include "pinned.h"
 
