@@ -7,7 +7,7 @@
 // time of the warp's other lanes. Where lanes go through a loop unequally often, the later rounds
 // are requests of fewer lanes, as on a GPU.
 //
-// A build for counting calls the second family of hooks.h where other instrumented builds call
+// A build for counting calls the functions of counted_hooks.h where other instrumented builds call
 // those of hooks.h: their accesses cost what they cost before.
 #pragma once
 #include "threads.h"

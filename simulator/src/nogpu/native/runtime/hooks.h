@@ -1,177 +1,187 @@
 // The functions that instrumented code calls. Their names and meanings are the interface that
 // -fsanitize=thread and -fsanitize=bounds,integer-divide-by-zero compile against; the runtimes
-// that usually stand behind them are not linked. A build for counting calls the second family, to
-// which engine/counters.py gives the compiler's names.
+// that usually stand behind them are not linked.
 #pragma once
-#include "counters.h"
 #include "print.h"
 #include "threads.h"
 
 #define CALLER __builtin_return_address(0)
 
-// What a build that counts does with each access, too; the others count nothing.
-struct Uncounted {
-    static void one(const void*, uint32_t, AccessKind, void*, bool = false) {}
-    static void range(const void*, uint64_t, AccessKind, void*) {}
-};
-struct Counted {
-    static void one(const void* p, uint32_t n, AccessKind kind, void* pc, bool increments = false) {
-        count_access(p, n, kind, pc, increments);
-    }
-    // A structure, or several members in one: a GPU moves them in pieces of the members' size,
-    // which is not known here. Four bytes each, as most members have.
-    static void range(const void* p, uint64_t bytes, AccessKind kind, void* pc) {
-        const uint32_t piece = (uintptr_t)p % 4 == 0 && bytes % 4 == 0 ? 4 : 1;
-        for (uint64_t at = 0; at < bytes && at < 256; at += piece)
-            count_access((const char*)p + at, piece, kind, (char*)pc, false, (uint32_t)at);
-    }
-};
-
-template <class C>
-static inline void unaligned(const void* p, uint64_t n, AccessKind kind, void* pc) {
-    check_general(p, (uint32_t)n, kind, false, 1, pc);
-    C::range(p, n, kind, pc);
-}
 // What the thread has stored so far, before others may be told of it.
 static inline void settle_writes() {
     if (hot.worker && hot.in_kernel) settle(hot.worker, false);
 }
 
-template <class C>
-static inline void strong(const void* p, uint32_t n, AccessKind kind, void* pc, bool increments) {
-    settle_writes();
-    check_general(p, n, kind, true, n, pc);
-    C::one(p, n, kind, pc, increments);
-    if (!hot.worker || !hot.in_kernel) return;
-    strong_access_seen(hot.worker);
-    if (kind != kWrite) count_spin();
-}
+// Loads and stores of N bytes, by names with this prefix. A build for counting has another, and
+// counts: its memory requests as a whole, or in the pieces of an access that is not aligned.
+#define NOT_COUNTED(...) ((void)0)
+#define ACCESSES(PREFIX, N, ALIGNMENT, COUNT, COUNT_PIECES)                                  \
+    CUSIM_API void PREFIX##read##N(void* p) {                                                \
+        check_access<N, kRead, ALIGNMENT>(p, CALLER);                                        \
+        COUNT(p, N, kRead, CALLER);                                                          \
+    }                                                                                        \
+    CUSIM_API void PREFIX##write##N(void* p) {                                               \
+        check_access<N, kWrite, ALIGNMENT>(p, CALLER);                                       \
+        COUNT(p, N, kWrite, CALLER);                                                         \
+    }                                                                                        \
+    CUSIM_API void PREFIX##read_write##N(void* p) {                                          \
+        check_access<N, kRead, ALIGNMENT>(p, CALLER);                                        \
+        check_access<N, kWrite, ALIGNMENT>(p, CALLER);                                       \
+        COUNT(p, N, kRead, CALLER);                                                          \
+        COUNT(p, N, kWrite, CALLER);                                                         \
+    }                                                                                        \
+    CUSIM_API void PREFIX##unaligned_read##N(void* p) {                                      \
+        check_general(p, N, kRead, false, 1, CALLER);                                        \
+        COUNT_PIECES(p, N, kRead, CALLER);                                                   \
+    }                                                                                        \
+    CUSIM_API void PREFIX##unaligned_write##N(void* p) {                                     \
+        check_general(p, N, kWrite, false, 1, CALLER);                                       \
+        COUNT_PIECES(p, N, kWrite, CALLER);                                                  \
+    }                                                                                        \
+    CUSIM_API void PREFIX##volatile_read##N(void* p) {                                       \
+        settle_writes();                                                                     \
+        check_general(p, N, kRead, true, N, CALLER);                                         \
+        COUNT(p, N, kRead, CALLER);                                                          \
+        if (hot.worker && hot.in_kernel) {                                                   \
+            strong_access_seen(hot.worker);                                                  \
+            count_spin();                                                                    \
+        }                                                                                    \
+    }                                                                                        \
+    CUSIM_API void PREFIX##volatile_write##N(void* p) {                                      \
+        settle_writes();                                                                     \
+        check_general(p, N, kWrite, true, N, CALLER);                                        \
+        COUNT(p, N, kWrite, CALLER);                                                         \
+        if (hot.worker && hot.in_kernel) strong_access_seen(hot.worker);                     \
+    }
+// g++ copies two neighbouring doubles of a structure at once, by the 16-byte function too.
+#define ALL_ACCESSES(PREFIX, COUNT, COUNT_PIECES)                                            \
+    ACCESSES(PREFIX, 1, 1, COUNT, COUNT_PIECES)                                              \
+    ACCESSES(PREFIX, 2, 2, COUNT, COUNT_PIECES)                                              \
+    ACCESSES(PREFIX, 4, 4, COUNT, COUNT_PIECES)                                              \
+    ACCESSES(PREFIX, 8, 8, COUNT, COUNT_PIECES)                                              \
+    ACCESSES(PREFIX, 16, 8, COUNT, COUNT_PIECES)
+ALL_ACCESSES(__tsan_, NOT_COUNTED, NOT_COUNTED)
 
-#define CALLED(NAME, ...) CUSIM_API void NAME(void* p) { void* const pc = CALLER; __VA_ARGS__; }
-#define ACCESSES(PREFIX, C, N, ALIGNMENT)                                                     \
-    CALLED(PREFIX##read##N, (check_access<N, kRead, ALIGNMENT>(p, pc));                       \
-           C::one(p, N, kRead, pc))                                                           \
-    CALLED(PREFIX##write##N, (check_access<N, kWrite, ALIGNMENT>(p, pc));                     \
-           C::one(p, N, kWrite, pc))                                                          \
-    CALLED(PREFIX##read_write##N, (check_access<N, kRead>(p, pc));                            \
-           (check_access<N, kWrite>(p, pc)); C::one(p, N, kRead, pc);                         \
-           C::one(p, N, kWrite, pc))                                                          \
-    CALLED(PREFIX##unaligned_read##N, unaligned<C>(p, N, kRead, pc))                          \
-    CALLED(PREFIX##unaligned_write##N, unaligned<C>(p, N, kWrite, pc))                        \
-    CALLED(PREFIX##volatile_read##N, strong<C>(p, N, kRead, pc, false))                       \
-    CALLED(PREFIX##volatile_write##N, strong<C>(p, N, kWrite, pc, false))
-#define RARE(N)                                                                               \
-    CALLED(__tsan_unaligned_read_write##N, unaligned<Uncounted>(p, N, kRead, pc);             \
-           unaligned<Uncounted>(p, N, kWrite, pc))                                            \
-    CALLED(__tsan_unaligned_volatile_read##N, check_general(p, N, kRead, true, 1, pc))        \
-    CALLED(__tsan_unaligned_volatile_write##N, check_general(p, N, kWrite, true, 1, pc))
-// Vector types: one access each.
-#define VECTORS(PREFIX, C, N, T)                                                              \
-    CUSIM_API T PREFIX##read##N(const void* p) {                                              \
-        check_access<N, kRead>(p, CALLER);                                                    \
-        C::one(p, N, kRead, CALLER);                                                          \
-        T value;                                                                              \
-        memcpy(&value, p, N);                                                                 \
-        return value;                                                                         \
-    }                                                                                         \
-    CUSIM_API void PREFIX##write##N(void* p, T value) {                                       \
-        check_access<N, kWrite>(p, CALLER);                                                   \
-        C::one(p, N, kWrite, CALLER);                                                         \
-        memcpy(p, &value, N);                                                                 \
+#define VARIANTS(N)                                                                          \
+    CUSIM_API void __tsan_unaligned_read_write##N(void* p) {                                 \
+        check_general(p, N, kRead, false, 1, CALLER);                                        \
+        check_general(p, N, kWrite, false, 1, CALLER);                                       \
+    }                                                                                        \
+    CUSIM_API void __tsan_unaligned_volatile_read##N(void* p) {                              \
+        check_general(p, N, kRead, true, 1, CALLER);                                         \
+    }                                                                                        \
+    CUSIM_API void __tsan_unaligned_volatile_write##N(void* p) {                             \
+        check_general(p, N, kWrite, true, 1, CALLER);                                        \
     }
-#define COPIES(PREFIX, C)                                                                     \
-    CUSIM_API void* PREFIX##memmove(void* d, const void* s, size_t n) {                       \
-        unaligned<C>(s, n, kRead, CALLER);                                                    \
-        unaligned<C>(d, n, kWrite, CALLER);                                                   \
-        return memmove(d, s, n);                                                              \
-    }                                                                                         \
-    CUSIM_API void* PREFIX##memcpy(void* d, const void* s, size_t n) {                        \
-        unaligned<C>(s, n, kRead, CALLER);                                                    \
-        unaligned<C>(d, n, kWrite, CALLER);                                                   \
-        return memmove(d, s, n);                                                              \
-    }                                                                                         \
-    CUSIM_API void* PREFIX##memset(void* d, int value, size_t n) {                            \
-        unaligned<C>(d, n, kWrite, CALLER);                                                   \
-        return memset(d, value, n);                                                           \
-    }
-// Of atomics the header announces the address, then the compiler's own follows.
-#define FAMILY(PREFIX, OWN, VECTOR, C)                                                        \
-    ACCESSES(PREFIX, C, 1, 1)                                                                 \
-    ACCESSES(PREFIX, C, 2, 2)                                                                 \
-    ACCESSES(PREFIX, C, 4, 4)                                                                 \
-    ACCESSES(PREFIX, C, 8, 8)                                                                 \
-    ACCESSES(PREFIX, C, 16, 8)                                                                \
-    VECTORS(VECTOR, C, 2, unsigned short)                                                     \
-    VECTORS(VECTOR, C, 4, unsigned int)                                                       \
-    VECTORS(VECTOR, C, 8, unsigned long long)                                                 \
-    VECTORS(VECTOR, C, 16, nogpu::Bytes16)                                                    \
-    COPIES(PREFIX, C)                                                                         \
-    CUSIM_API void PREFIX##read_range(void* p, unsigned long n) {                             \
-        unaligned<C>(p, n, kRead, CALLER);                                                    \
-    }                                                                                         \
-    CUSIM_API void PREFIX##write_range(void* p, unsigned long n) {                            \
-        unaligned<C>(p, n, kWrite, CALLER);                                                   \
-    }                                                                                         \
-    CUSIM_API void OWN##atomic_hook(const volatile void* p, unsigned int n, bool increments) {\
-        strong<C>((const void*)p, n, kAtomic, CALLER, increments);                            \
-    }
-// g++ copies two neighbouring doubles of a structure at once, by the 16-byte function too. Copies
-// are reached by these names from newer compilers, and through the linker's --wrap from others.
-FAMILY(__tsan_, nogpu_, nogpu_, Uncounted)
-FAMILY(nogpu_counted_, nogpu_counted_, nogpu_counted_vector_, Counted)
-COPIES(__wrap_, Uncounted)
-RARE(1)
-RARE(2)
-RARE(4)
-RARE(8)
-RARE(16)
+VARIANTS(1)
+VARIANTS(2)
+VARIANTS(4)
+VARIANTS(8)
+VARIANTS(16)
 
 CUSIM_API void __tsan_init() {}
 CUSIM_API void __tsan_func_entry(void*) {}
 CUSIM_API void __tsan_func_exit() {}
 CUSIM_API void __tsan_vptr_update(void** p, void*) { check_access<8, kWrite>(p, CALLER); }
 CUSIM_API void __tsan_vptr_read(void** p) { check_access<8, kRead>(p, CALLER); }
+CUSIM_API void __tsan_read_range(void* p, unsigned long n) {
+    check_general(p, (uint32_t)n, kRead, false, 1, CALLER);
+}
+CUSIM_API void __tsan_write_range(void* p, unsigned long n) {
+    check_general(p, (uint32_t)n, kWrite, false, 1, CALLER);
+}
 
-#define ATOMICS(BITS, T)                                                                      \
-    CUSIM_API T __tsan_atomic##BITS##_load(const volatile T* p, int) {                        \
-        return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                          \
-    }                                                                                         \
-    CUSIM_API void __tsan_atomic##BITS##_store(volatile T* p, T v, int) {                     \
-        __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                             \
-    }                                                                                         \
-    CUSIM_API T __tsan_atomic##BITS##_exchange(volatile T* p, T v, int) {                     \
-        return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                                   \
-    }                                                                                         \
-    CUSIM_API T __tsan_atomic##BITS##_fetch_add(volatile T* p, T v, int) {                    \
-        return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);                                    \
-    }                                                                                         \
-    CUSIM_API T __tsan_atomic##BITS##_fetch_sub(volatile T* p, T v, int) {                    \
-        return __atomic_fetch_sub(p, v, __ATOMIC_SEQ_CST);                                    \
-    }                                                                                         \
-    CUSIM_API T __tsan_atomic##BITS##_fetch_and(volatile T* p, T v, int) {                    \
-        return __atomic_fetch_and(p, v, __ATOMIC_SEQ_CST);                                    \
-    }                                                                                         \
-    CUSIM_API T __tsan_atomic##BITS##_fetch_or(volatile T* p, T v, int) {                     \
-        return __atomic_fetch_or(p, v, __ATOMIC_SEQ_CST);                                     \
-    }                                                                                         \
-    CUSIM_API T __tsan_atomic##BITS##_fetch_xor(volatile T* p, T v, int) {                    \
-        return __atomic_fetch_xor(p, v, __ATOMIC_SEQ_CST);                                    \
-    }                                                                                         \
-    CUSIM_API int __tsan_atomic##BITS##_compare_exchange_strong(volatile T* p, T* expected,   \
-                                                                T v, int, int) {              \
-        return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST,           \
-                                           __ATOMIC_SEQ_CST);                                 \
-    }                                                                                         \
-    CUSIM_API int __tsan_atomic##BITS##_compare_exchange_weak(volatile T* p, T* expected,     \
-                                                              T v, int, int) {                \
-        return __atomic_compare_exchange_n(p, expected, v, true, __ATOMIC_SEQ_CST,            \
-                                           __ATOMIC_SEQ_CST);                                 \
-    }                                                                                         \
-    CUSIM_API T __tsan_atomic##BITS##_compare_exchange_val(volatile T* p, T expected, T v,    \
-                                                           int, int) {                        \
-        __atomic_compare_exchange_n(p, &expected, v, false, __ATOMIC_SEQ_CST,                 \
-                                    __ATOMIC_SEQ_CST);                                        \
-        return expected;                                                                      \
+// memcpy and kin: reached by these names from newer compilers and through the linker's --wrap
+// from those that call memcpy itself.
+static inline void* checked_copy(void* d, const void* s, size_t n, void* pc) {
+    check_general(s, (uint32_t)n, kRead, false, 1, pc);
+    check_general(d, (uint32_t)n, kWrite, false, 1, pc);
+    return memmove(d, s, n);
+}
+static inline void* checked_set(void* d, int value, size_t n, void* pc) {
+    check_general(d, (uint32_t)n, kWrite, false, 1, pc);
+    return memset(d, value, n);
+}
+#define COPIES(PREFIX)                                                                       \
+    CUSIM_API void* PREFIX##memcpy(void* d, const void* s, size_t n) {                       \
+        return checked_copy(d, s, n, CALLER);                                                \
+    }                                                                                        \
+    CUSIM_API void* PREFIX##memmove(void* d, const void* s, size_t n) {                      \
+        return checked_copy(d, s, n, CALLER);                                                \
+    }                                                                                        \
+    CUSIM_API void* PREFIX##memset(void* d, int value, size_t n) {                           \
+        return checked_set(d, value, n, CALLER);                                             \
+    }
+COPIES(__tsan_)
+COPIES(__wrap_)
+
+// Vector types: one access each.
+#define VECTOR_ACCESSES(PREFIX, N, T, COUNT)                                                 \
+    CUSIM_API T PREFIX##read##N(const void* p) {                                             \
+        check_access<N, kRead>(p, CALLER);                                                   \
+        COUNT(p, N, kRead, CALLER);                                                          \
+        T value;                                                                             \
+        memcpy(&value, p, N);                                                                \
+        return value;                                                                        \
+    }                                                                                        \
+    CUSIM_API void PREFIX##write##N(void* p, T value) {                                      \
+        check_access<N, kWrite>(p, CALLER);                                                  \
+        COUNT(p, N, kWrite, CALLER);                                                         \
+        memcpy(p, &value, N);                                                                \
+    }
+#define ALL_VECTOR_ACCESSES(PREFIX, COUNT)                                                   \
+    VECTOR_ACCESSES(PREFIX, 2, unsigned short, COUNT)                                        \
+    VECTOR_ACCESSES(PREFIX, 4, unsigned int, COUNT)                                          \
+    VECTOR_ACCESSES(PREFIX, 8, unsigned long long, COUNT)                                    \
+    VECTOR_ACCESSES(PREFIX, 16, nogpu::Bytes16, COUNT)
+ALL_VECTOR_ACCESSES(nogpu_, NOT_COUNTED)
+
+// Atomics: the header announces the address, then the compiler's own atomic follows.
+#define ATOMIC_HOOK(NAME, COUNT)                                                             \
+    CUSIM_API void NAME(const volatile void* p, unsigned int size, bool increments) {        \
+        (void)increments;                                                                    \
+        settle_writes();                                                                     \
+        check_general((const void*)p, size, kAtomic, true, size, CALLER);                    \
+        COUNT((const void*)p, size, kAtomic, CALLER, increments);                            \
+        strong_access_seen(hot.worker);                                                      \
+        count_spin();                                                                        \
+    }
+ATOMIC_HOOK(nogpu_atomic_hook, NOT_COUNTED)
+
+#define FETCH(BITS, T, OPERATION)                                                            \
+    CUSIM_API T __tsan_atomic##BITS##_fetch_##OPERATION(volatile T* p, T v, int) {           \
+        return __atomic_fetch_##OPERATION(p, v, __ATOMIC_SEQ_CST);                           \
+    }
+#define ATOMICS(BITS, T)                                                                     \
+    CUSIM_API T __tsan_atomic##BITS##_load(const volatile T* p, int) {                       \
+        return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                         \
+    }                                                                                        \
+    CUSIM_API void __tsan_atomic##BITS##_store(volatile T* p, T v, int) {                    \
+        __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                            \
+    }                                                                                        \
+    CUSIM_API T __tsan_atomic##BITS##_exchange(volatile T* p, T v, int) {                    \
+        return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                                  \
+    }                                                                                        \
+    FETCH(BITS, T, add)                                                                      \
+    FETCH(BITS, T, sub)                                                                      \
+    FETCH(BITS, T, and)                                                                      \
+    FETCH(BITS, T, or)                                                                       \
+    FETCH(BITS, T, xor)                                                                      \
+    CUSIM_API int __tsan_atomic##BITS##_compare_exchange_strong(volatile T* p, T* expected,  \
+                                                                T v, int, int) {             \
+        return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST,          \
+                                           __ATOMIC_SEQ_CST);                                \
+    }                                                                                        \
+    CUSIM_API int __tsan_atomic##BITS##_compare_exchange_weak(volatile T* p, T* expected,    \
+                                                              T v, int, int) {               \
+        return __atomic_compare_exchange_n(p, expected, v, true, __ATOMIC_SEQ_CST,           \
+                                           __ATOMIC_SEQ_CST);                                \
+    }                                                                                        \
+    CUSIM_API T __tsan_atomic##BITS##_compare_exchange_val(volatile T* p, T expected, T v,   \
+                                                           int, int) {                       \
+        __atomic_compare_exchange_n(p, &expected, v, false, __ATOMIC_SEQ_CST,                \
+                                    __ATOMIC_SEQ_CST);                                       \
+        return expected;                                                                     \
     }
 ATOMICS(8, unsigned char)
 ATOMICS(16, unsigned short)

@@ -1,5 +1,6 @@
 // Workers, jobs and signals.
 #pragma once
+#include "counted_hooks.h"
 #include "hooks.h"
 #include "pinned.h"
 
