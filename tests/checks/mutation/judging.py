@@ -126,7 +126,8 @@ def _serve(pipe: multiprocessing.connection.Connection, work: Callable, lesson: 
     with open(os.devnull, "w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    if work is judge:  # a survivor takes no more memory than the solution
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     for name in tasks_of(lesson):  # if this machine cannot judge, no mutant may count as refused
         if judge(lesson, name, cell_of(lesson, name))[0] != "survived":
             raise RuntimeError(f"the solution of {name} is not right here")
