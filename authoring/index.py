@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
+from IPython.core.inputtransformer2 import TransformerManager
 
 from .notebook_form import ROOT, AuthoringError, notebooks, read, stored_text, subject_of
 from .working_copy import note_written, refuse_to_edit, refuse_to_lose
@@ -22,17 +23,16 @@ from .working_copy import note_written, refuse_to_edit, refuse_to_lose
 TERMS = ROOT / "helpers" / "data" / "glossary.json"
 SHORT = {"numpy": "np", "cupy": "cp", "pycuda.driver": "drv", "pycuda.gpuarray": "gpuarray",
          "helpers.draw": "draw"}
-GROUPS = {  # heading: the roots of the names listed under it
-    "NumPy": ("np",),
-    "Methods of arrays": ("array",),
-    "CuPy": ("cp", "cupyx", "cupy_backends"),
-    "PyCUDA": ("drv", "gpuarray", "pycuda"),
-    "CUDA C++": ("cuda",),
-    "The course's own": ("helpers", "draw"),
+LONG = re.compile(rf"^({'|'.join(SHORT)})\b")
+GROUPS = {  # heading: the roots of the names listed under it, and where they are documented
+    "NumPy": (("np",), "numpy.org"),
+    "Methods of arrays": (("array",), "numpy.org"),
+    "CuPy": (("cp", "cupyx", "cupy_backends"), "docs.cupy.dev"),
+    "PyCUDA": (("drv", "gpuarray", "pycuda"), "documen.tician.de"),
+    "CUDA C++": (("cuda",), "docs.nvidia.com"),
+    "The course's own": (("helpers", "draw"), None),
 }
-SITES = {"np": "numpy.org", "array": "numpy.org", "cp": "docs.cupy.dev", "cupyx": "docs.cupy.dev",
-         "drv": "documen.tician.de", "gpuarray": "documen.tician.de",
-         "pycuda": "documen.tician.de", "cuda": "docs.nvidia.com"}
+SITES = {root: site for roots, site in GROUPS.values() for root in roots}
 METHODS = frozenset({  # attributes that are taken for an array's
     "T", "argsort", "astype", "base", "copy", "cumsum", "fill", "flags", "get", "item", "nbytes",
     "ravel", "reshape", "strides", "swapaxes", "tobytes", "tolist", "transpose", "view",
@@ -63,15 +63,6 @@ def load_terms() -> list[dict]:
     return json.loads(TERMS.read_text(encoding="utf-8"))
 
 
-def root_and_attributes(node: ast.AST) -> tuple[str, list[str]] | None:
-    """("a", ["b", "c"]) for the expression `a.b.c`; None where its root is not a name."""
-    attributes: list[str] = []
-    while isinstance(node, ast.Attribute):
-        attributes.append(node.attr)
-        node = node.value
-    return (node.id, attributes[::-1]) if isinstance(node, ast.Name) else None
-
-
 def imported_names(tree: ast.AST) -> dict[str, str]:
     """What each imported name stands for: {"np": "numpy"} for `import numpy as np`."""
     names = {}
@@ -84,14 +75,6 @@ def imported_names(tree: ast.AST) -> dict[str, str]:
             for alias in node.names:
                 names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
     return names
-
-
-def shortened(path: str) -> str:
-    """A dotted path as the lessons write it: "np.where" for "numpy.where"."""
-    for long in sorted(SHORT, key=len, reverse=True):
-        if path == long or path.startswith(long + "."):
-            return SHORT[long] + path[len(long):]
-    return path
 
 
 def functions_in(code: str) -> Iterator[str]:
@@ -110,10 +93,9 @@ def functions_in(code: str) -> Iterator[str]:
             yield from (f"cuda.{name}" for name in CUDA_NAMES.findall(node.value))
         if not isinstance(node, (ast.Attribute, ast.Name)):
             continue
-        found = root_and_attributes(node)
-        path = names.get(found[0]) if found else None
-        if path is not None:
-            name = shortened(".".join([path, *found[1]]))
+        root, *attributes = ast.unparse(node).split(".")
+        if root in names and all(map(str.isidentifier, attributes)):
+            name = LONG.sub(lambda found: SHORT[found[0]], ".".join([names[root], *attributes]))
             if id(node) not in inner and is_listed(name):
                 yield name
         elif isinstance(node, ast.Attribute) and node.attr in METHODS:
@@ -125,15 +107,14 @@ def functions_in(code: str) -> Iterator[str]:
 def is_listed(name: str) -> bool:
     """Whether the index lists a dotted name: a function or class of one of its libraries."""
     root, _, rest = name.partition(".")
-    return (any(root in group for group in GROUPS.values()) and bool(rest)
-            and name not in MODULES and rest.rpartition(".")[2] not in NOT_LISTED)
+    return (root in SITES and bool(rest) and name not in MODULES
+            and rest.rpartition(".")[2] not in NOT_LISTED)
 
 
 def code_of(notebook: nbformat.NotebookNode) -> str:
-    """A notebook's Python; IPython's lines, which begin with `!` or `%`, are replaced by `pass`."""
-    ipython = re.compile(r"^(\s*)[!%](?:.*\\\n)*.*$", flags=re.M)  # with continuation lines
-    return "\n".join(ipython.sub(r"\1pass", cell.source) for cell in notebook.cells
-                     if cell.cell_type == "code")
+    """A notebook's Python, with IPython's commands translated."""
+    return "\n".join(TransformerManager().transform_cell(cell.source)
+                     for cell in notebook.cells if cell.cell_type == "code")
 
 
 def links_in(notebook: nbformat.NotebookNode) -> dict[str, str]:
@@ -150,9 +131,8 @@ def documentation_of(name: str, links: dict[str, str]) -> str | None:
     """The address in `links` for a function, found by its full name or by the last part of it."""
     if name in links:
         return links[name]
-    root = name.partition(".")[0]
-    url = links.get(name.rpartition(".")[2], "")
-    return url if SITES.get(root) and SITES[root] in url else None
+    site, url = SITES[name.partition(".")[0]], links.get(name.rpartition(".")[2], "")
+    return url if site and site in url else None
 
 
 def index_page(lessons: dict[str, nbformat.NotebookNode]) -> str:
@@ -174,7 +154,7 @@ def index_page(lessons: dict[str, nbformat.NotebookNode]) -> str:
     text = ["# Index of functions", "",
             "Which lesson uses what; in bold the one that introduces it. Terms are in the"
             " [glossary](glossary.md). (Written by `make index`.)"]
-    for heading, roots in GROUPS.items():
+    for heading, (roots, _) in GROUPS.items():
         rows = sorted((name for name in places if name.partition(".")[0] in roots),
                       key=lambda name: (name.lower(), name))
         text += ["", f"## {heading}", "", "| name | lessons |", "|---|---|"]
@@ -214,37 +194,31 @@ def glossary_page(terms: list[dict], files: dict[str, str]) -> str:
     return "\n".join(text) + "\n"
 
 
-def linked_use(source: str, written: str, target: str) -> str | None:
-    """A cell's text with the first use of a term linked to `target`; None where it is not used.
+def link_terms(notebook: nbformat.NotebookNode, terms: list[dict]) -> list[str]:
+    """Link the first use of each term in its lesson to the glossary; return the unused terms.
 
     A bold use is preferred to one in italics. A bold term that already links documentation keeps
     that link, written behind the term.
     """
-    word = re.escape(written)
-    for pattern, text in (
-        (rf"\[\*\*{word}\*\*\]\((https://[^)]+)\)|\*\*\[{word}\]\((https://[^)]+)\)\*\*",
-         f"[**{written}**]({target}) ([documentation](%s))"),
-        (rf"(?<![*\[])\*\*{word}\*\*(?!\*)", f"[**{written}**]({target})"),
-        (rf"(?<![\w*`\[])\*{word}\*(?![\w*`])", f"[*{written}*]({target})"),
-    ):
-        if match := re.search(pattern, source):
-            url = next((group for group in match.groups() if group), None)
-            return source[:match.start()] + (text % url if url else text) + source[match.end():]
-    return None
-
-
-def link_terms(notebook: nbformat.NotebookNode, terms: list[dict]) -> list[str]:
-    """Link the first use of each term in its lesson to the glossary; return the unused terms."""
     cells = [cell for cell in notebook.cells if cell.cell_type == "markdown"]
     unused = []
     for term in terms:
-        target = f"glossary.md#{anchor(term['term'])}"
+        written, target = term["written"], f"glossary.md#{anchor(term['term'])}"
         if any(f"]({target})" in cell.source for cell in cells):
             continue
-        bold = re.compile(rf"\*\*\[?{re.escape(term['written'])}(\*\*|\]\()")
-        for cell in sorted(cells, key=lambda cell: not bold.search(cell.source)):  # bold first
-            if source := linked_use(cell.source, term["written"], target):
-                cell.source = source
+        word, url = re.escape(written), r"\((https://[^)]+)\)"
+        for mark, pattern in (
+            ("**", rf"\[\*\*{word}\*\*\]{url}|\*\*\[{word}\]{url}\*\*"
+                   rf"|(?<![*\[])\*\*{word}\*\*(?!\*)"),
+            ("*", rf"(?<![\w*`\[])\*{word}\*(?![\w*`])"),
+        ):
+            if uses := [(cell, found) for cell in cells
+                        if (found := re.search(pattern, cell.source))]:
+                cell, found = uses[0]
+                link = f"[{mark}{written}{mark}]({target})"
+                if found.lastindex:
+                    link += f" ([documentation]({found[found.lastindex]}))"
+                cell.source = cell.source[:found.start()] + link + cell.source[found.end():]
                 break
         else:
             unused.append(term["term"])

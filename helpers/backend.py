@@ -91,13 +91,6 @@ def installed(*packages: str) -> str | None:
     return None
 
 
-def _requested() -> str:
-    choice = os.environ.get("COURSE_BACKEND", "auto").strip().lower() or "auto"
-    if choice not in CHOICES:
-        raise ValueError(f"COURSE_BACKEND is {choice!r}; it must be one of {', '.join(CHOICES)}.")
-    return choice
-
-
 def _cuda_line(gpu: Gpu, needs: str | None) -> str:
     major, minor = gpu.compute_capability
     driver = ".".join(map(str, gpu.driver_cuda))
@@ -186,7 +179,9 @@ def start(needs: str | None = None) -> Backend:
     global _started
     if needs not in (None, "pycuda"):
         raise ValueError(f'needs={needs!r} is unknown; it must be None or "pycuda".')
-    choice = _requested()
+    choice = os.environ.get("COURSE_BACKEND", "auto").strip().lower() or "auto"
+    if choice not in CHOICES:
+        raise ValueError(f"COURSE_BACKEND is {choice!r}; it must be one of {', '.join(CHOICES)}.")
     gpu = find_gpu()
     if choice == "cuda" and gpu is None:
         raise RuntimeError("COURSE_BACKEND=cuda, but no CUDA device answers on this machine.")
@@ -207,11 +202,6 @@ def start(needs: str | None = None) -> Backend:
 
     record_sources(needs)
     print(_started.line)
-    return _started
-
-
-def started() -> Backend | None:
-    """What `start` found in this process; None where it was not called yet."""
     return _started
 
 

@@ -30,7 +30,7 @@ PER_CLOCK = {
 }
 NUMBERS = {"cpu": ("float64", "float32"),
            "gpu": ("float32", "float64", "tf32", "float16", "bfloat16")}
-PER_CORE = 2**23  # bytes of cache: a virtual machine reports the cache of its whole host
+PER_CORE = 2**21  # bytes of cache: a virtual machine reports the cache of its whole host
 TOLERATED = 1.25  # by how much a time may beat the best seen so far without being a wrong count
 
 

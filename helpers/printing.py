@@ -25,8 +25,7 @@ def device_output() -> Iterator[None]:
     Lines of one thread come in its order. Between threads a GPU promises no order. On a GPU the
     text is all that the process writes to file descriptor 1 within the block.
     """
-    started = backend.started()
-    on_gpu = started is not None and started.name == "cuda"
+    on_gpu = not backend.is_simulated(backend.find_cupy())
     parts: list[bytes] = []
     try:
         with _descriptor_1() if on_gpu else backend.simulated_prints() as parts:
@@ -59,12 +58,7 @@ def _descriptor_1() -> Iterator[list[bytes]]:
 def _wait_and_flush() -> None:
     """Wait for all work, which reads the GPU's printf buffer, and empty the host's buffers."""
     try:
-        with contextlib.suppress(OSError):
-            ctypes.CDLL("libcuda.so.1").cuCtxSynchronize()
-        cupy = sys.modules.get("cupy")
-        if cupy is not None:  # its context may be another than the current one
-            cupy.cuda.Device().synchronize()
+        backend.find_cupy().cuda.Device().synchronize()
     finally:
-        with contextlib.suppress(Exception):
-            sys.stdout.flush()
+        sys.stdout.flush()
         ctypes.CDLL(None).fflush(None)  # of the C library, through which the driver writes

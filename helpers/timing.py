@@ -208,7 +208,7 @@ class Comparison:
         most = TOLERATED if limit.seen else 1
         if beating := [row.name for row in self.rows if self.share(row) > most]:
             lines += textwrap.wrap(f"{listed(beating)}: faster than this machine can be. Is the"
-                                   " work counted right, or was it done another way?", 80)
+                                   " work counted right, or did the data stay in a cache?", 80)
         return "\n".join(lines)
 
     def __repr__(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import inspect
+import linecache
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -155,7 +155,7 @@ def traffic(function: Callable, *args: object) -> Traffic:
             watch.close()
             watch.frame = None  # the frame holds the watch, and its variables, in a cycle
     synchronize()
-    return Traffic(getattr(function, "__name__", "function"), watch.lines(function), result)
+    return Traffic(getattr(function, "__name__", "function"), watch.lines(), result)
 
 
 class _Watch:
@@ -183,7 +183,10 @@ class _Watch:
         return self._on_line
 
     def _line(self) -> Line:
-        return self._seen.setdefault(self._number, Line(self._number, ""))
+        """The line that runs, numbered from the function's first."""
+        text = linecache.getline(self._code.co_filename, self._number).rstrip()
+        line = Line(self._number - self._code.co_firstlineno + 1, text)
+        return self._seen.setdefault(self._number, line)
 
     def copied(self, nbytes: int, to_device: bool) -> None:
         (self._line().to_device if to_device else self._line().to_host).append(nbytes)
@@ -193,17 +196,9 @@ class _Watch:
             self._line().waits += 1
         self._gate = None
 
-    def lines(self, function: Callable) -> tuple[Line, ...]:
-        """The lines seen, numbered from the function's first."""
-        try:
-            source, first = inspect.getsourcelines(function)
-        except OSError:
-            source, first = [], self._code.co_firstlineno
-        for line in self._seen.values():
-            line.number -= first - 1
-            if line.number <= len(source):
-                line.text = source[line.number - 1].rstrip()
-        return tuple(sorted(self._seen.values(), key=lambda line: line.number))
+    def lines(self) -> tuple[Line, ...]:
+        """The lines seen, from the first on."""
+        return tuple(self._seen[number] for number in sorted(self._seen))
 
 
 @contextmanager

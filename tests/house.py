@@ -12,6 +12,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib.util import resolve_name
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -121,21 +122,18 @@ def imports_of(source: str, name: str, path: str, known: set[str]) -> frozenset[
     known : set of str
         The names of all modules of the house.
     """
-    is_package = path.endswith("__init__.py")
-    package = name.split(".") if is_package else name.split(".")[:-1]
+    package = name if path.endswith("__init__.py") else name.rpartition(".")[0]
     found: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            above = package[:len(package) - node.level + 1] if node.level else []
-            base = ".".join([*above, *(node.module.split(".") if node.module else [])])
-            whole = {alias.name: f"{base}.{alias.name}" for alias in node.names}
-            found |= {one if {one, f"install.{one}"} & known else base for one in whole.values()}
+            base = resolve_name("." * node.level + (node.module or ""), package)
+            whole = {f"{base}.{alias.name}" for alias in node.names}
+            found |= {one if {one, f"install.{one}"} & known else base for one in whole}
         elif (isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant)
               and getattr(node.func, "attr", getattr(node.func, "id", "")) == "import_module"):
-            text = str(node.args[0].value)
-            found.add(".".join([*package, text[1:]]) if text.startswith(".") else text)
+            found.add(resolve_name(str(node.args[0].value), package))
     if name.startswith("install."):  # a folder that is run: its modules import each other by name
         found = {f"install.{one}" if f"install.{one}" in known else one for one in found}
     # The simulator's tests have a package `tests` of their own.
@@ -145,21 +143,14 @@ def imports_of(source: str, name: str, path: str, known: set[str]) -> frozenset[
 
 def circles(modules: Mapping[str, Module]) -> list[list[str]]:
     """Groups of modules in which each imports each of the others, directly or through others."""
-    reached = {name: _reachable(name, modules) for name in modules}
-    groups = {tuple(sorted({name, *(other for other in reached[name] if name in reached[other])}))
+    reached = {name: module.imports & modules.keys() for name, module in modules.items()}
+    for middle in modules:  # Warshall's algorithm: paths through ever more of the modules
+        for name, others in reached.items():
+            if middle in others:
+                reached[name] = others | reached[middle]
+    groups = {tuple(sorted(other for other in reached[name] if name in reached[other]))
               for name in modules if name in reached[name]}
     return sorted(map(list, groups))
-
-
-def _reachable(name: str, modules: Mapping[str, Module]) -> set[str]:
-    """The modules that one imports, directly or through others."""
-    found: set[str] = set()
-    waiting = [name]
-    while waiting:
-        new = {other for other in modules[waiting.pop()].imports if other in modules} - found
-        found |= new
-        waiting += new
-    return found
 
 
 def room_of_import(name: str) -> str:

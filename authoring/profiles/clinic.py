@@ -17,7 +17,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,8 @@ import numpy as np
 from checks.clinic import PATIENTS, TOOLS, Patient
 from helpers import backend
 from nogpu.inspect.sources import Source, parameter_names
+
+from .nsight import heading
 
 LAUNCHES = 20
 TIME_LIMIT = 120  # seconds for one process
@@ -119,11 +120,9 @@ def record(path: Path) -> None:
         jobs = [job for job in jobs if job[1] is None]
     with ThreadPoolExecutor(4) as executor:
         answers = list(executor.map(lambda job: launch_apart(*job), jobs))
-    gpu = backend.find_gpu()
     version = subprocess.run([sanitizer or "true", "--version"], capture_output=True, text=True)
     content = {
-        "gpu": gpu.name if gpu else None,
-        "date": date.today().isoformat(),
+        **heading(),
         "cupy": backend.installed(*backend.CUPY),
         "compute-sanitizer": version.stdout.strip().split("\n")[-1],
         "patients": {},

@@ -10,7 +10,6 @@ Systems, and measures cuBLAS's products of other number formats. Without FILE it
 from __future__ import annotations
 
 import csv
-import os
 import re
 import shutil
 import subprocess
@@ -18,12 +17,23 @@ import sys
 import tempfile
 from collections.abc import Callable
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from ..notebook_form import ROOT, read
-from .nsight import METRICS, kernel_name, launches_in_ranges, number, write_profile
+import helpers
+
+from ..notebook_form import ROOT
+from .nsight import (
+    METRICS,
+    kernel_name,
+    launch_in_range,
+    launches_in_ranges,
+    lesson_code,
+    number,
+    run_program,
+)
 
 MODULE = "authoring.profiles.fast_kernels"
 SIDE, ROWS = 4096, 8192  # of the products; of the softmax, with SIDE columns
@@ -31,81 +41,56 @@ TOKENS = 1024  # images of the network's attention, 16 tokens each
 IMAGES = 4080  # in a batch for Nsight Systems: eight times those that the network is tested on
 
 
-def source_in_lesson(cell: str) -> str:
-    """The CUDA source in a cell of the lesson."""
-    notebook = read(next((ROOT / "notebooks").glob("*_fast_kernels.ipynb")))
-    source = next(one.source for one in notebook.cells if one.id == cell)
-    return re.search(r'r"""(.*?)"""', source, re.DOTALL).group(1)
-
-
 def launches() -> dict[str, tuple[Callable[[], object], Callable[[], bool]]]:
-    """By name: a function that launches a kernel once, and one that checks the result."""
+    """By name: a function that launches a kernel once, and one that checks its result."""
     import cupy as cp
 
     from helpers import kernels, network
 
-    rng = cp.random.default_rng(8)
-    a, b = (rng.standard_normal((SIDE, SIDE), dtype=cp.float32) for _ in range(2))
-    c, right = cp.empty_like(a), a @ b
-    x = rng.standard_normal((ROWS, SIDE), dtype=cp.float32)
-    y = cp.empty_like(x)
-    sizes = (np.int32(SIDE),) * 3
+    lesson = lesson_code("fast_kernels", "task", "naive", "multiply", "right-run", "tiled",
+                         "passes")
+    a, b, c = lesson.matrices(SIDE, SIDE, SIDE)
+    x = cp.random.default_rng(8).standard_normal((ROWS, SIDE), dtype=cp.float32)
+    y = cp.full_like(x, cp.nan)
 
-    def product(source: str, name: str, grid: tuple, block: tuple) -> tuple:
-        kernel = cp.RawKernel(source, name)
+    def is_softmax() -> bool:
+        right = bool(cp.allclose(y, network.softmax(x, cp), rtol=1e-4, atol=1e-9))
+        y.fill(cp.nan)
+        return right
 
-        def check() -> bool:
-            c.fill(cp.nan)
-            kernel(grid, block, (a, b, c, *sizes))
-            return bool(cp.allclose(c, right, rtol=0, atol=1e-2))
+    def is_product() -> bool:
+        right = lesson.is_product(c, a, b)
+        c.fill(cp.nan)
+        return right
 
-        return lambda: kernel(grid, block, (a, b, c, *sizes)), check
-
-    def rows(source: str, name: str) -> tuple:
-        kernel = cp.RawKernel(source, name)
-
-        def check() -> bool:
-            y.fill(cp.nan)
-            kernel((ROWS,), (256,), (x, y, np.int32(SIDE)))
-            return bool(cp.allclose(y, network.softmax(x, cp), rtol=1e-4, atol=1e-9))
-
-        return lambda: kernel((ROWS,), (256,), (x, y, np.int32(SIDE))), check
-
-    tiles = SIDE // 32, SIDE // 32
+    products = {"naive": lesson.naive, "tiled": lesson.tiled,
+                "strip": cp.RawKernel(kernels.source("matmul_strip"), "strip"),
+                "register tile": cp.RawKernel(kernels.source("matmul_register"), "product")}
+    softmaxes = {"softmax, three passes": lesson.passes,
+                 "softmax, registers": cp.RawKernel(kernels.source("softmax"), "softmax")}
     return {
-        "naive": product(source_in_lesson("naive"), "naive", (SIDE // 32, SIDE // 8), (32, 8)),
-        "tiled": product(source_in_lesson("tiled"), "tiled", tiles, (32, 32)),
-        "strip": product(kernels.source("matmul_strip"), "strip", (SIDE // 64, SIDE // 64),
-                         (512,)),
-        "register tile": product(kernels.source("matmul_register"), "product",
-                                 (SIDE // 128, SIDE // 128), (256,)),
-        "cuBLAS": (lambda: cp.matmul(a, b, out=c), lambda: True),
-        "softmax, three passes": rows(source_in_lesson("passes"), "softmax"),
-        "softmax, registers": rows(kernels.source("softmax"), "softmax"),
+        **{name: (partial(lesson.multiply, kernel, a, b, c), is_product)
+           for name, kernel in products.items()},
+        "cuBLAS": (partial(cp.matmul, a, b, out=c), is_product),
+        **{name: (partial(kernel, (ROWS,), (256,), (x, y, np.int32(SIDE))), is_softmax)
+           for name, kernel in softmaxes.items()},
     }
 
 
 def run() -> None:
-    """Launch each kernel twice, the second time in an NVTX range with its name."""
+    """Launch each kernel, and the network's attention."""
     import cupy as cp
-    from cupyx.profiler import time_range
 
-    for name, (launch, check) in launches().items():
-        if not check():
-            raise SystemExit(f"{name}: wrong result")
-        cp.cuda.Device().synchronize()
-        with time_range(name):
-            launch()
-            cp.cuda.Device().synchronize()
     from helpers import network
     from helpers.data import load_network
 
+    for name, (launch, is_right) in launches().items():
+        launch_in_range(name, launch)
+        if not is_right():
+            raise SystemExit(f"{name}: wrong result")
     weights = {name: cp.asarray(array) for name, array in load_network().items()}
     tokens = cp.ones((TOKENS, 16, 32), dtype=cp.float32)
-    network.attention(tokens, weights, cp)
-    with time_range("attention"):
-        network.attention(tokens, weights, cp)
-        cp.cuda.Device().synchronize()
+    launch_in_range("attention", network.attention, tokens, weights, cp)
 
 
 def attention() -> list[list]:
@@ -212,24 +197,23 @@ def formats() -> list[dict[str, object]]:
     a, b = (rng.standard_normal((SIDE, SIDE), dtype=cp.float32) for _ in range(2))
     exact = a.astype(cp.float64) @ b.astype(cp.float64)
     size = float(cp.sqrt((exact * exact).mean()))
-    single = [np.array(v, np.float32) for v in (1, 0)]
-    whole = [np.array(v, np.int32) for v in (1, 0)]
-    double = [np.array(v, np.float64) for v in (1, 0)]
+    half = [x.astype(cp.float16) for x in (a, b)]
     bf16 = [((x.view(cp.uint32) + 0x8000) >> 16).astype(cp.uint16) for x in (a, b)]
     step = 4 / 127  # of int8: what is beyond 4 standard deviations is clipped
     int8 = [cp.clip(cp.rint(x / step), -127, 127).astype(cp.int8) for x in (a, b)]
-    # name, inputs, their cuBLAS type, output dtype and type, cublasComputeType_t, scalars, scale
+    out_kinds = {"float64": 1, "float32": 0, "int32": 10}  # cudaDataType_t
+    # name, inputs, their cudaDataType_t, dtype of result and scalars, cublasComputeType_t, scale
     table = [
-        ("float64", [a.astype(cp.float64), b.astype(cp.float64)], 1, "float64", 1, 70, double, 1),
-        ("float32", [a, b], 0, "float32", 0, 68, single, 1),
-        ("TF32", [a, b], 0, "float32", 0, 77, single, 1),
-        ("bfloat16", bf16, 14, "float32", 0, 68, single, 1),
-        ("float16", [a.astype(cp.float16), b.astype(cp.float16)], 2, "float32", 0, 68, single, 1),
-        ("int8", int8, 3, "int32", 10, 72, whole, step * step),
+        ("float64", [x.astype(cp.float64) for x in (a, b)], 1, "float64", 70, 1),
+        ("float32", [a, b], 0, "float32", 68, 1),
+        ("TF32", [a, b], 0, "float32", 77, 1),
+        ("bfloat16", bf16, 14, "float32", 68, 1),
+        ("float16", half, 2, "float32", 68, 1),
+        ("int8", int8, 3, "int32", 72, step * step),
     ]
-    handle, found = device.get_cublas_handle(), []
+    found = []
 
-    def add(name: str, function: Callable, out: object, scale: float) -> None:
+    def add(name: str, function: Callable, out: cp.ndarray, scale: float) -> None:
         function()
         error = abs(out.astype(cp.float64) * scale - exact)
         timing = bench(function, device="gpu", name=name)
@@ -238,48 +222,34 @@ def formats() -> list[dict[str, object]]:
                       "error": float(cp.sqrt((error * error).mean())) / size})
         print(found[-1])
 
-    for name, (x, y), kind, out_dtype, out_kind, compute, (one, zero), scale in table:
-        out = cp.empty((SIDE, SIDE), out_dtype)
+    for name, (x, y), kind, dtype, compute, scale in table:
+        out, one, zero = cp.empty((SIDE, SIDE), dtype), np.ones(1, dtype), np.zeros(1, dtype)
         # cuBLAS stores matrices by columns: out.T = y.T @ x.T. For int8 it needs both factors
         # contiguous along the summed axis.
         turn = name == "int8"
         y = cp.ascontiguousarray(y.T) if turn else y
-
-        def function(x=x, y=y, out=out, kind=kind, out_kind=out_kind, compute=compute, one=one,
-                     zero=zero, turn=turn):
-            cublas.gemmEx(handle, int(turn), 0, SIDE, SIDE, SIDE, one.ctypes.data, y.data.ptr,
-                          kind, SIDE, x.data.ptr, kind, SIDE, zero.ctypes.data, out.data.ptr,
-                          out_kind, SIDE, compute, -1)
-
-        add(name, function, out, scale)
+        add(name, partial(
+            cublas.gemmEx, device.get_cublas_handle(), int(turn), 0, SIDE, SIDE, SIDE,
+            one.ctypes.data, y.data.ptr, kind, SIDE, x.data.ptr, kind, SIDE, zero.ctypes.data,
+            out.data.ptr, out_kinds[dtype], SIDE, compute, -1), out, scale)
+    kernel = cp.RawKernel(kernels.source("tensor_cores"), "tensor",
+                          options=("-I/usr/local/cuda/include",))
+    out = cp.empty_like(a)
     try:
-        kernel = cp.RawKernel(kernels.source("tensor_cores"), "tensor",
-                              options=("-I/usr/local/cuda/include",))
-        out, half = cp.empty_like(a), [a.astype(cp.float16), b.astype(cp.float16)]
-        args = (*half, out, *(np.int32(SIDE),) * 3)
         add("float16, tensor_cores.cu",
-            lambda: kernel((SIDE // 16, SIDE // 16), (32,), args), out, 1)
+            partial(kernel, (SIDE // 16, SIDE // 16), (32,), (*half, out, *(np.int32(SIDE),) * 3)),
+            out, 1)
     except Exception as error:  # no mma.h
         print(error, file=sys.stderr)
     return found
 
 
-def main(arguments: list[str]) -> None:
-    """Measure and write, or with `--run` and `--batches` do what a profiler looks at."""
-    os.environ.setdefault("COURSE_BACKEND", "cuda")
-    import helpers
-
-    helpers.start()
-    if "--run" in arguments:
-        return run()
-    if "--batches" in arguments:
-        return batches()
+def measured() -> dict:
+    """What the lesson shows."""
     import cupy as cp
 
     version = subprocess.run(["ncu", "--version"], capture_output=True, text=True, check=False)
-    content = {
-        "gpu": cp.cuda.runtime.getDeviceProperties(0)["name"].decode(),
-        "date": date.today().isoformat(),
+    return {
         "cupy": cp.__version__,
         "ncu": re.search(r"Version (\S+)", version.stdout).group(1),
         "side": SIDE,
@@ -291,8 +261,7 @@ def main(arguments: list[str]) -> None:
         "nsys": systems(),
         "formats": formats(),
     }
-    write_profile(content, "fast_kernels", arguments)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_program("fast_kernels", measured, sys.argv[1:], run=run, batches=batches)

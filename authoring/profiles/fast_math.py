@@ -2,23 +2,25 @@
 
     python -m authoring.profiles.fast_math [FILE]
 
-The errors are those against NumPy's float64 at the same float32 arguments; the times are medians
-of events. Without FILE it writes `helpers/data/recorded/profiles/fast_math.json`, which the lesson
-on PyCUDA's dynamic compilation shows.
+needs CuPy and PyCUDA. The errors are those against NumPy's float64 at the same float32 arguments;
+the times are medians of `helpers.bench`. Without FILE it writes
+`helpers/data/recorded/profiles/fast_math.json`, which the lesson on PyCUDA's dynamic compilation
+shows.
 """
 
 from __future__ import annotations
 
-import statistics
+import re
 import sys
-from datetime import date
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from helpers import backend
+from helpers import bench
 from helpers.generate import render
 
-from .nsight import write_profile
+from .nsight import run_program
 
 NUMBERS, ROUNDS = 2**26, 64
 TEMPLATE = """
@@ -47,34 +49,27 @@ FUNCTIONS = {
 }
 
 
-def measure(expression: str, fast: bool, x: object, rounds: int) -> tuple[float, np.ndarray]:
+def measure(expression: str, fast: bool, x: Any, rounds: int) -> tuple[float, np.ndarray]:
     """Milliseconds of a launch, and what it computed."""
-    import pycuda.driver as drv
     import pycuda.gpuarray as gpuarray
     from pycuda.compiler import SourceModule
 
     source = render(TEMPLATE, expression=expression, rounds=rounds)
     module = SourceModule(source, options=["--use_fast_math"] if fast else [])
-    function, y = module.get_function("apply"), gpuarray.empty_like(x)
-    begin, end, times = drv.Event(), drv.Event(), []
-    for _ in range(21):
-        begin.record()
-        function(x, y, np.int32(x.size // 4), block=(256, 1, 1), grid=(-(-x.size // 1024), 1))
-        end.record().synchronize()
-        times.append(end.time_since(begin))
-    return statistics.median(times[1:]), y.get()
+    y = gpuarray.empty_like(x)
+    launch = partial(module.get_function("apply"), x, y, np.int32(x.size // 4),
+                     block=(256, 1, 1), grid=(-(-x.size // 1024), 1))
+    return bench(launch, device="gpu").median * 1e3, y.get()
 
 
-def main(arguments: list[str]) -> None:
-    """Measure all functions, plain and fast, and write the file."""
+def measured() -> dict:
+    """All functions, plain and fast."""
     import pycuda
     import pycuda.autoprimaryctx  # noqa: F401
     import pycuda.compiler
     import pycuda.driver as drv
     import pycuda.gpuarray as gpuarray
 
-    nvcc = [line for line in pycuda.compiler.get_nvcc_version("nvcc").splitlines() if "release" in
-            line][0].split("release ")[1]
     rng, rows = np.random.default_rng(9), []
     for name, (expression, exact, (low, high)) in FUNCTIONS.items():
         host = rng.uniform(low, high, NUMBERS).astype(np.float32)
@@ -90,13 +85,13 @@ def main(arguments: list[str]) -> None:
             }
         rows.append(row)
         print(row, flush=True)
-    result = {
-        "gpu": backend.find_gpu().name, "date": date.today().isoformat(),
-        "pycuda": pycuda.VERSION_TEXT, "nvcc": nvcc, "device": drv.Context.get_device().name(),
+    nvcc = pycuda.compiler.get_nvcc_version("nvcc")
+    return {
+        "pycuda": pycuda.VERSION_TEXT, "nvcc": re.search("release (.*)", nvcc)[1],
+        "device": drv.Context.get_device().name(),
         "numbers": NUMBERS, "rounds": ROUNDS, "rows": rows,
     }
-    write_profile(result, "fast_math", arguments)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_program("fast_math", measured, sys.argv[1:])

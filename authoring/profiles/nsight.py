@@ -1,15 +1,24 @@
-"""Nsight Compute run on a program, its table read, and the file that a lesson shows written."""
+"""What the programs of this folder share: a lesson's own code, Nsight Compute, the file written."""
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Callable
+from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
-from ..notebook_form import ROOT
+import helpers
+from helpers import backend
+
+from ..notebook_form import ROOT, read
 
 FOLDER = ROOT / "helpers" / "data" / "recorded" / "profiles"
 # What the lessons call a metric, and what Nsight Compute calls it.
@@ -29,6 +38,34 @@ METRICS = {
     "fma_percent": "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active",
     "warps_percent": "sm__warps_active.avg.pct_of_peak_sustained_active",
 }
+
+
+def lesson_code(subject: str, *cells: str) -> SimpleNamespace:
+    """What some cells of a lesson import, define and assign, so that the lesson's code is measured.
+
+    Their other statements, which print, draw and launch, are left out.
+    """
+    (path,) = (ROOT / "notebooks").glob(f"[0-9]*_{subject}.ipynb")
+    names: dict[str, Any] = {}
+    for cell in read(path).cells:
+        if cell.id in cells:
+            tree = ast.parse(cell.source)
+            tree.body = [node for node in tree.body if isinstance(
+                node, (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.Assign))]
+            exec(compile(tree, f"{path.name}, {cell.id}", "exec"), names)
+    return SimpleNamespace(**names)
+
+
+def launch_in_range(name: str, function: Callable, *args: object) -> None:
+    """Call a function twice, the second time in an NVTX range for `launches_in_ranges`."""
+    import cupy as cp
+    from cupyx.profiler import time_range
+
+    function(*args)
+    cp.cuda.Device().synchronize()
+    with time_range(name):
+        function(*args)
+        cp.cuda.Device().synchronize()
 
 
 def launches_in_ranges(module: str, ranges: list[str], metrics: list[str]) -> list[dict[str, str]]:
@@ -77,6 +114,22 @@ def number(text: str) -> float:
 def kernel_name(row: dict[str, str]) -> str:
     """The name of a row's kernel, without its parameters."""
     return row["Kernel Name"].split("(")[0][:60]
+
+
+def run_program(subject: str, measured: Callable[[], dict], arguments: list[str],
+                **programs: Callable[[], None]) -> None:
+    """Write what `measured` returns, or with an argument `--NAME` run the program of that name."""
+    os.environ.setdefault("COURSE_BACKEND", "cuda")
+    helpers.start()
+    for name, program in programs.items():
+        if f"--{name}" in arguments:
+            return program()
+    write_profile(heading() | measured(), subject, arguments)
+
+
+def heading() -> dict[str, str]:
+    """What each file says first: the GPU, and the day."""
+    return {"gpu": backend.find_gpu().name, "date": date.today().isoformat()}
 
 
 def write_profile(content: dict, subject: str, arguments: list[str]) -> None:

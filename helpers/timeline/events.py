@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from .spans import IN, KERNEL, OUT
 
 COPIES = {1: IN, 2: OUT}  # cudaMemcpyKind; the others stay on the device
+NAMES = {IN: IN, OUT: OUT, KERNEL: "copy"}  # of copies, by their kind
 NEW_ARRAYS = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
 PRODUCTS = ("dot", "einsum", "inner", "matmul", "outer", "tensordot", "vdot")
 # Methods that may call a compiled library without a kernel object of CuPy's own.
@@ -180,10 +181,10 @@ class Watch:
         for name, kind in (("copy_from_host_async", IN), ("copy_to_host_async", OUT),
                            ("copy_from_device_async", KERNEL)):
             self._hook(pointer, name, lambda pointer, mem, size, stream=None, kind=kind: Work(
-                at(stream), *_copy(kind), size))
+                at(stream), kind, NAMES[kind], size))
         for name in ("memcpyAsync", "memcpy"):
             self._hook(runtime, name, lambda dst, src, size, kind, stream=0: Work(
-                stream, *_copy(COPIES.get(kind, KERNEL)), size))
+                stream, COPIES.get(kind, KERNEL), NAMES[COPIES.get(kind, KERNEL)], size))
         self._hook(runtime, "memsetAsync", lambda ptr, value, size, stream: Work(
             stream, KERNEL, "fill"))
         self._hook(cupy.cuda.graph.Graph, "launch", lambda graph, stream=None: Work(
@@ -214,8 +215,3 @@ class Watch:
 def _name(kernel: Any) -> str:
     name = getattr(kernel, "name", None) or getattr(kernel, "__name__", "kernel")
     return str(name).removeprefix("cupy_")
-
-
-def _copy(kind: str) -> tuple[str, str]:
-    """Kind and name of a copy."""
-    return kind, kind if kind in (IN, OUT) else "copy"

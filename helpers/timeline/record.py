@@ -62,7 +62,8 @@ def timeline(title: str = "", *, key: str | None = None,
     simulated = backend.is_simulated(cupy)
     machine = backend.SIMULATOR if simulated else backend.device_name(cupy)
     result = Timeline(title, machine, ())
-    names = {_handle(stream): name for name, stream in (streams or {}).items()}
+    names = {stream.ptr if hasattr(stream, "ptr") else stream.handle: name
+             for name, stream in (streams or {}).items()}
     _recording = True
     try:
         if simulated:
@@ -77,11 +78,6 @@ def timeline(title: str = "", *, key: str | None = None,
         recordings.tell(key, result, "gpu")
     here = "" if simulated else recordings.this_machine()
     result.recorded = recorded_timelines(key, but=here)
-
-
-def _handle(stream: Any) -> int:
-    """The handle of a stream of CuPy or PyCUDA."""
-    return stream.ptr if hasattr(stream, "ptr") else stream.handle
 
 
 def _label(handles: list[int], names: dict[int, str]) -> dict[int, str]:
@@ -121,7 +117,7 @@ def _from_events(cupy: ModuleType, result: Timeline,
             result.returned = perf_counter() - begin
     cupy.cuda.Device().synchronize()
     pieces = watch.times()
-    labels = _label(list(dict.fromkeys(work.stream for work, _, _ in pieces)), names)
+    labels = _label([work.stream for work, _, _ in pieces], names)
     spans, free = [], {IN: 0.0, OUT: 0.0}
     for work, start, end in sorted(pieces, key=lambda piece: piece[2]):
         if work.kind in free:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from .. import backend
 from ..errors import message
-from .trial import Case, Failure
-from .variant import Tuned
+from .variant import Case, Failure, Tuned
 
 SAMPLES = 7  # of each variant, right after its check
 FINAL_ROUNDS = 21  # then of the fastest, one after another in turns
@@ -66,17 +64,14 @@ class Gpu:
         behind.synchronize()
         return cupy.cuda.get_elapsed_time(before, behind) / 1e3
 
-    def samples(self, tuned: Tuned, count: int = SAMPLES) -> list[float]:
+    def samples(self, tuned: Tuned) -> list[float]:
         """Several samples after a warm-up."""
-        for _ in range(WARM_UP):
-            self.sample(tuned)
-        return [self.sample(tuned) for _ in range(count)]
+        return [self.sample(tuned) for _ in range(WARM_UP + SAMPLES)][WARM_UP:]
 
-    def finals(self, finalists: Sequence[Tuned], progress: Callable[[str], Any]) -> list[list]:
+    def finals(self, finalists: Sequence[Tuned]) -> list[list]:
         """Samples of each, taken in turns so that what changes meanwhile changes all."""
         taken: list[list[float]] = [[] for _ in finalists]
         for round_ in range(FINAL_ROUNDS):
-            progress(f"round {round_ + 1} of {FINAL_ROUNDS} with the fastest")
             for k in range(len(finalists)):
                 which = (k + round_) % len(finalists)  # no one is always behind the same other
                 taken[which].append(self.sample(finalists[which]))

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import os
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,9 +14,8 @@ from ..bounds import ceiling
 from ..timing import Comparison, Timing, recorded_runs
 from . import simulator
 from .gpu import Gpu
-from .result import WIDTH, Tuning, Variant, failures
-from .trial import Case, Failure, compiled
-from .variant import Generated, Tuned, compile_ahead
+from .result import Tuning, Variant, failures
+from .variant import Case, Failure, Generated, Tuned, compile_ahead, compiled
 
 CLOSE = 1.25  # a variant within this factor of the fastest may be the fastest
 
@@ -101,8 +97,7 @@ def tune(
     cases = _cases(spec, inputs, checks, out, rtol, atol)
     cupy = find_cupy()
     simulated = is_simulated(cupy)
-    with _progress() as progress:
-        variants = _search(generate, combinations, cases, simulated, progress)
+    variants = _search(generate, combinations, cases, simulated)
     names = {v.generated.name for v in variants if v.generated}
     title = title or (names.pop() if len(names) == 1 else "Tuning")
     right = [v for v in variants if v.state == "ok"]
@@ -167,24 +162,22 @@ def _argument(value: object, name: str) -> object:
     return value if value.ndim else value[()]
 
 
-def _search(generate: Callable, combinations: list[dict], cases: list[Case], simulated: bool,
-            progress: Callable[[str], None]) -> list[Variant]:
+def _search(generate: Callable, combinations: list[dict], cases: list[Case],
+            simulated: bool) -> list[Variant]:
     """All variants, each with its result or with what it failed at."""
     variants = [_generated(generate, parameters) for parameters in combinations]
     texts = [variant.generated for variant in variants if variant.generated]
-    progress(f"compiling {len(texts)} variants")
     (simulator.compile_ahead if simulated else compile_ahead)(texts)
     gpu = None if simulated or not texts else Gpu(cases)
     tuned: dict[int, Tuned] = {}
     for k, variant in enumerate(variants):
-        progress(f"{k + 1} of {len(variants)}: {variant.name}")
         if variant.generated:
             try:
                 variants[k], tuned[k] = _tried(variant, cases, gpu)
             except Failure as why:
                 variants[k] = replace(variant, state=why.state, note=str(why))
     if gpu is not None:
-        _finals(gpu, variants, tuned, progress)
+        _finals(gpu, variants, tuned)
     return variants
 
 
@@ -212,8 +205,7 @@ def _tried(variant: Variant, cases: list[Case], gpu: Gpu | None) -> tuple[Varian
     return replace(variant, state="ok", timing=timing), tuned
 
 
-def _finals(gpu: Gpu, variants: list[Variant], tuned: dict[int, Tuned],
-            progress: Callable[[str], None]) -> None:
+def _finals(gpu: Gpu, variants: list[Variant], tuned: dict[int, Tuned]) -> None:
     """Measure in turns all that are nearly as fast as the fastest.
 
     These figures replace the first ones, which were taken at different times.
@@ -221,22 +213,6 @@ def _finals(gpu: Gpu, variants: list[Variant], tuned: dict[int, Tuned],
     times = {k: v.timing.median for k, v in enumerate(variants) if v.state == "ok"}
     close = [k for k in times if times[k] <= CLOSE * min(times.values())]
     if len(close) > 1:
-        samples = gpu.finals([tuned[k] for k in close], progress)
+        samples = gpu.finals([tuned[k] for k in close])
         for k, taken in zip(close, samples):
             variants[k] = replace(variants[k], timing=Timing.of(variants[k].name, taken))
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """One line that says how far the search is, and that is removed at its end.
-
-    Only in a terminal and in a notebook that somebody runs: recorded text must always be the same.
-    """
-    watched = sys.stdout.isatty() or type(sys.stdout).__name__ == "OutStream"
-    if not watched or {"PYTEST_VERSION", "PYTEST_CURRENT_TEST", "COURSE_QUIET"} & set(os.environ):
-        yield lambda text: None
-        return
-    try:
-        yield lambda text: print(f"\r{text:<{WIDTH}}", end="", flush=True)
-    finally:
-        print("\r" + " " * WIDTH, end="\r", flush=True)

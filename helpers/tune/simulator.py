@@ -8,8 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from ..inspection import inspect
-from .trial import Case, Failure, compiler_error
-from .variant import Generated, on_all_cores
+from .variant import Case, Failure, Generated, compiler_error, on_all_cores
 
 TIME_LIMIT = 10.0  # seconds that a launch may take
 

@@ -4,7 +4,9 @@ import json
 
 import pytest
 
+import helpers
 from authoring.profiles import attention, clinic, fast_kernels, nsight
+from helpers.data import load_profile
 
 PROJECTED = """Generating SQLite file r.sqlite from r.nsys-rep
 Processing [r.sqlite] with [nvtx_gpu_proj_sum.py]...
@@ -93,6 +95,29 @@ def test_a_profile_is_written_where_the_lesson_reads_it(tmp_path, monkeypatch, c
     nsight.write_profile({"gpu": "T4"}, "attention", [str(tmp_path / "mine.json")])
     assert json.loads((tmp_path / "attention.json").read_text()) == {"gpu": "H200"}
     assert json.loads((tmp_path / "mine.json").read_text()) == {"gpu": "T4"}
+
+
+def test_the_profiled_kernels_are_those_of_the_lesson_and_are_checked(monkeypatch, capsys):
+    """On the simulator; the check fails before the launch, and again after it was asked."""
+    monkeypatch.setattr(fast_kernels, "SIDE", 128)
+    monkeypatch.setattr(fast_kernels, "ROWS", 2)
+    helpers.start()
+    capsys.readouterr()
+    launches = fast_kernels.launches()
+    assert list(launches) == list(load_profile("fast_kernels")["kernels"])
+    for name in "tiled", "softmax, three passes":
+        launch, is_right = launches[name]
+        assert not is_right()
+        launch()
+        assert is_right() and not is_right()
+    assert capsys.readouterr().out == ""  # what the lesson's cells print is left out
+
+
+def test_attention_is_measured_by_the_lessons_functions(monkeypatch):
+    helpers.start()
+    monkeypatch.setattr(attention, "LENGTHS", (64,))
+    assert attention.one_query() > 0
+    assert vars(attention.own_code()).keys() >= {"by_einsum", "by_matmul", "by_tiles"}
 
 
 def test_what_the_sanitizer_says_is_shortened_to_its_first_finding():

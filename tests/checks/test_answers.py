@@ -8,7 +8,6 @@ import dataclasses
 import functools
 import importlib
 import importlib.util
-import pkgutil
 import re
 from pathlib import Path
 
@@ -16,14 +15,12 @@ import nbformat
 import numpy as np
 import pytest
 
-import checks
 from authoring.notebook_form import ROOT, course_of, notebooks, read, subject_of
 from checks.machinery import kernel_task, stream_task
 from checks.machinery.kernel_task import KernelTask
 from checks.machinery.task import Task
 
-LESSONS = sorted(module.name for module in pkgutil.iter_modules(checks.__path__)
-                 if not module.ispkg)
+LESSONS = sorted(subject_of(path.stem) for path in notebooks("solutions"))
 
 
 def answers_of(lesson):

@@ -1,4 +1,4 @@
-"""cub's warp and block collectives, thrust's and cuda::std's small names, against NumPy."""
+"""cub's collectives, thrust's and cuda::std's small names, copies that may be asynchronous."""
 
 from __future__ import annotations
 
@@ -201,3 +201,85 @@ def test_names_of_thrust_and_std(compiler: str, dialect: str, first: str) -> Non
     expected = [5, 1.5, 3, 2.5, 2.5, 3, 24, 5.5, 1, 3.5, 9, 7.5, 2 * np.cos(1), 1, 4, 2]
     np.testing.assert_allclose(read(out, np.float32), np.float32(expected), rtol=1e-6)
     out.free()
+
+
+COPIES = r"""
+#include <cooperative_groups.h>
+#include <cuda/barrier>
+#include <cuda/pipeline>
+#include <cuda_pipeline.h>
+template <int WHAT> __global__ void f(const int* x, int* out, int n) {
+    __shared__ __align__(16) int tile[256];
+    __shared__ cuda::barrier<cuda::thread_scope_block> bar;
+    auto block = cooperative_groups::this_thread_block();
+    int t = threadIdx.x;
+    if (t == 0) init(&bar, n);
+    __syncthreads();
+    if (WHAT == 0) {
+        auto pipe = cuda::make_pipeline();
+        pipe.producer_acquire();
+        cuda::memcpy_async(&tile[t * 4], &x[t * 4], cuda::aligned_size_t<16>(16), pipe);
+        pipe.producer_commit();
+        cuda::pipeline_consumer_wait_prior<0>(pipe);
+        __syncthreads();
+    }
+    if (WHAT == 1) {
+        cuda::memcpy_async(block, tile, x, sizeof tile, bar);
+        bar.arrive_and_wait();
+    }
+    if (WHAT == 2) {
+        __pipeline_memcpy_async(&tile[t * 4], &x[t * 4], 16, 8);
+        __pipeline_commit();
+        __pipeline_wait_prior(0);
+        auto token = bar.arrive();
+        bar.wait(token);
+    }
+    if (WHAT == 3) cuda::memcpy_async(block, tile, x, sizeof tile, bar);
+    for (int i = 0; i < 4; i++) out[t * 4 + i] = tile[255 - t * 4 - i];
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def copies(compiler: str) -> engine.Module:
+    return engine.compile(COPIES, OPTIONS, [f"f<{k}>" for k in range(4)], dialect="nvrtc")
+
+
+def copied(copies: engine.Module, what: int, expected: int = 64) -> np.ndarray:
+    x, out = array(np.arange(256, dtype=np.int32), "x"), array(np.zeros(256, np.int32), "out")
+    try:
+        arguments = pack(x, out, np.int32(expected))
+        copies.kernel(f"f<{what}>").launch((1,), (64,), arguments, time_limit=30)
+        return read(out, np.int32)
+    finally:
+        x.free()
+        out.free()
+
+
+@pytest.mark.parametrize("what", [0, 1, 2])
+def test_copies_are_there_after_the_wait(copies: engine.Module, checked: bool, what: int) -> None:
+    expected = np.arange(256)
+    if what == 2:  # the last 8 of 16 bytes are filled with zeros
+        expected = np.where(expected % 4 < 2, expected, 0)
+    assert (copied(copies, what) == expected[::-1]).all()
+
+
+def test_a_copy_that_nobody_waits_for_is_a_race(copies: engine.Module) -> None:
+    with pytest.raises(engine.Race, match=r"tile\["):
+        copied(copies, 3)
+
+
+def test_a_barrier_of_a_part_of_the_block_is_lacking(copies: engine.Module) -> None:
+    with pytest.raises(engine.AssertionFault, match="nogpu lacks cuda::barrier of a part"):
+        copied(copies, 1, 32)
+
+
+@pytest.mark.parametrize("words, declaration", [
+    ("nogpu lacks cuda::pipeline of a block", "cuda::pipeline<cuda::thread_scope_block> p"),
+    ("nogpu lacks cuda::barrier of other scopes", "cuda::barrier<cuda::thread_scope_device> b"),
+])  # fmt: skip
+def test_other_scopes_are_lacking(compiler: str, words: str, declaration: str) -> None:
+    with pytest.raises(engine.CompileError, match=words):
+        engine.compile(
+            f"#include <cuda/pipeline>\n__global__ void f() {{ {declaration}; }}", OPTIONS
+        )

@@ -42,7 +42,7 @@ def test_what_the_simulator_lacks_is_named(compiler: str, body: str, name: str) 
     assert name in message and "nogpu lacks it" in message
 
 
-@pytest.mark.parametrize("header", ["cuda_fp8.h", "thrust/sort.h", "cuda/barrier"])
+@pytest.mark.parametrize("header", ["cuda_fp8.h", "thrust/sort.h", "cuda/atomic"])
 def test_headers_that_the_simulator_lacks(header: str) -> None:
     text = f"#include <{header}>\n{ZERO}"
     assert f"{header}: nogpu lacks this header" in error_of(text)

@@ -1,8 +1,13 @@
-"""nvcuda::wmma: products against NumPy, who may touch what, and what a wrong use is told."""
+"""nvcuda::wmma: products against NumPy and an H200, and what a wrong use is told.
+
+``wmma_recorded.npz`` holds what an H200 (CUDA 13.0) made of each format: operands and results of
+products, and for each kind of fragment the place of each lane's elements in the matrix.
+"""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -134,6 +139,129 @@ def test_products(module: engine.Module, checked: bool, case: tuple, name: str) 
     assert (np.abs(got - exact) <= size * (k * one_sum) + np.abs(exact) * last_place).all()
 
 
+RECORDED = np.load(Path(__file__).with_name("wmma_recorded.npz"))
+RECORDED_KINDS = {  # names in the recording: types of the factors, of what is added, of the sum
+    "hff": ("half", "float", "float"), "hhh": ("half",) * 3, "hhf": ("half", "half", "float"),
+    "hfh": ("half", "float", "half"), "bff": (BF16, "float", "float"),
+    "rff": (TF32, "float", "float"), "tff": (TF32, "float", "float"), "ddd": ("double",) * 3,
+    "sii": (S8, "int", "int"), "siis": (S8, "int", "int"), "uii": (U8, "int", "int"),
+}  # fmt: skip
+PRODUCTS = sorted({key.split("|")[0] for key in RECORDED.files if key.count("|") == 2})
+
+
+def product_name(key: str) -> str:
+    kind, *shape = key.split("_")
+    types = RECORDED_KINDS[kind]
+    return f"product<{', '.join([*types, *shape, 'R', 'R', ROW])}>"
+
+
+@pytest.fixture(scope="module")
+def recorded(compiler: str) -> engine.Module:
+    # What a program does to float before it is a factor in TF32: tff has it, rff has not.
+    names = sorted({product_name(key) for key in PRODUCTS})
+    return engine.compile(SOURCE, ("-std=c++17",), names, dialect="nvrtc")
+
+
+def tf32(values: np.ndarray) -> np.ndarray:
+    """The nearest numbers of 10 bits after the leading one, halves away from zero."""
+    bits = values.astype(np.float32).view(np.uint32)
+    rounded = (bits + np.uint32(0x1000)) & np.uint32(0xFFFFE000)
+    special = bits & np.uint32(0x7F800000) == 0x7F800000
+    return np.where(special, bits, rounded).view(np.float32)
+
+
+@pytest.mark.parametrize("product", PRODUCTS)
+def test_products_are_a_gpus_within_its_rounding(recorded: engine.Module, product: str) -> None:
+    kind, m, n, k = product.split("_")
+    m, n, k = int(m), int(n), int(k)
+    factor, added, summed = RECORDED_KINDS[kind]
+    cases = sorted({key.split("|")[1] for key in RECORDED.files if key.startswith(product + "|")})
+    for case in cases:
+        a, b, c, d = (RECORDED[f"{product}|{case}|{which}"] for which in "abcd")
+        if kind == "tff":
+            a, b = tf32(a), tf32(b)
+        memory = [array(part, name) for part, name in ((a, "a"), (b, "b"), (c, "c"))]
+        out = array(np.zeros_like(d), "d")
+        strides = np.int32([k, n, n, kind == "siis"])
+        recorded.kernel(product_name(product)).launch((1,), (32,), pack(*memory, out, *strides))
+        found = read(out, d.dtype)
+        for allocation in (*memory, out):
+            allocation.free()
+        if factor in (S8, U8):
+            assert (found == d).all()
+            continue
+        with np.errstate(all="ignore"):
+            found, d = found.astype(np.float64), d.astype(np.float64)
+            a = stored(meant(a, factor), factor) if factor == TF32 else meant(a, factor)
+            b = stored(meant(b, factor), factor) if factor == TF32 else meant(b, factor)
+            size = np.abs(a.reshape(m, k)).astype(float) @ np.abs(b.reshape(k, n)).astype(float)
+            size = size.ravel() + np.abs(c.astype(np.float64))
+            # Each of k sums may be cut off after 24 bits; a half result is rounded once more.
+            close = size * k * (2.0**-52 if factor == "double" else 2.0**-23)
+            if summed == "half":
+                close += np.abs(d) * 2.0**-10 + 2.0**-24
+            same = (np.abs(found - d) <= close) | (found == d) | (np.isnan(found) & np.isnan(d))
+        assert same.all(), (case, np.flatnonzero(~same)[:5], found[~same][:5], d[~same][:5])
+
+
+def test_float_to_tf32_is_a_gpus(compiler: str) -> None:
+    text = """#include <mma.h>
+    __global__ void f(const float* x, float* y, int n) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n) y[i] = nvcuda::wmma::__float_to_tf32(x[i]);
+    }"""
+    x, expected = RECORDED["to_tf32|x"], RECORDED["to_tf32|y"]
+    memory, out = array(x, "x"), array(np.zeros_like(x), "y")
+    engine.compile(text).kernel("f").launch((8,), (128,), pack(memory, out, np.int32(x.size)))
+    found = read(out, np.uint32)
+    memory.free()
+    out.free()
+    both_nan = np.isnan(found.view(np.float32)) & np.isnan(expected.view(np.float32))
+    assert ((found == expected) | both_nan).all()
+
+
+PLACES = r"""
+#include <mma.h>
+using namespace nvcuda;
+template <class F> __global__ void f(const typename F::storage_element_type* p, int* out, int ld) {
+    F a;
+    if constexpr (F::nogpu_shape().use == nogpu::kAccumulator)
+        wmma::load_matrix_sync(a, p, ld, wmma::mem_row_major);
+    else
+        wmma::load_matrix_sync(a, p, ld);
+    for (int i = 0; i < a.num_elements; i++)
+        out[threadIdx.x * a.num_elements + i] = (int)(float)a.x[i];
+}
+"""
+
+
+def test_each_lane_holds_what_it_holds_on_a_gpu(compiler: str) -> None:
+    kinds = {"half": "half", "bf16": BF16, "s8": S8, "u8": U8, "tf32": TF32, "double": "double",
+             "float": "float", "int": "int"}  # fmt: skip
+    places = {key[7:]: RECORDED[key] for key in RECORDED.files if key.startswith("places|")}
+    names = {}
+    for key in places:
+        use, kind, m, n, k = key.rsplit("_", 4)
+        layout = "" if use == "accumulator" else ", wmma::row_major"
+        names[key] = f"f<wmma::fragment<wmma::{use}, {m}, {n}, {k}, {kinds[kind]}{layout}>>"
+    with engine.checks(False):
+        module = engine.compile(PLACES, ("-std=c++17",), [*names.values()], dialect="nvrtc")
+        for key, name in names.items():
+            use, kind, *shape = key.rsplit("_", 4)
+            m, n, k = map(int, shape)
+            rows, columns = {"matrix_a": (m, k), "matrix_b": (k, n), "accumulator": (m, n)}[use]
+            number = np.arange(rows * columns)
+            found = 0
+            for digit in (1, 64):  # all formats hold numbers below 64
+                data = stored(number // digit % 64, kinds[kind])
+                p, out = array(data, "p"), array(np.zeros(places[key].size, np.int32), "out")
+                module.kernel(name).launch((1,), (32,), pack(p, out, np.int32(columns)))
+                found = found + digit * read(out, np.int32)
+                p.free()
+                out.free()
+            assert (found == places[key].ravel()).all(), key
+
+
 def test_sums_of_whole_numbers_stop_at_the_bounds_where_asked(module: engine.Module) -> None:
     name = NAMES[CASES.index((S8, "int", "int", 16, 16, 16, "R", "L", ROW))]
     a = array(np.full((16, 16), 127, np.int8), "a")
@@ -223,12 +351,60 @@ def test_elements_are_computed_with_one_by_one(uses: engine.Module) -> None:
     assert (launched(uses, 5) == 5).all()
 
 
-def test_loads_and_stores_are_counted(uses: engine.Module) -> None:
-    with engine.counting() as counts:
-        launched(uses, 5)
-    assert [(line.access, line.size, line.requests, line.sectors) for line in counts.lines] == [
-        ("store", 16, 2, 32)
-    ]
+COUNTED = r"""
+#include <mma.h>
+using namespace nvcuda;
+template <class F> __global__ void f(const void* p, float* y) {
+    F a;
+    wmma::load_matrix_sync(a, (const typename F::storage_element_type*)p, 64);
+    y[threadIdx.x] = (float)a.x[0];
+}
+__global__ void shared(const half* p, float* y) {
+    __shared__ half tile[16 * 64];
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a;
+    for (int i = threadIdx.x; i < 1024; i += 32) tile[i] = p[i];
+    __syncwarp();
+    wmma::load_matrix_sync(a, tile, 64);
+    y[threadIdx.x] = (float)a.x[0];
+}
+template <wmma::layout_t L> __global__ void sums(float* p, float* y) {
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> c;
+    wmma::load_matrix_sync(c, p, 64, L);
+    wmma::store_matrix_sync(p, c, 64, L);
+}
+"""
+# What Nsight Compute said of the same loads on an H200: requests and sectors.
+MEASURED = {
+    "f<wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major>>": (4, 32),
+    "f<wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::col_major>>": (4, 32),
+    "f<wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major>>": (4, 32),
+    "f<wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major>>": (4, 32),
+    f"f<wmma::fragment<wmma::matrix_a, 16, 16, 8, {TF32}, wmma::row_major>>": (4, 32),
+    f"f<wmma::fragment<wmma::matrix_b, 16, 16, 8, {TF32}, wmma::row_major>>": (4, 16),
+    f"f<wmma::fragment<wmma::matrix_a, 16, 16, 16, {S8}, wmma::row_major>>": (2, 16),
+    f"sums<{ROW}>": (4, 32),
+    f"sums<{COLUMN}>": (8, 32),
+}
+
+
+def test_loads_and_stores_are_counted_as_on_a_gpu(compiler: str) -> None:
+    module = engine.compile(COUNTED, ("-std=c++17",), [*MEASURED, "shared"], dialect="nvrtc")
+    p, y = array(np.zeros(64 * 64, np.float32), "p"), array(np.zeros(32, np.float32), "y")
+    found = {}
+    for name in [*MEASURED, "shared"]:
+        with engine.counting() as counts:
+            module.kernel(name).launch((1,), (32,), pack(p, y))
+        moved = [line for line in counts.lines if "_matrix_sync" in line.text]
+        found[name] = [(line.requests, line.sectors) for line in moved]
+        if name == "shared":
+            assert moved[0].wavefronts == 32  # one ldmatrix whose eight lines meet in the banks
+    p.free()
+    y.free()
+    del found["shared"]
+    assert found == {
+        name: [figures] * (2 if name.startswith("sums") else 1)
+        for name, figures in MEASURED.items()
+    }
 
 
 @pytest.mark.parametrize("words, declaration", [

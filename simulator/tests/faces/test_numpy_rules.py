@@ -703,3 +703,83 @@ def test_a_fused_reduction_needs_a_name_that_a_kernel_can_have():
         with pytest.raises(cp.cuda.compiler.CompileException, match="identifier"):
             cp.fuse(reduce)(cp.ones(3))
         assert float(cp.fuse(kernel_name="total")(reduce)(cp.ones(3))) in (1, 3)
+
+
+def test_memory_of_an_index_lives_as_long_as_the_index():
+    """The value of a scatter took the memory of the list that says where it goes."""
+    for _ in range(20):
+        a, b = cp.zeros((2, 3, 4)), np.zeros((2, 3, 4))
+        for place in ((slice(None), [1, 2]), ([1, 0], slice(None), [2, 1]), [1]):
+            cp.add.at(a, place, 1)
+            np.add.at(b, place if isinstance(place, tuple) else np.array(place), 1)
+        assert (a.get() == b).all()
+
+
+def test_what_a_gpu_says_where_numpy_says_otherwise():
+    assert cp.reciprocal(cp.array([0, 1, 2])).tolist() == [0, 1, 0]
+    assert cp.i0(cp.array([1], np.int8)).dtype == np.float16
+    assert cp.percentile(cp.array([1.0, 2.0, np.nan]), [0, 50]).tolist() == [1, 2]
+    big = cp.array([200, 200], np.uint8)
+    assert float(cp.average(big, weights=big)) == 200
+    assert cp.sinc(cp.array([np.nan, 0.5])).tolist()[0] == 1
+
+
+def test_comparison_with_numbers_beyond_every_integer():
+    a = cp.array([-1, 5], np.int64)
+    assert (a < 2**64).all() and not (a >= 2**70).any() and (a > -(2**63) - 1).all()
+    assert not (a == 10**30).any() and (a != 10**30).all()
+
+
+def test_flags_cannot_be_set_and_arrays_name_their_types():
+    a = cp.zeros((2, 3))
+    with pytest.raises(AttributeError, match="not writable"):
+        a.flags.c_contiguous = False
+    assert cp.ndarray[int, float].__origin__ is cp.ndarray
+    with pytest.raises(TypeError):
+        cp.ndarray((1.0,))
+
+
+def test_memory_of_another_library_may_hold_dates():
+    a = cp.arange(3)
+
+    class Held:
+        __cuda_array_interface__ = a.__cuda_array_interface__ | {"typestr": "<M8[s]"}
+
+    held = cp.asarray(Held())
+    assert held.dtype == "M8[s]" and held.view("i8").tolist() == [0, 1, 2]
+
+
+def test_dlpack_says_its_version_and_hands_managed_memory_to_the_host():
+    a = cp.arange(4.0)
+    assert "dltensor_versioned" in str(a.__dlpack__(max_version=(1, 0)))
+    assert '"dltensor"' in str(a.__dlpack__())
+    assert cp.from_dlpack(a.__dlpack__(max_version=(1, 0))).tolist() == [0, 1, 2, 3]
+    with cp.cuda.using_allocator(cp.cuda.malloc_managed):
+        shared = cp.arange(4.0)
+    assert shared.__dlpack_device__()[0] == 13 and a.__dlpack_device__()[0] == 2
+
+    class Exported:
+        def __dlpack__(self, **how):
+            return shared.__dlpack__(dl_device=(1, 0))
+
+        def __dlpack_device__(self):
+            return 1, 0
+
+    seen = np.from_dlpack(Exported())
+    shared[0] = 9
+    cp.cuda.Device().synchronize()
+    assert seen[0] == 9
+
+
+@pytest.mark.parametrize("line", [
+    "from cupyx import jit", "import cupyx.cutensor", "from cupyx.scipy import stats",
+    "import cupyx.scipy.sparse.linalg", "from cupy.cuda import texture",
+    "from cupyx.scipy.signal import czt", "from cupy_backends.cuda.libs import cublas",
+    "from cupy_backends.cuda.libs.cusparselt import Handle",
+])  # fmt: skip
+def test_an_import_of_what_is_missing_says_so(line):
+    with pytest.raises(ImportError, match="nogpu lacks"):
+        exec(line)
+    with pytest.raises(ImportError) as caught:
+        from cupyx import no_such_name  # noqa: F401
+    assert "nogpu lacks" not in str(caught.value)

@@ -425,7 +425,7 @@ def test_assertions():
 
 
 def test_dlpack_lets_go():
-    from cupy._core import dlpack
+    from cupy._core import _capsules as dlpack
 
     for _ in range(5):
         cp.arange(3).toDlpack()

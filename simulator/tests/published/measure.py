@@ -174,9 +174,10 @@ def reached(goal: str, verdict: str) -> bool:
     """Tell whether a verdict is what the list holds the program to."""
     if goal.startswith("fault"):
         return verdict == "right"
-    return verdict == {"refused": "refused clearly"}.get(goal, goal) or (
-        goal == "runs" and verdict == "right"
-    )
+    if goal in ("compiles", "runs"):
+        stages = ["right", "runs", "compiles"]
+        return verdict in stages[: stages.index(goal) + 1]
+    return verdict == {"refused": "refused clearly"}.get(goal, goal)
 
 
 def run_all(measured: list[dict], one: Callable[[dict], dict], out: Path) -> collections.Counter:

@@ -1,7 +1,8 @@
 """Special functions, on NumPy arrays of float64.
 
-The error function follows W. J. Cody, "Rational Chebyshev approximation for the error function",
-Mathematics of Computation 23 (1969), 631-637: one quotient of polynomials in each of three ranges.
+The scaled tail of the error function follows W. J. Cody, "Rational Chebyshev approximation for the
+error function", Mathematics of Computation 23 (1969), 631-637: one quotient of polynomials in each
+of two ranges.
 """
 
 from __future__ import annotations
@@ -10,12 +11,6 @@ import math
 
 import numpy as np
 
-_NEAR = (
-    (1.85777706184603153e-1, 3.16112374387056560e0, 1.13864154151050156e2, 3.77485237685302021e2,
-     3.20937758913846947e3),
-    (1.0, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3,
-     2.84423683343917062e3),
-)
 _MIDDLE = (
     (2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594e0, 6.61191906371416295e1,
      2.98635138197400131e2, 8.81952221241769090e2, 1.71204761263407058e3, 2.05107837782607147e3,
@@ -48,46 +43,22 @@ def _scaled_tail(y):
     return result
 
 
-def _decay(y):
-    """exp(-y * y), the square taken in two parts to lose no digits."""
-    rounded = np.trunc(y * 16) / 16
-    return np.exp(-rounded * rounded) * np.exp(-(y - rounded) * (y + rounded))
-
-
-def _parts(x):
-    x = np.asarray(x, np.float64)
-    y = np.abs(x)
-    return x, y, ~(y > 0.46875)
-
-
 def erf(x):
     """The error function."""
-    x, y, near = _parts(x)
-    result = np.empty_like(x)
-    result[near] = x[near] * _quotient(_NEAR, x[near] ** 2)
-    tail = np.minimum(y[~near], 30.0)
-    result[~near] = np.copysign(1 - _decay(tail) * _scaled_tail(tail), x[~near])
-    return result
+    return np.asarray(_each_erf(x), np.float64)
 
 
 def erfc(x):
     """One less the error function, exact also where that is near one."""
-    x, y, near = _parts(x)
-    result = np.empty_like(x)
-    result[near] = 1 - x[near] * _quotient(_NEAR, x[near] ** 2)
-    tail = np.minimum(y[~near], 30.0)
-    value = _decay(tail) * _scaled_tail(tail)
-    result[~near] = np.where(x[~near] < 0, 2 - value, value)
-    return result
+    return np.asarray(_each_erfc(x), np.float64)
 
 
 def erfcx(x):
     """exp(x * x) * erfc(x)."""
-    x, y, near = _parts(x)
-    result = np.empty_like(x)
-    result[near] = np.exp(x[near] ** 2) * (1 - x[near] * _quotient(_NEAR, x[near] ** 2))
-    value = _scaled_tail(y[~near])
-    result[~near] = np.where(x[~near] < 0, 2 * np.exp(y[~near] ** 2) - value, value)
+    x = np.asarray(x, np.float64)
+    far = x > 0.46875
+    result = np.exp(np.where(far, 0, x) ** 2) * erfc(x)
+    result[far] = _scaled_tail(x[far])
     return result
 
 
@@ -136,6 +107,7 @@ def _one_gamma(x: float) -> float:
         return math.copysign(math.inf, x) if x == 0 else math.nan
 
 
+_each_erf, _each_erfc = np.frompyfunc(math.erf, 1, 1), np.frompyfunc(math.erfc, 1, 1)
 _each_gammaln = np.frompyfunc(_one_gammaln, 1, 1)
 _each_gamma = np.frompyfunc(_one_gamma, 1, 1)
 

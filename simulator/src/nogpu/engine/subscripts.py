@@ -86,7 +86,7 @@ def output_labels(text, labels: list[list]) -> list:
     if text is None:
         letters = sorted({label for label in flat if isinstance(label, str)})
         return hidden + [label for label in letters if flat.count(label) == 1]
-    for letter in text.replace("...", ""):
+    for letter in text.replace("...", "", 1):
         if text.count(letter) > 1:
             raise ValueError(f"{PREFIX} includes output subscript '{letter}' multiple times")
         if letter not in flat:

@@ -17,23 +17,11 @@ from collections.abc import Callable
 import numpy as np
 
 _NAMES = {
-    "?": "bool",
-    "b": "signed char",
-    "h": "short",
-    "i": "int",
-    "l": "long long",
-    "q": "long long",
-    "B": "unsigned char",
-    "H": "unsigned short",
-    "I": "unsigned int",
-    "L": "unsigned long long",
-    "Q": "unsigned long long",
-    "e": "float16",
-    "f": "float",
-    "d": "double",
-    "F": "complex<float>",
-    "D": "complex<double>",
-}
+    "?": "bool", "b": "signed char", "h": "short", "i": "int", "l": "long long", "q": "long long",
+    "B": "unsigned char", "H": "unsigned short", "I": "unsigned int", "L": "unsigned long long",
+    "Q": "unsigned long long", "e": "float16", "f": "float", "d": "double",
+    "F": "complex<float>", "D": "complex<double>",
+}  # fmt: skip
 
 
 def typename(dtype: np.typing.DTypeLike) -> str:
@@ -172,29 +160,12 @@ def _cast(code: str, of: np.dtype | None, dtype: np.dtype) -> str:
 
 
 class Translator:
-    """One function for one list of argument types.
-
-    Attributes
-    ----------
-    results : list of dtype
-        The types of what the function returns, once it is translated.
-    as_tuple : bool
-        It returns a tuple.
-    """
+    """One function for one list of argument types; ``results`` has the types that it returns."""
 
     def __init__(
         self, function: Callable, types: list[np.dtype], loop_of: Callable[[object], object]
     ) -> None:
-        """Read the function's source.
-
-        Parameters
-        ----------
-        function : function
-        types : list of dtype
-            Of the arguments.
-        loop_of : function
-            Gives the `numpy.ufunc` that an object of the function's names stands for, or None.
-        """
+        """Read the source; ``loop_of`` gives the NumPy ufunc that an object stands for, or None."""
         self.function, self._loop_of = function, loop_of
         self.source = textwrap.dedent(inspect.getsource(function))
         tree = _definition(self.source, function)

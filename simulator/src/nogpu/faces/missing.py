@@ -11,6 +11,20 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
+# Public modules that the real libraries have (CuPy 14.2.0, PyCUDA 2026.1) and that nogpu lacks.
+MODULES = frozenset("""
+    cupy.cublas cupy.cuda.common cupy.cuda.cub cupy.cuda.cufft cupy.cuda.cutensor cupy.cuda.jitify
+    cupy.cuda.nccl cupy.cuda.texture cupy.cuda.thrust cupy.typing cupy_backends.cuda.libs.cublas
+    cupy_backends.cuda.libs.curand cupy_backends.cuda.libs.cusolver
+    cupy_backends.cuda.libs.cusparse cupy_backends.cuda.libs.cusparselt
+    cupy_backends.cuda.libs.cutensor cupy_backends.cuda.libs.nccl cupy_backends.cuda.stream
+    cupyx.cusolver cupyx.cusparse cupyx.cutensor cupyx.distributed cupyx.jit cupyx.lapack
+    cupyx.linalg cupyx.optimizing cupyx.scipy.fft cupyx.scipy.fftpack cupyx.scipy.interpolate
+    cupyx.scipy.linalg cupyx.scipy.signal.windows cupyx.scipy.sparse.csgraph
+    cupyx.scipy.sparse.linalg cupyx.scipy.spatial cupyx.scipy.stats cupyx.signal cupyx.time
+    cupyx.tools pycuda.gl.autoinit pycuda.sparse.cg pycuda.sparse.coordinate pycuda.sparse.inner
+    pycuda.sparse.operator pycuda.sparse.packeted pycuda.sparse.pkt_build
+""".split())
 NAMES = Path(__file__).with_name("names.json")
 
 
@@ -41,7 +55,7 @@ def error(owner: str, name: str, subject: str | None = None) -> AttributeError:
     """
     if not name.startswith("_"):
         names = recorded_names()
-        if name in names.get(owner, ()):
+        if name in names.get(owner, ()) or f"{owner}.{name}" in MODULES:
             return AttributeError(explain(f"{owner}.{name}"))
         if owner not in names:
             return AttributeError(f"nogpu lacks {owner}.{name}, if the real library has it")

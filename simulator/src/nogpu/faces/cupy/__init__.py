@@ -50,7 +50,8 @@ def get_array_module(*args: object):
     import sys
 
     for item in args:
-        if isinstance(item, ndarray) or _core_core._exports(item):
+        kind = type(item).__module__
+        if isinstance(item, ndarray) or _core_core._exports(item) or kind.startswith("cupyx."):
             return sys.modules[__name__]
     return _numpy
 

@@ -14,14 +14,10 @@ from ._ufunc_config import errstate, geterr, seterr
 from cupy.cuda._synchronize import DeviceSynchronized, allow_synchronize  # isort: skip
 from nogpu.faces import missing as _missing
 
-_MODULES = ("profiler", "scipy", "linalg", "time", "optimizing")
+_MODULES = ("profiler", "scipy")
 
 
 def __getattr__(name: str) -> object:
     if name in _MODULES:
-        try:
-            return _importlib.import_module(f"cupyx.{name}")
-        except ModuleNotFoundError as error:
-            if error.name != f"cupyx.{name}":
-                raise
+        return _importlib.import_module(f"cupyx.{name}")
     raise _missing.error("cupyx", name)

@@ -7,48 +7,65 @@
 
 #define CALLER __builtin_return_address(0)
 
-// g++ copies two neighbouring doubles of a structure at once, by the 16-byte function too.
-#define PLAIN(N, ALIGNMENT)                                                                  \
-    CUSIM_API void __tsan_read##N(void* p) { check_access<N, kRead, ALIGNMENT>(p, CALLER); } \
-    CUSIM_API void __tsan_write##N(void* p) { check_access<N, kWrite, ALIGNMENT>(p, CALLER); }
-PLAIN(1, 1)
-PLAIN(2, 2)
-PLAIN(4, 4)
-PLAIN(8, 8)
-PLAIN(16, 8)
-
 // What the thread has stored so far, before others may be told of it.
 static inline void settle_writes() {
     if (hot.worker && hot.in_kernel) settle(hot.worker, false);
 }
 
-#define VARIANTS(N)                                                                          \
-    CUSIM_API void __tsan_unaligned_read##N(void* p) {                                       \
+// Loads and stores of N bytes, by names with this prefix. A build for counting has another, and
+// counts: its memory requests as a whole, or in the pieces of an access that is not aligned.
+#define NOT_COUNTED(...) ((void)0)
+#define ACCESSES(PREFIX, N, ALIGNMENT, COUNT, COUNT_PIECES)                                  \
+    CUSIM_API void PREFIX##read##N(void* p) {                                                \
+        check_access<N, kRead, ALIGNMENT>(p, CALLER);                                        \
+        COUNT(p, N, kRead, CALLER);                                                          \
+    }                                                                                        \
+    CUSIM_API void PREFIX##write##N(void* p) {                                               \
+        check_access<N, kWrite, ALIGNMENT>(p, CALLER);                                       \
+        COUNT(p, N, kWrite, CALLER);                                                         \
+    }                                                                                        \
+    CUSIM_API void PREFIX##read_write##N(void* p) {                                          \
+        check_access<N, kRead, ALIGNMENT>(p, CALLER);                                        \
+        check_access<N, kWrite, ALIGNMENT>(p, CALLER);                                       \
+        COUNT(p, N, kRead, CALLER);                                                          \
+        COUNT(p, N, kWrite, CALLER);                                                         \
+    }                                                                                        \
+    CUSIM_API void PREFIX##unaligned_read##N(void* p) {                                      \
         check_general(p, N, kRead, false, false, CALLER);                                    \
+        COUNT_PIECES(p, N, kRead, CALLER);                                                   \
     }                                                                                        \
-    CUSIM_API void __tsan_unaligned_write##N(void* p) {                                      \
+    CUSIM_API void PREFIX##unaligned_write##N(void* p) {                                     \
         check_general(p, N, kWrite, false, false, CALLER);                                   \
+        COUNT_PIECES(p, N, kWrite, CALLER);                                                  \
     }                                                                                        \
-    CUSIM_API void __tsan_read_write##N(void* p) {                                           \
-        check_access<N, kRead>(p, CALLER);                                                   \
-        check_access<N, kWrite>(p, CALLER);                                                  \
-    }                                                                                        \
-    CUSIM_API void __tsan_unaligned_read_write##N(void* p) {                                 \
-        check_general(p, N, kRead, false, false, CALLER);                                    \
-        check_general(p, N, kWrite, false, false, CALLER);                                   \
-    }                                                                                        \
-    CUSIM_API void __tsan_volatile_read##N(void* p) {                                        \
+    CUSIM_API void PREFIX##volatile_read##N(void* p) {                                       \
         settle_writes();                                                                     \
         check_general(p, N, kRead, true, true, CALLER);                                      \
+        COUNT(p, N, kRead, CALLER);                                                          \
         if (hot.worker && hot.in_kernel) {                                                   \
             strong_access_seen(hot.worker);                                                  \
             count_spin();                                                                    \
         }                                                                                    \
     }                                                                                        \
-    CUSIM_API void __tsan_volatile_write##N(void* p) {                                       \
+    CUSIM_API void PREFIX##volatile_write##N(void* p) {                                      \
         settle_writes();                                                                     \
         check_general(p, N, kWrite, true, true, CALLER);                                     \
+        COUNT(p, N, kWrite, CALLER);                                                         \
         if (hot.worker && hot.in_kernel) strong_access_seen(hot.worker);                     \
+    }
+// g++ copies two neighbouring doubles of a structure at once, by the 16-byte function too.
+#define ALL_ACCESSES(PREFIX, COUNT, COUNT_PIECES)                                            \
+    ACCESSES(PREFIX, 1, 1, COUNT, COUNT_PIECES)                                              \
+    ACCESSES(PREFIX, 2, 2, COUNT, COUNT_PIECES)                                              \
+    ACCESSES(PREFIX, 4, 4, COUNT, COUNT_PIECES)                                              \
+    ACCESSES(PREFIX, 8, 8, COUNT, COUNT_PIECES)                                              \
+    ACCESSES(PREFIX, 16, 8, COUNT, COUNT_PIECES)
+ALL_ACCESSES(__tsan_, NOT_COUNTED, NOT_COUNTED)
+
+#define VARIANTS(N)                                                                          \
+    CUSIM_API void __tsan_unaligned_read_write##N(void* p) {                                 \
+        check_general(p, N, kRead, false, false, CALLER);                                    \
+        check_general(p, N, kWrite, false, false, CALLER);                                   \
     }                                                                                        \
     CUSIM_API void __tsan_unaligned_volatile_read##N(void* p) {                              \
         check_general(p, N, kRead, true, false, CALLER);                                     \
@@ -99,49 +116,42 @@ COPIES(__tsan_)
 COPIES(__wrap_)
 
 // Vector types: one access each.
-CUSIM_API unsigned short nogpu_read2(const void* p) {
-    check_access<2, kRead>(p, CALLER);
-    return *(const unsigned short*)p;
-}
-CUSIM_API unsigned int nogpu_read4(const void* p) {
-    check_access<4, kRead>(p, CALLER);
-    return *(const unsigned int*)p;
-}
-CUSIM_API unsigned long long nogpu_read8(const void* p) {
-    check_access<8, kRead>(p, CALLER);
-    return *(const unsigned long long*)p;
-}
-CUSIM_API nogpu::Bytes16 nogpu_read16(const void* p) {
-    check_access<16, kRead>(p, CALLER);
-    nogpu::Bytes16 value;
-    memcpy(&value, p, 16);
-    return value;
-}
-CUSIM_API void nogpu_write2(void* p, unsigned short v) {
-    check_access<2, kWrite>(p, CALLER);
-    *(unsigned short*)p = v;
-}
-CUSIM_API void nogpu_write4(void* p, unsigned int v) {
-    check_access<4, kWrite>(p, CALLER);
-    *(unsigned int*)p = v;
-}
-CUSIM_API void nogpu_write8(void* p, unsigned long long v) {
-    check_access<8, kWrite>(p, CALLER);
-    *(unsigned long long*)p = v;
-}
-CUSIM_API void nogpu_write16(void* p, nogpu::Bytes16 v) {
-    check_access<16, kWrite>(p, CALLER);
-    memcpy(p, &v, 16);
-}
+#define VECTOR_ACCESSES(PREFIX, N, T, COUNT)                                                 \
+    CUSIM_API T PREFIX##read##N(const void* p) {                                             \
+        check_access<N, kRead>(p, CALLER);                                                   \
+        COUNT(p, N, kRead, CALLER);                                                          \
+        T value;                                                                             \
+        memcpy(&value, p, N);                                                                \
+        return value;                                                                        \
+    }                                                                                        \
+    CUSIM_API void PREFIX##write##N(void* p, T value) {                                      \
+        check_access<N, kWrite>(p, CALLER);                                                  \
+        COUNT(p, N, kWrite, CALLER);                                                         \
+        memcpy(p, &value, N);                                                                \
+    }
+#define ALL_VECTOR_ACCESSES(PREFIX, COUNT)                                                   \
+    VECTOR_ACCESSES(PREFIX, 2, unsigned short, COUNT)                                        \
+    VECTOR_ACCESSES(PREFIX, 4, unsigned int, COUNT)                                          \
+    VECTOR_ACCESSES(PREFIX, 8, unsigned long long, COUNT)                                    \
+    VECTOR_ACCESSES(PREFIX, 16, nogpu::Bytes16, COUNT)
+ALL_VECTOR_ACCESSES(nogpu_, NOT_COUNTED)
 
 // Atomics: the header announces the address, then the compiler's own atomic follows.
-CUSIM_API void nogpu_atomic_hook(const volatile void* p, unsigned int size, bool) {
-    settle_writes();
-    check_general((const void*)p, size, kAtomic, true, true, CALLER);
-    strong_access_seen(hot.worker);
-    count_spin();
-}
+#define ATOMIC_HOOK(NAME, COUNT)                                                             \
+    CUSIM_API void NAME(const volatile void* p, unsigned int size, bool increments) {        \
+        (void)increments;                                                                    \
+        settle_writes();                                                                     \
+        check_general((const void*)p, size, kAtomic, true, true, CALLER);                    \
+        COUNT((const void*)p, size, kAtomic, CALLER, increments);                            \
+        strong_access_seen(hot.worker);                                                      \
+        count_spin();                                                                        \
+    }
+ATOMIC_HOOK(nogpu_atomic_hook, NOT_COUNTED)
 
+#define FETCH(BITS, T, OPERATION)                                                            \
+    CUSIM_API T __tsan_atomic##BITS##_fetch_##OPERATION(volatile T* p, T v, int) {           \
+        return __atomic_fetch_##OPERATION(p, v, __ATOMIC_SEQ_CST);                           \
+    }
 #define ATOMICS(BITS, T)                                                                     \
     CUSIM_API T __tsan_atomic##BITS##_load(const volatile T* p, int) {                       \
         return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                         \
@@ -152,21 +162,11 @@ CUSIM_API void nogpu_atomic_hook(const volatile void* p, unsigned int size, bool
     CUSIM_API T __tsan_atomic##BITS##_exchange(volatile T* p, T v, int) {                    \
         return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                                  \
     }                                                                                        \
-    CUSIM_API T __tsan_atomic##BITS##_fetch_add(volatile T* p, T v, int) {                   \
-        return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);                                   \
-    }                                                                                        \
-    CUSIM_API T __tsan_atomic##BITS##_fetch_sub(volatile T* p, T v, int) {                   \
-        return __atomic_fetch_sub(p, v, __ATOMIC_SEQ_CST);                                   \
-    }                                                                                        \
-    CUSIM_API T __tsan_atomic##BITS##_fetch_and(volatile T* p, T v, int) {                   \
-        return __atomic_fetch_and(p, v, __ATOMIC_SEQ_CST);                                   \
-    }                                                                                        \
-    CUSIM_API T __tsan_atomic##BITS##_fetch_or(volatile T* p, T v, int) {                    \
-        return __atomic_fetch_or(p, v, __ATOMIC_SEQ_CST);                                    \
-    }                                                                                        \
-    CUSIM_API T __tsan_atomic##BITS##_fetch_xor(volatile T* p, T v, int) {                   \
-        return __atomic_fetch_xor(p, v, __ATOMIC_SEQ_CST);                                   \
-    }                                                                                        \
+    FETCH(BITS, T, add)                                                                      \
+    FETCH(BITS, T, sub)                                                                      \
+    FETCH(BITS, T, and)                                                                      \
+    FETCH(BITS, T, or)                                                                       \
+    FETCH(BITS, T, xor)                                                                      \
     CUSIM_API int __tsan_atomic##BITS##_compare_exchange_strong(volatile T* p, T* expected,  \
                                                                 T v, int, int) {             \
         return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST,          \

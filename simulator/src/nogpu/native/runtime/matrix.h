@@ -16,6 +16,46 @@ static int matrix_size(const nogpu::Fragment& f) {
                                       : f.m * f.n;
 }
 
+static int element_bytes(nogpu::MatrixElement e) {
+    switch (e) {
+        case nogpu::kHalf:
+        case nogpu::kBfloat16: return 2;
+        case nogpu::kInt8:
+        case nogpu::kUint8: return 1;
+        case nogpu::kDouble: return 8;
+        default: return 4;
+    }
+}
+
+// Neighbours along a row (of B along a column) that a lane holds side by side.
+static int lane_run(const nogpu::Fragment& f) {
+    const int bytes = element_bytes(f.element);
+    return f.use == nogpu::kAccumulator ? 2 : bytes < 4 ? 4 / bytes : 1;
+}
+
+static bool by_columns(const nogpu::Fragment& f) {
+    return f.use == nogpu::kMatrixB || (f.use == nogpu::kAccumulator && f.m == 8 && f.n == 32);
+}
+
+// The number of a lane's element in its matrix, row by row: what an H200 showed for each kind of
+// fragment. Four lanes share a line, of which there are eight; then come the next eight lines, the
+// rest of the lines, and more lines. Only B of 16 columns has the rest of its lines first.
+static int matrix_place(const nogpu::Fragment& f, int lane, int i) {
+    const int run = lane_run(f);
+    const int inner_size = f.use != nogpu::kAccumulator ? f.k : by_columns(f) ? f.m : f.n;
+    const int outer_size = matrix_size(f) / inner_size;
+    int inner = lane % 4 * run + i % run, outer = lane / 4, rest = i / run;
+    const bool inner_first = f.use == nogpu::kMatrixB && f.n == 16;
+    for (int step = 0; step < 3; step++) {
+        const bool along = step == (inner_first ? 0 : 1);
+        const int distance = along ? 4 * run : step == 2 ? 16 : 8;
+        if ((along ? inner_size : outer_size) <= distance) continue;
+        (along ? inner : outer) += (rest & 1) * distance;
+        rest >>= 1;
+    }
+    return by_columns(f) ? inner * outer_size + outer : outer * inner_size + inner;
+}
+
 // For each kind of fragment the numbers of the elements, row by row, that each lane holds.
 struct MatrixPlaces {
     uint16_t at[3][kElements][kShapes][32][16];
@@ -31,10 +71,9 @@ struct MatrixPlaces {
                 for (const uint8_t* s : shapes) {
                     const nogpu::Fragment f = {(nogpu::MatrixUse)use, (nogpu::MatrixElement)e,
                                                s[0], s[1], s[2], 0};
-                    const int size = matrix_size(f);
                     for (int lane = 0; lane < 32; lane++)
                         for (int i = 0; i < 16; i++)
-                            at[use][e][shape(f)][lane][i] = (uint16_t)((32 * i + lane) % size);
+                            at[use][e][shape(f)][lane][i] = (uint16_t)matrix_place(f, lane, i);
                 }
     }
     const uint16_t (*of(const nogpu::Fragment& f) const)[16] {
@@ -42,17 +81,6 @@ struct MatrixPlaces {
     }
 };
 static const MatrixPlaces matrix_places;
-
-static int element_bytes(nogpu::MatrixElement e) {
-    switch (e) {
-        case nogpu::kHalf:
-        case nogpu::kBfloat16: return 2;
-        case nogpu::kInt8:
-        case nogpu::kUint8: return 1;
-        case nogpu::kDouble: return 8;
-        default: return 4;
-    }
-}
 
 static bool same_matrix(const nogpu::MatrixCall& a, const nogpu::MatrixCall& b) {
     return a.op == b.op && !memcmp(a.shape, b.shape, sizeof a.shape) && a.memory == b.memory &&
@@ -104,15 +132,49 @@ template <uint32_t N>
 static inline void access_piece(const nogpu::MatrixCall& call, uint32_t thread, char* address,
                                 char* piece, void* pc) {
     const AccessKind kind = call.op == nogpu::kMatrixStore ? kWrite : kRead;
-    if (hot.checks || hot.worker->counting) {
+    if (hot.checks) {
         set_stamp(thread);
         thread_coordinates(thread, &nogpu_context.thread.x);
         if (kind == kWrite) check_access<N, kWrite>(address, pc);
         else check_access<N, kRead>(address, pc);
-        if (UNLIKELY(hot.worker->counting != nullptr)) count_access(address, N, kind, pc);
     }
     if (kind == kWrite) memcpy(address, piece, N);
     else memcpy(piece, address, N);
+}
+
+// Counts what a GPU asks of memory for a matrix, as Nsight Compute has shown: numbers of 16 bits are
+// fetched from shared memory 16 bytes at a time (ldmatrix), from elsewhere 4 bytes at a time, eight
+// lines in one request; of the others a lane's neighbours together where memory has them so.
+static NOINLINE void count_matrix(const nogpu::MatrixCall& call, uint32_t warp, uint64_t line,
+                                  void* pc) {
+    const nogpu::Fragment& f = call.shape[0];
+    const uint32_t bytes = (uint32_t)element_bytes(f.element), size = (uint32_t)matrix_size(f);
+    const uint64_t stride = call.stride * bytes;
+    const AccessKind kind = call.op == nogpu::kMatrixStore ? kWrite : kRead;
+    const uint16_t (*places)[16] = matrix_places.of(f);
+    char* memory = (char*)call.memory;
+    const bool halves = bytes == 2 && f.use != nogpu::kAccumulator;
+    const bool shared = (uintptr_t)memory - hot.shared_low < hot.shared_size;
+    const uint32_t run = by_columns(f) == call.by_column ? (uint32_t)lane_run(f) : 1;
+    const uint32_t columns = f.use == nogpu::kMatrixA ? f.k : f.n;
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        set_stamp(warp * 32 + lane);
+        if (halves) {
+            const uint32_t piece = shared ? 16 : 4, each = 16 / piece;  // lanes of a line
+            for (uint32_t block = 0; block * 32 * piece < size * 2; block++) {
+                const uint64_t row = (lane / each + block * 32 / each) * 16;
+                const uint64_t lines = size * 2 / line;
+                count_access(memory + row / 16 % lines * stride + row / 16 / lines * 16 +
+                                 lane % each * piece, piece, kind, pc);
+            }
+            continue;
+        }
+        for (uint32_t i = 0; i < f.count; i += run) {
+            const uint32_t r = places[lane][i] / columns, c = places[lane][i] % columns;
+            count_access(memory + (call.by_column ? c * stride + r * bytes : r * stride + c * bytes),
+                         bytes * run, kind, pc);
+        }
+    }
 }
 
 // A matrix begins at a multiple of 32 bytes; one of bytes, whose lines have 16, at one of 16.
@@ -149,6 +211,7 @@ static void move_matrix(const nogpu::MatrixCall* const* calls, uint32_t warp, vo
         if (line < 16) access_piece<8>(first, warp * 32 + lane, address, (char*)lines + at, pc);
         else access_piece<16>(first, warp * 32 + lane, address, (char*)lines + at, pc);
     }
+    if (UNLIKELY(hot.worker->counting != nullptr)) count_matrix(first, warp, line, pc);
     hot.stamp = stamp;
     nogpu_context.thread = thread;
     if (first.op == nogpu::kMatrixLoad) {

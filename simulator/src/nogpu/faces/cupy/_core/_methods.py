@@ -18,7 +18,7 @@ from cupy._core import (
     core,
     dlpack,
 )
-from cupy._core._ufunc import operator
+from cupy._core._ufunc import _prefers_itself, operator
 from cupy._core.core import ndarray
 from cupy._creation.from_data import array
 from cupy._indexing import indexing, insert
@@ -126,7 +126,8 @@ def _install() -> None:
     for short, name in UNARY.items():
         setattr(ndarray, f"__{short}__", _method(UFUNCS[name], name))
     ndarray.__hash__ = None
-    ndarray.__matmul__ = _method(_routines_linalg.matmul, "matmul")
+    ndarray.__matmul__ = lambda self, other: (
+        NotImplemented if _prefers_itself(other) else _routines_linalg.matmul(self, other))
     ndarray.__rmatmul__ = lambda self, other: _routines_linalg.matmul(other, self)
     ndarray.__imatmul__ = _in_place_matmul
     ndarray.__getitem__ = _routines_indexing.getitem

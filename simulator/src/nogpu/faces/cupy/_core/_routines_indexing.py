@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
-from cupy._core import core
+from cupy._core import _indices, core
 from cupy._core.core import _SCALARS, ndarray
 from cupy._creation.from_data import asarray
 from cupy._math.ufuncs import UFUNCS
@@ -35,18 +35,19 @@ def getitem(array: ndarray, index: object) -> ndarray:
         return core._wrap(view[(*parts, ...) if Ellipsis not in parts else tuple(parts)], array)
     if len(parts) == 1 and parts[0].dtype.kind == "b" and parts[0].ndim:
         return core.compute_now(lambda values, mask: values[mask], [array, parts[0]])
-    parts = [_settle(part) for part in parts]
-    shape = _result_shape(array.shape, parts)
+    given, parts = parts, [_settle(part) for part in parts]  # the first owns the indices' memory
+    shape = _indices.result_shape(array.shape, parts)
     if not shape_is_empty(shape):
-        _check_gather(array.shape, parts)
+        _indices.check_gather(array.shape, parts)
     target = core._new(shape, array.dtype)
     to, partly, sizes = target._view, view, array.shape
     if target.size:
 
         def work() -> None:
-            to[...] = partly[_wrapped(parts, sizes)]
+            to[...] = partly[_indices.wrapped(parts, sizes)]
 
         core._enqueue(work, target.nbytes)
+    del given
     return target
 
 
@@ -58,7 +59,7 @@ def _rows(array: ndarray, index: ndarray) -> ndarray:
         to, partly, places = target._view, array._view, index._view
 
         def work() -> None:
-            to[...] = partly[_within(places, size)]
+            to[...] = partly[_indices.within(places, size)]
 
         core._enqueue(work, target.nbytes)
     elif size == 0 and index.size:
@@ -93,7 +94,7 @@ def setitem(array: ndarray, index: object, value: object) -> None:
         core._enqueue(work, array.nbytes)
         return
     parts = [_settle(part) for part in parts]
-    shape = _result_shape(array.shape, parts)
+    shape = _indices.result_shape(array.shape, parts)
     try:
         fits = np.broadcast_shapes(value.shape, shape) == shape
     except ValueError:
@@ -104,12 +105,12 @@ def setitem(array: ndarray, index: object, value: object) -> None:
             f"requested shape {shape}")
     if shape_is_empty(shape):
         return
-    _check_gather(array.shape, parts)
+    _indices.check_gather(array.shape, parts)
     sizes = array.shape
 
     def scatter_work() -> None:
         with np.errstate(all="ignore"):
-            partly[_wrapped(parts, sizes)] = core.convert(source, dtype)
+            partly[_indices.wrapped(parts, sizes)] = core.convert(source, dtype)
 
     core._enqueue(scatter_work, max(source.nbytes, 8 * int(np.prod(shape))))
 
@@ -236,109 +237,9 @@ def _settle(part: object) -> object:
     if part.dtype.kind != "b":
         return part._view
     if part.ndim == 0:
-        return _Axis(bool(part))
+        return _indices.Axis(bool(part))
     core._wait()
-    return _Mask(np.nonzero(part._view))
-
-
-class _Mask:
-    """A mask as the tuple of its true places."""
-
-    def __init__(self, places: tuple[np.ndarray, ...]) -> None:
-        self.places = places
-
-
-class _Axis:
-    """A boolean scalar: an axis of length one or zero."""
-
-    def __init__(self, kept: bool) -> None:
-        self.kept = kept
-
-
-def _flat(parts: list) -> list:
-    flat = []
-    for part in parts:
-        flat.extend(part.places if isinstance(part, _Mask) else [part])
-    return flat
-
-
-def _result_shape(shape: tuple[int, ...], parts: list) -> tuple[int, ...]:
-    """NumPy's rule for the shape of ``array[parts]``, from the shapes of the indices alone."""
-    flat = _flat(parts)
-    used = _count_axes(flat)
-    if not any(p is Ellipsis for p in flat):
-        flat = [*flat, Ellipsis]
-    rest, shapes, axis = [], [], 0
-    place, interrupted, apart = None, False, False
-    for part in flat:
-        if isinstance(part, (np.ndarray, int, _Axis)):
-            if place is None:
-                place = len(rest)
-            elif interrupted:
-                apart = True
-            if isinstance(part, _Axis):
-                shapes.append((1,) if part.kept else (0,))
-            else:
-                shapes.append(part.shape if isinstance(part, np.ndarray) else ())
-                axis += 1
-            continue
-        interrupted = place is not None
-        if part is None:
-            rest.append(1)
-        elif part is Ellipsis:
-            extra = len(shape) - used
-            rest.extend(shape[axis : axis + extra])
-            axis += extra
-        else:
-            rest.append(len(range(*part.indices(shape[axis]))))
-            axis += 1
-    try:
-        gathered = np.broadcast_shapes(*shapes)
-    except ValueError:
-        raise ValueError(
-            "operands could not be broadcast together with shapes"
-            + " ".join(str(s) for s in shapes)) from None
-    place = 0 if apart or place is None else place
-    return (*rest[:place], *gathered, *rest[place:])
-
-
-def _count_axes(flat: list) -> int:
-    return sum(p is not None and p is not Ellipsis and not isinstance(p, _Axis) for p in flat)
-
-
-def _with_axes(flat: list, ndim: int) -> Iterator[tuple[object, int]]:
-    """Each part of an index, and the axis that it begins at."""
-    used, axis = _count_axes(flat), 0
-    for part in flat:
-        yield part, axis
-        if part is Ellipsis:
-            axis += ndim - used
-        elif part is not None and not isinstance(part, _Axis):
-            axis += 1
-
-
-def _check_gather(shape: tuple[int, ...], parts: list) -> None:
-    for part, axis in _with_axes(_flat(parts), len(shape)):
-        if isinstance(part, np.ndarray) and shape[axis] == 0 and part.size:
-            raise IndexError("cannot do a non-empty take from an empty axes.")
-
-
-def _wrapped(parts: list, sizes: tuple[int, ...]) -> tuple:
-    """The index for NumPy, with index arrays taken modulo the length of their axis."""
-    result = []
-    for part, axis in _with_axes(_flat(parts), len(sizes)):
-        if isinstance(part, np.ndarray):
-            part = _within(part, sizes[axis])
-        result.append(part.kept if isinstance(part, _Axis) else part)
-    return tuple(result)
-
-
-def _within(index: np.ndarray, size: int) -> np.ndarray:
-    """An index array modulo the length of its axis."""
-    index = index.astype(np.intp, copy=False)
-    if index.size == 0 or size == 0 or (index.min() >= 0 and index.max() < size):
-        return index
-    return index % size
+    return _indices.Mask(np.nonzero(part._view))
 
 
 def take(array: ndarray, indices: object, axis: int | None = None, out: ndarray | None = None):
@@ -373,18 +274,18 @@ def into(out: ndarray | None, result: ndarray) -> ndarray:
 
 def compute_at(array: ndarray, index: object, value: object, loop: np.ufunc) -> None:
     """``loop.at(array, index, value)`` with indices that wrap around."""
-    parts, _ = _parse(array.shape, index)
-    parts = [_settle(part) for part in parts]
-    shape = _result_shape(array.shape, parts)
+    given, _ = _parse(array.shape, index)  # it owns the memory of indices that were lists
+    parts = [_settle(part) for part in given]
+    shape = _indices.result_shape(array.shape, parts)
     source = (value if isinstance(value, ndarray) else asarray(value, dtype=array.dtype))._view
     if shape_is_empty(shape):
         return
-    _check_gather(array.shape, parts)
+    _indices.check_gather(array.shape, parts)
     partly, sizes, dtype = array._view, array.shape, array.dtype
 
     def work() -> None:
         with np.errstate(all="ignore"):
-            loop.at(partly, _wrapped(parts, sizes), core.convert(source, dtype))
+            loop.at(partly, _indices.wrapped(parts, sizes), core.convert(source, dtype))
 
     core._enqueue(work, max(partly.nbytes, source.nbytes))
 

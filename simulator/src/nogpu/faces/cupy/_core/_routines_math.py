@@ -179,7 +179,7 @@ def clip(array, min=None, max=None, out=None) -> ndarray:  # noqa: A002
     """Values between limits; one of them may be None."""
     maximum, minimum = UFUNCS["maximum"], UFUNCS["minimum"]
     if min is None and max is None:
-        raise ValueError("array_clip: must set either max or min")
+        return UFUNCS["maximum"](array, array, out=out)
     if min is None:
         return minimum(array, max, out=out)
     if max is None:

@@ -277,7 +277,9 @@ def _typed_integers(inputs: list) -> list:
     outside their range."""
     one, other = inputs
     for python, typed in ((one, other), (other, one)):
-        if type(python) is int and getattr(getattr(typed, "dtype", None), "kind", "") in "iu":
+        if type(python) is int and getattr(getattr(typed, "dtype", None), "kind", "") in "iub":
+            if not -(2**63) <= python < 2**64:  # beyond every integer: as far as a float's range
+                return [float(x) if x is python else x for x in inputs]
             kind = np.uint64 if python >= 2**63 else np.int64
             return [kind(x) if x is python else x for x in inputs]
     return inputs

@@ -6,6 +6,8 @@ import math
 import struct
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from operator import index
+from types import GenericAlias
 
 import numpy as np
 from cupy.cuda import _synchronize
@@ -14,6 +16,7 @@ from cupy.cuda import stream as _stream
 from cupy_backends.cuda.api import _contexts, _errors, runtime
 
 from nogpu import engine
+from nogpu.engine.layout import Shape, contiguous_strides, convert, join_axes, strides_like
 from nogpu.faces import missing as _missing
 from nogpu.faces import table
 
@@ -23,7 +26,6 @@ _IMPLICIT = (
 )
 _KINDS = frozenset("?bBhHiIlLqQefdFD")
 _SCALARS = (int, float, complex, bool, np.generic)
-Shape = tuple[int, ...]
 
 
 def check_dtype(dtype: np.typing.DTypeLike) -> np.dtype:
@@ -40,7 +42,7 @@ def check_dtype(dtype: np.typing.DTypeLike) -> np.dtype:
 def check_shape(shape: int | Iterable[int]) -> Shape:
     """A tuple of Python integers."""
     if isinstance(shape, (list, tuple)):
-        result = tuple([size.__index__() for size in shape])
+        result = tuple([index(size) for size in shape])
     elif isinstance(shape, ndarray):
         raise TypeError("'ndarray' object cannot be interpreted as an integer")
     elif isinstance(shape, np.ndarray):
@@ -67,64 +69,14 @@ def check_order(order: str | None, allowed: str = "CFAK") -> str:
     return letter
 
 
-def contiguous_strides(shape: Shape, itemsize: int, order: str = "C") -> Shape:
-    """Strides in bytes of a packed array."""
-    strides, step = [], itemsize
-    for size in shape if order == "F" else reversed(shape):
-        strides.append(step)
-        step *= max(size, 1)
-    return tuple(strides if order == "F" else reversed(strides))
-
-
-def strides_like(like: np.ndarray, shape: Shape, itemsize: int, order: str) -> Shape:
-    """Strides in bytes of packed memory for a shape, laid out as another array is.
-
-    Parameters
-    ----------
-    like : numpy.ndarray
-        An array, or an array's view.
-    shape : tuple of int
-    itemsize : int
-    order : {"C", "F", "A", "K"}
-        A takes Fortran's order from the other array, K also any other order of its axes.
-    """
-    flags, same = like.flags, len(shape) == like.ndim
-    if order == "K" and same and not flags.forc:
-        strides, step = [0] * like.ndim, itemsize
-        for axis in sorted(range(like.ndim), key=lambda axis: (abs(like.strides[axis]), -axis)):
-            strides[axis] = step
-            step *= max(shape[axis], 1)
-        return tuple(strides)
-    if order in ("A", "K"):
-        order = "F" if flags.fnc and (same or order == "A") else "C"
-    return contiguous_strides(shape, itemsize, order)
-
-
-def join_axes(shape: Shape, strides: Sequence[Shape]) -> tuple[Shape, list[Shape]]:
-    """The same loop over one or several arrays, with as few axes as it can have."""
-    sizes: list[int] = []
-    steps: list[list[int]] = [[] for _ in strides]
-    for axis, size in enumerate(shape):
-        if size == 1:
-            continue
-        if sizes and all(
-            own[-1] == all_steps[axis] * size for own, all_steps in zip(steps, strides)
-        ):
-            sizes[-1] *= size
-            for own, all_steps in zip(steps, strides):
-                own[-1] = all_steps[axis]
-        else:
-            sizes.append(size)
-            for own, all_steps in zip(steps, strides):
-                own.append(all_steps[axis])
-    return tuple(sizes), [tuple(own) for own in steps]
-
-
 class Flags:
     """Contiguity of an array, and whether it owns its memory."""
 
     def __init__(self, c: bool, f: bool, own: bool) -> None:
-        self.c_contiguous, self.f_contiguous, self.owndata = c, f, own
+        vars(self).update(c_contiguous=c, f_contiguous=f, owndata=own)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"attribute '{name}' of 'Flags' objects is not writable")
 
     @property
     def forc(self) -> bool:
@@ -176,6 +128,7 @@ class ndarray:  # noqa: N801 -- the library's name
     __slots__ = ("__weakref__", "_base", "_view", "data")
     __array_priority__ = 100
     __hash__ = None
+    __class_getitem__ = classmethod(GenericAlias)
 
     def __new__(cls, *args: object, _obj: object = None, _no_init: bool = False, **kwargs: object):
         """An instance without memory; ``__init__`` finds that."""
@@ -297,8 +250,8 @@ class ndarray:  # noqa: N801 -- the library's name
         }
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """CUDA (2), and the number of the device."""
-        return 2, self.device.id
+        """CUDA (2), or what host and device share (13), and the number of the device."""
+        return 13 if _memory._is_managed(self.data) else 2, self.device.id
 
     # to the host and back
 
@@ -716,6 +669,8 @@ def _argument(item: object) -> ndarray:
         return item
     if not isinstance(item, (np.ndarray, *_SCALARS)) and _exports(item):
         return from_interface(item)
+    if hasattr(item, "__cupy_get_ndarray__"):
+        return item.__cupy_get_ndarray__()
     raise TypeError(f"Unsupported type {type(item)}")
 
 
@@ -738,33 +693,6 @@ def check_cast(of: np.dtype, to: np.dtype, casting: str, what: str = "array data
     if not np.can_cast(of, to, casting):
         raise TypeError(f"Cannot cast {what} from {of!r} to {to!r} according to the rule "
                         f"'{casting}'")  # fmt: skip
-
-
-def convert(source: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Elements as another dtype, by a GPU's rules: floats saturate on their way to integers.
-
-    PTX ISA, instruction cvt: out of range goes to the nearest limit; nan to 0, or where 64 bits
-    are on either side to the number whose highest bit alone is set; to 8 and 16 bits by way of 32.
-    """
-    if source.dtype == dtype:
-        return source
-    if source.dtype.kind == "c" and dtype.kind not in "cb":
-        source = source.real
-    if source.dtype.kind != "f" or dtype.kind not in "iu":
-        return source.astype(dtype)
-    wide = np.dtype(dtype.kind + str(max(4, dtype.itemsize)))
-    limits = np.iinfo(wide)
-    if source.size == 0 or (source.min() > limits.min and source.max() < float(limits.max)):
-        return source.astype(wide).astype(dtype, copy=False)
-    work = np.trunc(source.astype(np.float64))
-    nan = np.isnan(work)
-    nan_value = 0
-    if source.dtype.itemsize == 8 or wide.itemsize == 8:
-        nan_value = limits.min or 2 ** (8 * wide.itemsize - 1)
-    high, low = work >= float(limits.max), work <= float(limits.min)
-    result = np.where(nan | high | low, 0.0, work).astype(wide)
-    result = np.where(high, limits.max, np.where(low, limits.min, result)).astype(wide)
-    return np.where(nan, np.array(nan_value, wide), result).astype(wide).astype(dtype)
 
 
 def _copy(source: ndarray, order: str = "C", dtype: np.dtype | None = None) -> ndarray:
@@ -876,6 +804,10 @@ def from_interface(item: object) -> ndarray:
     if interface.get("mask") is not None:
         raise ValueError("CuPy currently does not support masked arrays.")
     shape, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"])
+    if dtype.char == "V" and len(interface.get("descr", ())) > 1:
+        dtype = np.dtype(interface["descr"])
+    if not dtype.isnative:
+        raise ValueError("CuPy does not support arrays of the other byte order.")
     address = interface["data"][0]
     strides = interface.get("strides")
     if strides is None:

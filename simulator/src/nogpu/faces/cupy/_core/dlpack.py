@@ -2,116 +2,38 @@
 
 from __future__ import annotations
 
-import ctypes
-import itertools
-import sys
 import warnings
-import weakref
 
-import numpy as np
-from cupy._core import core
+from cupy._core import _capsules, core
 from cupy.cuda import memory as _memory
 
 from nogpu import engine
 
 __all__ = ["fromDlpack", "from_dlpack"]
 
-CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
-_KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
-_OF_KIND = {code: kind for kind, code in _KINDS.items()}
+_ON_DEVICE = (_capsules.CUDA, _capsules.CUDA_HOST, _capsules.CUDA_MANAGED)
 
 
-class _Device(ctypes.Structure):
-    _fields_ = [("kind", ctypes.c_int32), ("number", ctypes.c_int32)]
-
-
-class _Type(ctypes.Structure):
-    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
-
-
-class _Tensor(ctypes.Structure):
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device", _Device),
-        ("ndim", ctypes.c_int32),
-        ("dtype", _Type),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]
-
-
-_Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-
-
-class _Managed(ctypes.Structure):
-    _fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _Deleter)]
-
-
-def _of_python(name: str, result: object, *arguments: object):
-    """A function of Python's C interface."""
-    function = getattr(ctypes.pythonapi, name)
-    function.restype, function.argtypes = result, arguments
-    return function
-
-
-_capsule, _name = ctypes.py_object, ctypes.c_char_p
-_new_capsule = _of_python("PyCapsule_New", _capsule, ctypes.c_void_p, _name, ctypes.c_void_p)
-_pointer_of = _of_python("PyCapsule_GetPointer", ctypes.c_void_p, _capsule, _name)
-_is_valid = _of_python("PyCapsule_IsValid", ctypes.c_int, _capsule, _name)
-_rename = _of_python("PyCapsule_SetName", ctypes.c_int, _capsule, _name)
-
-_exported: dict[int, tuple] = {}  # by number: what must live until the other library is done
-_numbers = itertools.count(1)
-_ALONE = 2  # references: the table's, and the argument's of the call that counts
-
-
-@_Deleter
-def _release(address):
-    _exported.pop(_Managed.from_address(address).context, None)
-
-
-def _sweep():
-    """Forget what nobody took: a capsule that only this module still holds, under its old name.
-
-    A destructor in Python would run while the capsule dies, perhaps with an exception set.
-    """
-    for number in list(_exported):
-        alone = sys.getrefcount(_exported[number][0]) <= _ALONE
-        if alone and _is_valid(_exported[number][0], b"dltensor"):
-            _exported.pop(number, None)
-
-
-def export_capsule(array) -> object:
-    """Return a capsule named "dltensor" that keeps the array alive."""
-    if array.dtype.kind not in _KINDS:
-        raise TypeError(f"dtype is not supported: {array.dtype}")
-    sizes = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
-    steps = (ctypes.c_int64 * max(array.ndim, 1))(
-        *(step // array.itemsize for step in array.strides))
-    managed = _Managed()
-    tensor = managed.tensor
-    tensor.data = array.data.ptr
-    tensor.device = _Device(CUDA, array.data.device_id)
-    tensor.ndim = array.ndim
-    tensor.dtype = _Type(_KINDS[array.dtype.kind], array.itemsize * 8, 1)
-    tensor.shape, tensor.strides = sizes, steps
-    tensor.byte_offset = 0
-    number = next(_numbers)
-    managed.context, managed.deleter = number, _release
-    capsule = _new_capsule(ctypes.addressof(managed), b"dltensor", None)
-    _sweep()
-    _exported[number] = (capsule, managed, sizes, steps, array)
-    return capsule
+def export_capsule(array, device=None, versioned=False) -> object:
+    """Return a capsule that keeps the array alive."""
+    device = array.__dlpack_device__() if device is None else device
+    return _capsules.export(
+        array.data.ptr, array.shape, array.strides, array.dtype, device, array, versioned)
 
 
 def export(array, *, stream=None, max_version=None, dl_device=None, copy=None) -> object:
     """Answer ``__dlpack__``: let ``stream`` wait for the current one, and return a capsule."""
     device = array.__dlpack_device__() if dl_device is None else tuple(map(int, dl_device))
-    if device == (CPU, 0):  # NumPy exports a copy
-        if copy is not None and not copy:
+    versioned = max_version is not None and max_version[0] >= 1
+    if device == (_capsules.CPU, 0):
+        managed = _memory._is_managed(array.data)
+        if copy is not None and not copy and not managed:
             raise ValueError("GPU memory cannot be exported to CPU without copy.")
-        return array.get().__dlpack__(**({"max_version": max_version} if max_version else {}))
+        if managed and not copy:
+            core._wait()
+            return export_capsule(array, device, versioned)
+        host = array.get()  # NumPy exports the copy
+        return host.__dlpack__(**({"max_version": max_version} if max_version else {}))
     if device != array.__dlpack_device__():
         raise BufferError("unsupported device requested.")
     if copy:
@@ -128,43 +50,13 @@ def export(array, *, stream=None, max_version=None, dl_device=None, copy=None) -
         event = engine.streams.Event(timing=False)
         core._stream.get_current_stream()._engine.record(event)
         engine.streams.from_handle(int(stream)).wait(event)
-    return export_capsule(array)
-
-
-class _Imported:
-    """Owns what another library exported; released with the last array that looks at it."""
-
-    def __init__(self, address: int) -> None:
-        managed = _Managed.from_address(address)
-        if managed.deleter:
-            weakref.finalize(self, managed.deleter, address).atexit = False
+    return export_capsule(array, None, versioned)
 
 
 def _from_capsule(capsule):
-    if not _is_valid(capsule, b"dltensor"):
-        raise ValueError("A DLPack tensor object cannot be consumed multiple times")
-    address = _pointer_of(capsule, b"dltensor")
-    tensor = _Managed.from_address(address).tensor
-    if tensor.device.kind not in (CUDA, CUDA_HOST, CUDA_MANAGED):
-        raise ValueError("Unsupported device type in DLPack: it is not on the device")
-    if tensor.dtype.lanes != 1 or tensor.dtype.code not in _OF_KIND:
-        raise TypeError(f"Unsupported type in DLPack: code {tensor.dtype.code}, "
-                        f"{tensor.dtype.lanes} lanes")
-    dtype = np.dtype(f"{_OF_KIND[tensor.dtype.code]}{tensor.dtype.bits // 8}")
-    shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
-    strides = None
-    nbytes = dtype.itemsize
-    if tensor.strides:
-        strides = tuple(tensor.strides[i] * dtype.itemsize for i in range(tensor.ndim))
-        nbytes += sum((n - 1) * max(step, 0) for n, step in zip(shape, strides))
-    else:
-        nbytes *= int(np.prod(shape, dtype=np.int64))
-    start = (tensor.data or 0) + tensor.byte_offset
-    number = tensor.device.number
-    _rename(capsule, b"used_dltensor")
-    owner = _Imported(address)
-    memory = _memory.UnownedMemory(start, nbytes if all(shape) else 0, owner, number)
-    return core.ndarray(shape, dtype, _memory.MemoryPointer(memory, 0), strides)
+    found = _capsules.take(capsule, _ON_DEVICE)
+    memory = _memory.UnownedMemory(found.address, found.nbytes, found.owner, found.device[1])
+    return core.ndarray(found.shape, found.dtype, _memory.MemoryPointer(memory, 0), found.strides)
 
 
 def fromDlpack(dltensor):  # noqa: N802
@@ -178,15 +70,23 @@ def fromDlpack(dltensor):  # noqa: N802
 
 def from_dlpack(array, /, *, device=None, copy=None):
     """Return an array that shares the memory of another library's array; TypeError for host's."""
+    if device is not None:
+        raise NotImplementedError("from_dlpack() does not support the device argument yet.")
+    if _capsules.is_capsule(array):
+        return _from_capsule(array)
     if not hasattr(array, "__dlpack_device__"):
         raise ValueError(
             "A DLPack tensor object cannot be consumed multiple times "
             f"(or object was not a DLPack capsule). Got: {array!r}")
     kind, _ = array.__dlpack_device__()
-    if int(kind) == CPU:
+    if int(kind) == _capsules.CPU:
         raise TypeError(
             "CPU arrays cannot be directly imported to CuPy. "
             "Use `cupy.array(numpy.from_dlpack(input))` instead.")
-    stream = core._stream.get_current_stream().ptr
-    result = _from_capsule(array.__dlpack__(stream=stream or 1))
-    return result.copy() if copy else result
+    stream = core._stream.get_current_stream().ptr or 1
+    try:
+        asked = {} if copy is None else {"copy": copy}
+        capsule = array.__dlpack__(stream=stream, max_version=(1, 0), **asked)
+    except TypeError:  # a library that knows no versions
+        capsule = array.__dlpack__(stream=stream)
+    return _from_capsule(capsule)

@@ -37,6 +37,8 @@ def array(obj, dtype=None, copy=True, order="K", subok=False, ndmin=0, *, blocki
 
 
 def _of_device(obj: ndarray, dtype, copy, order) -> ndarray:
+    if dtype is None and obj.dtype.kind in "Mm":  # memory of other libraries, only held
+        return obj
     dtype = obj.dtype if dtype is None else core.check_dtype(dtype)
     result = obj.astype(dtype, order=order, copy=bool(copy))
     if copy is not None and not copy and result is not obj:

@@ -40,9 +40,23 @@ def convolve(a, v, mode="full"):
     return _slide(np.convolve, a, v, mode)
 
 
-_tables.functions(globals(), lambda name: fusable(_tables.each(name)), """
+def _small(function):
+    """A function whose result has the smallest float type that holds the integers."""
+    def call(x):
+        kind = asarray(x).dtype
+        kind = kind if kind.kind in "fc" else np.result_type(kind, np.float16)
+        wide = np.float32 if kind.char == "e" else kind
+        return _tables.elementwise(lambda v: function(v.astype(wide)), x, dtype=kind)
+
+    return call
+
+
+_SMALL = {"i0": np.i0, "sinc": lambda v: np.where(np.isnan(v), 1, np.sinc(v))}  # as a GPU says
+_tables.functions(globals(), lambda name: fusable(_small(_SMALL[name])), """
 sinc(x): sin(pi x) / (pi x).
 i0(x): Modified Bessel function of order 0.
+""")
+_tables.functions(globals(), lambda name: fusable(_tables.each(name)), """
 angle(z, deg=False): The angle of complex numbers.
 """)
 _tables.functions(globals(), _tables.now(), """

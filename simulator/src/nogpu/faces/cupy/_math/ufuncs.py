@@ -59,5 +59,6 @@ UFUNCS: dict[str, ufunc] = {
     for name in _NAMES.split() if hasattr(np, name)
 }  # fmt: skip
 UFUNCS["power"]._integers = _integer_power
+UFUNCS["reciprocal"]._integers = lambda x: np.where(x == 0, 0, np.reciprocal(x))
 UFUNCS |= {alias: UFUNCS[name] for alias, name in _ALIASES.items()}
 globals().update(UFUNCS)

@@ -45,7 +45,8 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
     if (_host.look(total) == 0).any():
         raise ZeroDivisionError("Weights sum to zero, can't be normalized")
     result = _host.compute(
-        lambda v, w, t: np.sum(v * spread(v, w), axis=axes, dtype=dtype, keepdims=keepdims) / t,
+        lambda v, w, t: np.sum(np.multiply(v, spread(v, w), dtype=dtype), axis=axes,
+                               keepdims=keepdims) / t,
         [a, weights, total], shape, dtype)
     return (result, total) if returned else result
 

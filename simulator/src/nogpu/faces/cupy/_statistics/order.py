@@ -78,11 +78,25 @@ def _quantile(a, q, axis, out, method, keepdims, scale):
     def work(v, given=wanted):
         if dtype != v.dtype or v.dtype.char == "e":
             v = v.astype(np.float64 if v.dtype.kind not in "fc" else _host.wide(v.dtype))
+        if v.dtype.kind == "f" and np.isnan(v).any():
+            return _among_nan(v, given / scale, axes, method, keepdims)
         return np.quantile(v, given / scale if scale != 1 else given, axis=axes, method=method,
                            keepdims=keepdims)
 
     return _host.compute(
         work, inputs, (*shape, *_host.reduced(a.shape, axes, keepdims)), dtype, out)
+
+
+def _among_nan(v, share, axes, method, keepdims):
+    """Quantiles of sorted elements, nan being the largest: only where they meet it they are nan."""
+    rest = [i for i in range(v.ndim) if i not in axes]
+    flat = np.sort(v.transpose([*rest, *axes]).reshape([*[v.shape[i] for i in rest], -1]))
+    at = np.quantile(np.arange(flat.shape[-1], dtype=float), share, method=method)
+    low = np.floor(at).astype(int)
+    start, end = flat[..., low], flat[..., np.minimum(low + 1, flat.shape[-1] - 1)]
+    found = np.where(at == low, start, start + (end - start) * (at - low))
+    found = np.moveaxis(found, range(len(rest), found.ndim), range(np.ndim(share)))
+    return np.expand_dims(found, [np.ndim(share) + i for i in axes]) if keepdims else found
 
 
 def _scaled(scale):
@@ -94,7 +108,11 @@ def _scaled(scale):
                 "additional options.", DeprecationWarning, stacklevel=3)
             if method != "linear":
                 raise TypeError("`interpolation` is the old name of `method`: give one of them")
-        return _quantile(a, q, axis, out, interpolation or method, keepdims, scale)
+        result = _quantile(a, q, axis, out, interpolation or method, keepdims, scale)
+        if overwrite_input and a.flags.c_contiguous and np.ndim(axis) == 0:  # it is left sorted
+            _host.change(a, lambda v: (v.reshape(-1) if axis is None else v).sort(
+                axis=-1 if axis is None else axis))  # fmt: skip
+        return result
 
     return call
 

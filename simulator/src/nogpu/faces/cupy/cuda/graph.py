@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from cupy_backends.cuda.api import runtime
 
+from nogpu.faces import missing as _missing
+
 
 class Graph:
     """Recorded work of a stream; `Stream.end_capture` makes it."""
@@ -41,4 +43,4 @@ class Graph:
         """A drawing of it in the DOT language: its nodes, in order."""
         return runtime.graphDebugDotStr(self.graph, flags)
 
-
+__getattr__ = _missing.missing(__name__)

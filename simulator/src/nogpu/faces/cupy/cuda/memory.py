@@ -10,17 +10,18 @@ import sys
 import threading
 import warnings
 import weakref
-from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Callable, Iterator
 
 from cupy_backends.cuda.api import _frees, runtime
 
 from nogpu import engine
+from nogpu.faces import missing as _missing
 from nogpu.faces import table
 
 from . import memory_hook
 from . import stream as _streams
+from ._arenas import Arena, Chunk
 
 __all__ = """
     BaseMemory CFunctionAllocator ManagedMemory Memory MemoryAsync MemoryAsyncPool MemoryPointer
@@ -235,6 +236,12 @@ copy_to_host_async(self, mem: object, size: int, stream=None) -> None:
 """)
 
 
+def _is_managed(pointer: MemoryPointer) -> bool:
+    """Whether host and device share the memory, also as a block of a pool."""
+    memory = pointer.mem
+    return isinstance(getattr(getattr(memory, "_chunk", None), "mem", memory), ManagedMemory)
+
+
 def _malloc(size: int) -> MemoryPointer:
     """The allocator without a pool."""
     return MemoryPointer(Memory(size), 0)
@@ -321,75 +328,12 @@ class _Segment(BaseMemory):
             engine.unreserve(self._reserved)
 
 
-class _Chunk:
-    """A piece of what a pool got from its allocator: a block in use, or a free one.
-
-    Attributes
-    ----------
-    placed : bool
-        An allocation of the engine is at its address.
-    """
-
-    __slots__ = ("mem", "ptr", "size", "prev", "next", "arena", "placed")
-
-    def __init__(self, mem: BaseMemory, ptr: int, size: int, arena: _Arena) -> None:
-        self.mem, self.ptr, self.size, self.arena = mem, ptr, size, arena
-        self.prev: _Chunk | None = None
-        self.next: _Chunk | None = None
-        self.placed = False
-
-
-class _Arena:
-    """The free chunks of one stream, by size; of one size the last comes first."""
-
-    __slots__ = ("bins", "sizes", "stream")
-
-    def __init__(self, stream: engine.streams.Stream) -> None:
-        self.bins: dict[int, dict[_Chunk, None]] = {}
-        self.sizes: list[int] = []  # of `bins`, in order; a bin may be empty
-        self.stream = stream
-
-    def add(self, chunk: _Chunk) -> None:
-        found = self.bins.get(chunk.size)
-        if found is None:
-            found = self.bins[chunk.size] = {}
-            insort(self.sizes, chunk.size)
-        found[chunk] = None
-
-    def remove(self, chunk: _Chunk) -> bool:
-        """Take a chunk out if it is free."""
-        found = self.bins.get(chunk.size)
-        if found is None or chunk not in found:
-            return False
-        del found[chunk]
-        return True
-
-    def take(self, size: int) -> _Chunk | None:
-        """The smallest free chunk of at least this size."""
-        found = self.bins.get(size)
-        if found:
-            return found.popitem()[0]
-        sizes = self.sizes
-        for index in range(bisect_left(sizes, size), len(sizes)):
-            found = self.bins[sizes[index]]
-            if found:
-                chunk = found.popitem()[0]
-                if len(sizes) > 256:
-                    self.compact()
-                return chunk
-        return None
-
-    def compact(self) -> None:
-        self.bins = {size: found for size, found in self.bins.items() if found}
-        self.sizes = sorted(self.bins)
-
-
 class PooledMemory(BaseMemory):
     """A block of a pool, which goes back to it with this object."""
 
     __slots__ = ("pool", "_chunk")
 
-    def __init__(self, chunk: _Chunk, pool: weakref.ref) -> None:
+    def __init__(self, chunk: Chunk, pool: weakref.ref) -> None:
         self.ptr, self.size, self.device_id = chunk.ptr, chunk.size, 0
         self._chunk, self.pool = chunk, pool
 
@@ -409,7 +353,7 @@ class PooledMemory(BaseMemory):
             engine.displace(chunk.ptr)
         self.ptr = 0
 
-    def _free_with_hooks(self, pool: SingleDeviceMemoryPool, chunk: _Chunk) -> None:
+    def _free_with_hooks(self, pool: SingleDeviceMemoryPool, chunk: Chunk) -> None:
         hooks = memory_hook._hooks()
         about = {"device_id": 0, "mem_size": self.size, "mem_ptr": self.ptr, "pmem_id": id(self)}
         for hook in hooks:
@@ -444,8 +388,8 @@ class SingleDeviceMemoryPool:
     def __init__(self, allocator: Callable[[int], MemoryPointer] | None = None) -> None:
         self._allocator = allocator or _malloc
         self._lock = engine.forking.held("pools", threading.Lock())
-        self._arenas: dict[object, _Arena] = {}
-        self._returned: deque[_Chunk] = deque()
+        self._arenas: dict[object, Arena] = {}
+        self._returned: deque[Chunk] = deque()
         self._lingering: dict[int, int] = {}  # address -> end
         self._used = self._total = self._limit = 0
         self._reference = weakref.ref(self)
@@ -492,7 +436,7 @@ class SingleDeviceMemoryPool:
                 self._sort_in()
             arena = self._arenas.get(key)
             if arena is None:
-                arena = self._arenas[key] = _Arena(stream._engine)
+                arena = self._arenas[key] = Arena(stream._engine)
             chunk = arena.take(size)
             if chunk is not None:
                 if chunk.size > size:
@@ -502,7 +446,7 @@ class SingleDeviceMemoryPool:
             memory = self._new_memory(size)
             with self._lock:
                 arena = self._arenas.setdefault(key, arena)
-                chunk = _Chunk(memory, memory.ptr, size, arena)
+                chunk = Chunk(memory, memory.ptr, size, arena)
                 self._used += size
         if self._returned:
             self._settle()
@@ -515,8 +459,8 @@ class SingleDeviceMemoryPool:
             chunk.placed = True
         return MemoryPointer(pooled, 0)
 
-    def _split(self, chunk: _Chunk, size: int) -> None:
-        rest = _Chunk(chunk.mem, chunk.ptr + size * self._spread, chunk.size - size, chunk.arena)
+    def _split(self, chunk: Chunk, size: int) -> None:
+        rest = Chunk(chunk.mem, chunk.ptr + size * self._spread, chunk.size - size, chunk.arena)
         rest.prev, rest.next = chunk, chunk.next
         if rest.next is not None:
             rest.next.prev = rest
@@ -524,7 +468,7 @@ class SingleDeviceMemoryPool:
         chunk.arena.add(rest)
 
     def _succeed(
-        self, chunk: _Chunk, nbytes: int, unwritten: bool, itemsize: int | None
+        self, chunk: Chunk, nbytes: int, unwritten: bool, itemsize: int | None
     ) -> None:
         """Place a block where queued work may still use what was there."""
         end = chunk.ptr + chunk.size * self._spread
@@ -627,7 +571,7 @@ class SingleDeviceMemoryPool:
                 del self._lingering[address]
                 engine.displace(address)
 
-    def _lingers(self, chunk: _Chunk) -> bool:
+    def _lingers(self, chunk: Chunk) -> bool:
         end = chunk.ptr + chunk.size * self._spread
         return any(chunk.ptr <= address < end for address in self._lingering)
 
@@ -674,7 +618,7 @@ class SingleDeviceMemoryPool:
 
     # figures
 
-    def _bins(self) -> Iterator[dict[_Chunk, None]]:
+    def _bins(self) -> Iterator[dict[Chunk, None]]:
         return (found for arena in self._arenas.values() for found in arena.bins.values())
 
     def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
@@ -876,3 +820,5 @@ _default_memory_pool = MemoryPool()
 # Arrays keep their distance, whatever was cut out of one block.
 _default_memory_pool._pool._spread = 2
 _current_allocator = _default_memory_pool.malloc
+
+__getattr__ = _missing.missing(__name__)

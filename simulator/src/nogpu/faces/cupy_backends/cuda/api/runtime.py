@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable
 
 from nogpu import engine
+from nogpu.faces import missing as _missing
 from nogpu.faces import table
 
 from . import _contexts, _errors
@@ -178,6 +179,13 @@ memoryTypeUnregistered, memoryTypeHost, memoryTypeDevice, memoryTypeManaged = 0,
 cudaDevAttrComputeCapabilityMajor, cudaDevAttrComputeCapabilityMinor = 75, 76
 cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
 cudaDevAttrMemoryPoolsSupported = 115
+globals().update({  # of textures, which nogpu lacks: CUDA's numbers of their kinds
+    f"cuda{group}{name}": number for group, names in {
+        "ChannelFormatKind": "Signed Unsigned Float None", "FilterMode": "Point Linear",
+        "ResourceType": "Array MipmappedArray Linear Pitch2D",
+        "AddressMode": "Wrap Clamp Mirror Border", "ReadMode": "ElementType NormalizedFloat",
+    }.items() for number, name in enumerate(names.split())
+})  # fmt: skip
 computeModeDefault, computeModeExclusive, computeModeProhibited = 0, 1, 2
 is_hip = False
 CUDA_VERSION = engine.limits.CUDA_VERSION
@@ -598,3 +606,5 @@ def graphDebugDotStr(graph: int, flags: int = 0) -> str:
              enumerate(nodes)]  # fmt: skip
     lines += [f"  n{i} -> n{i + 1};" for i in range(len(nodes) - 1)]
     return "\n".join(["digraph graph_1 {", *lines, "}"]) + "\n"
+
+__getattr__ = _missing.missing(__name__)

@@ -1,4 +1,4 @@
-"""Filters of images."""
+"""Filters of images, sums of parts."""
 
 from cupyx.scipy.ndimage import _filters, _measurements
 

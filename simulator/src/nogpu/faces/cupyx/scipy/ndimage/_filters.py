@@ -3,26 +3,12 @@
 import numpy as np
 from cupy import _host, _tables
 
-PADDING = {
-    "reflect": "symmetric", "constant": "constant", "nearest": "edge", "mirror": "reflect",
-    "wrap": "wrap", "grid-mirror": "symmetric", "grid-wrap": "wrap", "grid-constant": "constant",
-}
-
-
-def _windows(v, sizes, origins, mode, cval):
-    """Return a view with a window of the padded array around each element."""
-    widths = []
-    for size, origin in zip(sizes, origins):
-        before = size // 2 + origin
-        widths.append((before, size - 1 - before))
-    extra = {"constant_values": cval} if PADDING[mode] == "constant" else {}
-    padded = np.pad(v, widths, PADDING[mode], **extra)
-    return np.lib.stride_tricks.sliding_window_view(padded, sizes)
+from nogpu.engine import images
 
 
 def _checked(array, origin, mode):
     _host.argument(array)
-    if mode not in PADDING:
+    if mode not in images.PADDING:
         raise RuntimeError(f"boundary mode not supported (actual: {mode})")
     if np.iterable(origin):
         if len(origin) != array.ndim:
@@ -46,13 +32,10 @@ def _weigh(array, weights, output, mode, cval, origins, flipped):
     sizes = weights.shape
     if flipped:  # a convolution is a correlation with the weights reversed
         origins = [-o - (1 - n % 2) for o, n in zip(origins, sizes)]
-    axes = tuple(range(array.ndim, 2 * array.ndim))
-    kind = np.result_type(array.dtype, weights.dtype, np.float64)
 
     def work(v, w):
         w = w[(slice(None, None, -1),) * w.ndim] if flipped else w
-        windows = _windows(v.astype(kind, copy=False), sizes, origins, mode, cval)
-        return np.tensordot(windows, w.astype(kind), (axes, tuple(range(w.ndim))))
+        return images.weigh(v, w, origins, mode, cval)
 
     return _host.compute(work, [array, weights], array.shape, dtype, out)
 
@@ -147,7 +130,7 @@ def _of_window(name):
         axes = tuple(range(input.ndim, 2 * input.ndim))
 
         def work(v):
-            return function(_windows(v, sizes, origins, mode, cval), axis=axes)
+            return function(images.windows(v, sizes, origins, mode, cval), axis=axes)
 
         return _host.compute(work, [input], input.shape, dtype, out)
 

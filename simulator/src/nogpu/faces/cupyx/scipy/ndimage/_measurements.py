@@ -3,6 +3,8 @@
 import numpy as np
 from cupy import _host, _tables
 
+from nogpu.engine import images
+
 
 def _by_label(array, labels, index, average):
     _host.argument(array)
@@ -12,18 +14,7 @@ def _by_label(array, labels, index, average):
     shape = inputs[2].shape if len(inputs) == 3 else ()
 
     def work(v, parts=None, wanted=None):
-        if parts is None:
-            return v.mean() if average else v.sum()
-        v, parts = np.broadcast_arrays(v, parts)
-        if wanted is None:
-            chosen = v[parts > 0]
-            return chosen.mean() if average else chosen.sum()
-        found, inverse = np.unique(parts, return_inverse=True)
-        totals = np.bincount(inverse.ravel(), v.ravel().astype(np.float64))
-        if average:
-            totals = totals / np.bincount(inverse.ravel())
-        places = np.minimum(np.searchsorted(found, wanted), len(found) - 1)
-        return np.where(found[places] == wanted, totals[places], np.nan if average else 0.0)
+        return images.by_label(v, parts, wanted, average)
 
     return _host.compute(work, inputs, shape, np.float64)
 

@@ -1,41 +1,12 @@
 """Convolution and correlation in any number of dimensions."""
 
-import itertools
-
 import numpy as np
 from cupy import _host, _tables
 
+from nogpu.engine import images
+
 MODES = ("full", "same", "valid")
 MODE_ERROR = 'acceptable mode flags are "valid", "same", or "full"'
-
-
-def _direct(x, k, kind):
-    """Add a shifted copy for each element of the smaller array."""
-    if k.size > x.size:
-        x, k = k, x
-    shape = [m + n - 1 for m, n in zip(x.shape, k.shape)]
-    result = np.zeros(shape, kind)
-    for place in itertools.product(*map(range, k.shape)):
-        window = tuple(slice(i, i + n) for i, n in zip(place, x.shape))
-        result[window] += x * k[place]
-    return result
-
-
-def _by_fft(x, k, kind):
-    shape = [m + n - 1 for m, n in zip(x.shape, k.shape)]
-    axes = tuple(range(x.ndim))
-    if kind.kind == "c":
-        return np.fft.ifftn(np.fft.fftn(x, shape, axes) * np.fft.fftn(k, shape, axes), axes=axes)
-    spectrum = np.fft.rfftn(x, shape, axes) * np.fft.rfftn(k, shape, axes)
-    return np.fft.irfftn(spectrum, shape, axes)
-
-
-def _cut(full, first, second, mode):
-    if mode == "full":
-        return full
-    size = first if mode == "same" else [abs(m - n) + 1 for m, n in zip(first, second)]
-    start = [(n - wanted) // 2 for n, wanted in zip(full.shape, size)]
-    return full[tuple(slice(i, i + n) for i, n in zip(start, size))]
 
 
 def _convolve(in1, in2, mode, method, flipped=False):
@@ -69,10 +40,10 @@ def _convolve(in1, in2, mode, method, flipped=False):
         x, k = x.astype(kind, copy=False), k.astype(kind, copy=False)
         if flipped:
             k = k[(slice(None, None, -1),) * k.ndim].conj()
-        result = _by_fft(x, k, kind) if method == "fft" else _direct(x, k, kind)
+        result = images.by_fft(x, k, kind) if method == "fft" else images.direct(x, k, kind)
         if method == "fft" and kind.kind in "iu":
             result = np.rint(result)
-        return _cut(result, first, second, mode)
+        return images.cut(result, first, second, mode)
 
     return _host.compute(work, [in1, in2], shape, dtype)
 

@@ -1,0 +1,2 @@
+#pragma once
+#include <nogpu_async.h>
