@@ -18,12 +18,12 @@ from .notebook_form import (
     stored_text,
 )
 from .repository import committed
-from .working_copy import note_written, refuse_to_lose, would_be_lost
+from .working_copy import refuse_to_lose, text_now, would_be_lost, write_texts
 
 # nbgrader's delimiters: `### BEGIN SOLUTION`, in CUDA `// ### BEGIN SOLUTION`.
 DELIMITER = re.compile(r"^(\s*)(//\s*)?###\s*(BEGIN|END) SOLUTION\s*$")
-PYTHON_STUB = ("# YOUR CODE HERE", "raise NotImplementedError()")
-CUDA_STUB = ("// YOUR CODE HERE",)
+STUBS = {"Python": ("# YOUR CODE HERE", "raise NotImplementedError()"),
+         "CUDA": ("// YOUR CODE HERE",)}
 
 
 def strip_solution(source: str, place: str) -> str:
@@ -49,36 +49,33 @@ def strip_solution(source: str, place: str) -> str:
     """
     kept: list[str] = []
     opened: tuple[int, str] | None = None  # line number and kind of the open delimiter
-    lines_inside = 0
+    is_empty = False
     for number, line in enumerate(source.split("\n"), 1):
-        match = DELIMITER.match(line)
-        if match is None:
-            if re.search(r"(BEGIN|END) SOLUTION", line):
-                raise AuthoringError(f"{place}, line {number}: a solution delimiter must stand"
-                                     " alone on its line, as `### BEGIN SOLUTION`.")
-            if opened is None:
-                kept.append(line)
-            else:
-                lines_inside += bool(line.strip())
-            continue
-        indent, cuda, word = match.groups()
-        kind = "CUDA" if cuda else "Python"
+        match, wrong = DELIMITER.match(line), ""
+        indent, slashes, word = match.groups() if match else ("", "", "")
+        kind = "CUDA" if slashes else "Python"
+        if not match and re.search(r"(BEGIN|END) SOLUTION", line):
+            wrong = "a solution delimiter must stand alone on its line, as `### BEGIN SOLUTION`"
+        elif word == "BEGIN" and opened:
+            wrong = f"BEGIN SOLUTION inside the region that line {opened[0]} opened"
+        elif word == "END" and not opened:
+            wrong = "END SOLUTION without a BEGIN"
+        elif word == "END" and opened[1] != kind:
+            wrong = f"a {opened[1]} BEGIN (line {opened[0]}) ends with a {kind} END"
+        elif word == "END" and is_empty:
+            wrong = "the solution is empty"
+        if wrong:
+            raise AuthoringError(f"{place}, line {number}: {wrong}.")
         if word == "BEGIN":
-            if opened is not None:
-                raise AuthoringError(f"{place}, line {number}: BEGIN SOLUTION inside the region"
-                                     f" that line {opened[0]} opened.")
-            opened, lines_inside = (number, kind), 0
-            kept += [indent + stub for stub in (CUDA_STUB if cuda else PYTHON_STUB)]
-            continue
-        if opened is None:
-            raise AuthoringError(f"{place}, line {number}: END SOLUTION without a BEGIN.")
-        if opened[1] != kind:
-            raise AuthoringError(f"{place}, line {number}: a {opened[1]} BEGIN (line {opened[0]})"
-                                 f" ends with a {kind} END.")
-        if not lines_inside:
-            raise AuthoringError(f"{place}, line {number}: the solution is empty.")
-        opened = None
-    if opened is not None:
+            opened, is_empty = (number, kind), True
+            kept += [indent + stub for stub in STUBS[kind]]
+        elif word == "END":
+            opened = None
+        elif opened:
+            is_empty = is_empty and not line.strip()
+        else:
+            kept.append(line)
+    if opened:
         raise AuthoringError(f"{place}, line {opened[0]}: BEGIN SOLUTION is never ended.")
     return "\n".join(kept)
 
@@ -149,10 +146,7 @@ def write_exercises(check: bool = False, root: Path = ROOT) -> list[str]:
                if f"exercises/{path.name}" not in texts]
     if not check:
         refuse_to_lose([*changed, *removed], root)
-        (root / "exercises").mkdir(exist_ok=True)
-        for name in changed:
-            (root / name).write_text(texts[name], encoding="utf-8")
-        note_written({name: texts[name] for name in changed}, root)
+        write_texts({name: texts[name] for name in changed}, root)
         for name in removed:
             (root / name).unlink()
     return changed + removed
@@ -160,7 +154,5 @@ def write_exercises(check: bool = False, root: Path = ROOT) -> list[str]:
 
 def _is_out_of_date(name: str, text: str, root: Path) -> bool:
     """Whether an exercise has to be written anew: an answered one is not, if git's is right."""
-    path = root / name
-    if path.exists() and path.read_text(encoding="utf-8") == text:
-        return False
-    return committed(name, root) != text or not would_be_lost(name, root)
+    return text_now(name, root) != text and (
+        committed(name, root) != text or not would_be_lost(name, root))

@@ -18,7 +18,7 @@ import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 
 from .notebook_form import ROOT, AuthoringError, notebooks, read, stored_text, subject_of
-from .working_copy import note_written, refuse_to_edit, refuse_to_lose
+from .working_copy import update_files
 
 TERMS = ROOT / "helpers" / "data" / "glossary.json"
 SHORT = {"numpy": "np", "cupy": "cp", "pycuda.driver": "drv", "pycuda.gpuarray": "gpuarray",
@@ -259,14 +259,6 @@ def write_pages(folder: Path, check: bool = False) -> list[str]:
     pages = {name: stored_text(notebook) for name, notebook in lessons.items()}
     pages["glossary.md"] = glossary_page(terms, files)
     pages["index.md"] = index_page(lessons)
-    texts = {f"{folder.name}/{name}": text for name, text in pages.items()
-             if not (folder / name).exists()
-             or (folder / name).read_text(encoding="utf-8") != text}
-    if texts and not check:
-        root = folder.parent
-        refuse_to_lose([name for name in texts if name.endswith(".md")], root)
-        refuse_to_edit(texts, root)
-        for name, text in texts.items():
-            (root / name).write_text(text, encoding="utf-8")
-        note_written(texts, root)
-    return [Path(name).name for name in texts]
+    texts = {f"{folder.name}/{name}": text for name, text in pages.items()}
+    generated = {f"{folder.name}/glossary.md", f"{folder.name}/index.md"}
+    return [Path(name).name for name in update_files(texts, folder.parent, check, generated)]

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from .exercises import exercise_text
 from .notebook_form import FOLDERS, ROOT, is_stored_form
-from .repository import committed, git_names, has_git, make_known
+from .repository import changed_names, committed, git_names, has_git, make_known
 
 
 def learners_notebooks(root: Path = ROOT) -> list[str]:
@@ -30,11 +30,9 @@ def learners_notebooks(root: Path = ROOT) -> list[str]:
     """
     if not has_git(root):
         return []
-    made = git_names(root, "ls-files", "--others", "--exclude-standard", "-z", "--", *FOLDERS)
-    edited = git_names(root, "diff", "--name-only", "--no-renames", "-z", "HEAD", "--", *FOLDERS)
     known = git_names(root, "ls-files", "-z", "--", *FOLDERS)
-    return sorted(name for name in made | edited if name.endswith(".ipynb") and (
-        name in made or name in known and not _is_an_authors(name, root)))
+    return sorted(name for name in changed_names(root, *FOLDERS) if name.endswith(".ipynb") and (
+        not _is_an_authors(name, root) if name in known else (root / name).exists()))
 
 
 def _is_an_authors(name: str, root: Path) -> bool:
@@ -43,10 +41,8 @@ def _is_an_authors(name: str, root: Path) -> bool:
     if not path.exists():
         return False
     text = path.read_text(encoding="utf-8", errors="replace")
-    if not is_stored_form(text):
-        return False
     if not name.startswith("exercises/") or committed(name, root) is None:
-        return True
+        return is_stored_form(text)
     try:
         return text == exercise_text(solution)
     except (OSError, ValueError):
@@ -66,9 +62,7 @@ def copy_course(folder: Path, left_out: list[str], root: Path = ROOT) -> None:
         The course's folder.
     """
     subprocess.run(["git", "clone", "--quiet", "--shared", str(root), str(folder)], check=True)
-    edited = git_names(root, "diff", "--name-only", "--no-renames", "-z", "HEAD")
-    edited |= git_names(root, "ls-files", "--others", "--exclude-standard", "-z")
-    for name in sorted(edited - set(left_out)):
+    for name in sorted(changed_names(root) - set(left_out)):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         if (root / name).exists():
             shutil.copy2(root / name, folder / name)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .minutes import lesson_minutes, state_minutes, task_minutes, tasks_of
 from .notebook_form import ROOT, notebooks, read, stored_text
-from .working_copy import note_written, refuse_to_edit
+from .working_copy import update_files
 
 GUIDE = "docs/teaching.md"
 # A row of a day: from, what, minutes, the sections that are skipped. The link is a lesson's or a
@@ -41,14 +41,7 @@ def write_minutes(root: Path = ROOT, check: bool = False) -> list[str]:
             notebook = read(path)
             state_minutes(notebook)
             texts[f"{folder}/{path.name}"] = stored_text(notebook)
-    texts = {name: text for name, text in texts.items()
-             if (root / name).read_text(encoding="utf-8") != text}
-    if not check:
-        refuse_to_edit(texts, root)
-        for name, text in texts.items():
-            (root / name).write_text(text, encoding="utf-8")
-        note_written(texts, root)
-    return list(texts)
+    return update_files(texts, root, check)
 
 
 def with_minutes(guide: str, root: Path = ROOT) -> str:

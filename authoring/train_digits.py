@@ -19,6 +19,12 @@ import math
 from dataclasses import asdict, dataclass
 
 import numpy as np
+import torch
+from sklearn.datasets import load_digits
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from torch import nn
+from torch.nn import functional as F
 
 from helpers import data
 
@@ -72,47 +78,42 @@ def main() -> None:
 
 def write_digits() -> None:
     """Write digits.npz from the copy that scikit-learn carries."""
-    from sklearn.datasets import load_digits
-
     digits = load_digits()
-    path = data.FOLDER / "digits.npz"
-    np.savez_compressed(
-        path, images=digits.images.astype(np.uint8), labels=digits.target.astype(np.uint8)
+    write_arrays(
+        "digits.npz", images=digits.images.astype(np.uint8), labels=digits.target.astype(np.uint8)
     )
-    print_digest(path)
 
 
-def print_digest(path) -> None:
-    """Print the line that belongs into DIGESTS of tests/helpers/test_data.py."""
-    print(f'    "{path.name}": "{hashlib.sha256(path.read_bytes()).hexdigest()}",')
+def write_arrays(name: str, **arrays: np.ndarray) -> None:
+    """Write a file, and print the line that belongs into DIGESTS of tests/helpers/test_data.py."""
+    path = data.FOLDER / name
+    np.savez_compressed(path, **arrays)
+    print(f'    "{name}": "{hashlib.sha256(path.read_bytes()).hexdigest()}",')
 
 
 def compare() -> None:
     """Print what methods without training tricks reach, on the split by file order and others."""
-    from sklearn.neural_network import MLPClassifier
-
     images, labels = data.load_digits()
     images = images.reshape(-1, 64) / 16
     order = np.arange(len(labels))
+    shuffles = [np.random.default_rng(seed).permutation(order) for seed in range(20)]
 
-    def perceptron(train, test, seed):
-        model = MLPClassifier((64,), max_iter=2000, random_state=seed)
+    def neighbour(order):
+        return share_read(KNeighborsClassifier(1, algorithm="brute"), order)
+
+    def perceptron(order, seed):
+        return share_read(MLPClassifier((64,), max_iter=2000, random_state=seed), order)
+
+    def share_read(model, order):
+        train, test = order[: data.N_TRAIN], order[data.N_TRAIN :]
         return model.fit(images[train], labels[train]).score(images[test], labels[test])
 
-    def neighbour(train, test):
-        distances = ((images[test, None] - images[None, train]) ** 2).sum(-1)
-        return (labels[train][distances.argmin(1)] == labels[test]).mean()
-
-    def halves(order):
-        return order[: data.N_TRAIN], order[data.N_TRAIN :]
-
-    shuffles = [np.random.default_rng(seed).permutation(order) for seed in range(20)]
-    report("nearest neighbour, file order", [neighbour(*halves(order))])
-    report("nearest neighbour, 20 random splits", [neighbour(*halves(s)) for s in shuffles])
-    report("perceptron 64-64-10, file order", [perceptron(*halves(order), s) for s in range(10)])
+    report("nearest neighbour, file order", [neighbour(order)])
+    report("nearest neighbour, 20 random splits", [neighbour(s) for s in shuffles])
+    report("perceptron 64-64-10, file order", [perceptron(order, seed) for seed in range(10)])
     report(
         "perceptron 64-64-10, 10 random splits",
-        [perceptron(*halves(s), seed) for seed, s in enumerate(shuffles[:10])],
+        [perceptron(s, seed) for seed, s in enumerate(shuffles[:10])],
     )
 
 
@@ -151,8 +152,6 @@ def train_and_write() -> None:
             weights, shipped_logits = export(model), logits
     report("network", list(accuracies.values()))
 
-    path = data.FOLDER / "network.npz"
-    np.savez_compressed(path, **weights)
     record = {
         "seed": SHIPPED_SEED,
         "settings": asdict(Settings()),
@@ -161,53 +160,50 @@ def train_and_write() -> None:
         "logits_of_first_test_images": shipped_logits[:5].round(6).tolist(),
     }
     (data.FOLDER / "network.json").write_text(json.dumps(record, indent=1) + "\n")
-    print_digest(path)
+    write_arrays("network.npz", **weights)
 
 
-def build(dropout: float):
-    """Return the untrained network as a PyTorch module."""
-    import torch
-    from torch import nn
-    from torch.nn import functional as F
+def gelu(x):
+    """The activation function GELU, in the form with tanh."""
+    return F.gelu(x, approximate="tanh")
 
-    def gelu(x):
-        return F.gelu(x, approximate="tanh")
 
-    class Network(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.conv1 = nn.Conv2d(1, CHANNELS, 3, padding=1)
-            self.conv2 = nn.Conv2d(CHANNELS, CHANNELS, 3, padding=1)
-            self.position = nn.Parameter(0.02 * torch.randn(TOKENS, CHANNELS))
-            self.norm1 = nn.LayerNorm(CHANNELS)
-            self.query = nn.Linear(CHANNELS, CHANNELS)
-            self.key = nn.Linear(CHANNELS, CHANNELS)
-            self.value = nn.Linear(CHANNELS, CHANNELS)
-            self.out = nn.Linear(CHANNELS, CHANNELS)
-            self.norm2 = nn.LayerNorm(CHANNELS)
-            self.mlp1 = nn.Linear(CHANNELS, HIDDEN)
-            self.mlp2 = nn.Linear(HIDDEN, CHANNELS)
-            self.norm3 = nn.LayerNorm(CHANNELS)
-            self.head = nn.Linear(CHANNELS, 10)
+class Network(nn.Module):
+    """The network of helpers/data/README.md, untrained."""
 
-        def attention(self, x):
-            def heads(y):  # (n, tokens, channels) -> (n, heads, tokens, channels of one head)
-                return y.unflatten(-1, (HEADS, -1)).transpose(1, 2)
+    def __init__(self, dropout: float):
+        super().__init__()
+        self.dropout = dropout
+        self.conv1 = nn.Conv2d(1, CHANNELS, 3, padding=1)
+        self.conv2 = nn.Conv2d(CHANNELS, CHANNELS, 3, padding=1)
+        self.position = nn.Parameter(0.02 * torch.randn(TOKENS, CHANNELS))
+        self.norm1 = nn.LayerNorm(CHANNELS)
+        self.query = nn.Linear(CHANNELS, CHANNELS)
+        self.key = nn.Linear(CHANNELS, CHANNELS)
+        self.value = nn.Linear(CHANNELS, CHANNELS)
+        self.out = nn.Linear(CHANNELS, CHANNELS)
+        self.norm2 = nn.LayerNorm(CHANNELS)
+        self.mlp1 = nn.Linear(CHANNELS, HIDDEN)
+        self.mlp2 = nn.Linear(HIDDEN, CHANNELS)
+        self.norm3 = nn.LayerNorm(CHANNELS)
+        self.head = nn.Linear(CHANNELS, 10)
 
-            q, k, v = heads(self.query(x)), heads(self.key(x)), heads(self.value(x))
-            weights = (q @ k.transpose(-1, -2) / math.sqrt(CHANNELS // HEADS)).softmax(-1)
-            return self.out((weights @ v).transpose(1, 2).flatten(2))
+    def attention(self, x):
+        def heads(y):  # (n, tokens, channels) -> (n, heads, tokens, channels of one head)
+            return y.unflatten(-1, (HEADS, -1)).transpose(1, 2)
 
-        def forward(self, images):  # (n, 8, 8) -> (n, 10)
-            x = gelu(self.conv1(images[:, None]))
-            x = F.max_pool2d(gelu(self.conv2(x)), 2)
-            x = x.flatten(2).transpose(1, 2) + self.position
-            x = x + self.attention(self.norm1(x))
-            hidden = gelu(self.mlp1(self.norm2(x)))
-            x = x + self.mlp2(F.dropout(hidden, dropout, self.training))
-            return self.head(self.norm3(x.mean(1)))
+        q, k, v = heads(self.query(x)), heads(self.key(x)), heads(self.value(x))
+        weights = (q @ k.transpose(-1, -2) / math.sqrt(CHANNELS // HEADS)).softmax(-1)
+        return self.out((weights @ v).transpose(1, 2).flatten(2))
 
-    return Network()
+    def forward(self, images):  # (n, 8, 8) -> (n, 10)
+        x = gelu(self.conv1(images[:, None]))
+        x = F.max_pool2d(gelu(self.conv2(x)), 2)
+        x = x.flatten(2).transpose(1, 2) + self.position
+        x = x + self.attention(self.norm1(x))
+        hidden = gelu(self.mlp1(self.norm2(x)))
+        x = x + self.mlp2(F.dropout(hidden, self.dropout, self.training))
+        return self.head(self.norm3(x.mean(1)))
 
 
 def enlarge(images):
@@ -216,8 +212,6 @@ def enlarge(images):
     Interpolation blurs. Adding what is missing a few times makes the 4x4 cells average to the
     images again; without it the network learns from images softer than those it will read.
     """
-    from torch.nn import functional as F
-
     scans = F.interpolate(images[:, None], scale_factor=4, mode="bicubic").clamp(0, 1)
     for _ in range(3):
         missing = images[:, None] - F.avg_pool2d(scans, 4)
@@ -231,9 +225,6 @@ def jitter(scans, settings: Settings, random):
     The warp works on enlarged images and each 4x4 cell is averaged afterwards, as the cells of
     the original scans were counted.
     """
-    import torch
-    from torch.nn import functional as F
-
     n = len(scans)
 
     def uniform(largest):
@@ -259,13 +250,10 @@ def train(images: np.ndarray, labels: np.ndarray, seed: int, settings: Settings)
     https://arxiv.org/abs/1710.01878: the share of zeros grows as 1 - (1 - t)^3 while t goes from
     0 to 1, here between one fifth and three fifths of the training; the rest is fine-tuning.
     """
-    import torch
-    from torch.nn import functional as F
-
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     random = torch.Generator().manual_seed(seed + 1000)
-    model = build(settings.dropout).train()
+    model = Network(settings.dropout).train()
     scans, targets = enlarge(torch.tensor(images)), torch.tensor(labels)
     parameters = list(model.parameters())
     optimizer = torch.optim.AdamW(
@@ -276,16 +264,14 @@ def train(images: np.ndarray, labels: np.ndarray, seed: int, settings: Settings)
         lr=settings.learning_rate,
         weight_decay=settings.weight_decay,
     )
-    steps_per_epoch = math.ceil(len(images) / settings.batch)
-    steps = steps_per_epoch * settings.epochs
+    steps = math.ceil(len(images) / settings.batch) * settings.epochs
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, settings.learning_rate, total_steps=steps, pct_start=0.1
     )
     averages = [p.detach().clone() for p in parameters]
     pruned = model.conv2.weight
     keep = torch.ones_like(pruned)
-    step = 0
-    for _ in range(settings.epochs):
+    for epoch in range(settings.epochs):
         for batch in torch.randperm(len(images), generator=random).split(settings.batch):
             logits = model(jitter(scans[batch], settings, random))
             loss = F.cross_entropy(logits, targets[batch], label_smoothing=settings.label_smoothing)
@@ -293,11 +279,10 @@ def train(images: np.ndarray, labels: np.ndarray, seed: int, settings: Settings)
             loss.backward()
             optimizer.step()
             schedule.step()
-            step += 1
             with torch.no_grad():
                 pruned.mul_(keep)
                 torch._foreach_lerp_(averages, parameters, 1 - settings.averaging)
-        t = min(max((step / steps - 0.2) / 0.4, 0), 1)
+        t = min(max(((epoch + 1) / settings.epochs - 0.2) / 0.4, 0), 1)
         zeros = int(settings.pruned * (1 - (1 - t) ** 3) * pruned.numel())
         if zeros > (keep == 0).sum():
             smallest = pruned.detach().abs().flatten().argsort(stable=True)[:zeros]
@@ -311,8 +296,6 @@ def train(images: np.ndarray, labels: np.ndarray, seed: int, settings: Settings)
 
 def outputs(model, images: np.ndarray) -> np.ndarray:
     """Return the network's ten outputs for images of shape (n, 8, 8)."""
-    import torch
-
     with torch.no_grad():
         return model(torch.tensor(images)).numpy()
 

@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from pathlib import Path
 
 from .notebook_form import AuthoringError, is_stored_form
 from .repository import committed, make_known
 
 WRITTEN = Path("build", "written.json")  # digests by file name
+
+
+def text_now(name: str, root: Path) -> str | None:
+    """The text of a file as it is here; None where there is none."""
+    path = root / name
+    return path.read_text(encoding="utf-8") if path.exists() else None
 
 
 def would_be_lost(name: str, root: Path, part: Callable[[str], str] = str) -> bool:
@@ -29,12 +35,9 @@ def would_be_lost(name: str, root: Path, part: Callable[[str], str] = str) -> bo
     part : callable
         What of the file's text a tool overwrites, if not all of it.
     """
-    path = root / name
-    if not path.exists():
-        return False
-    text, before = path.read_text(encoding="utf-8"), committed(name, root)
-    return not (before is not None and part(text) == part(before)
-                or _digest(part(text)) == _notes(root).get(name))
+    text, before = text_now(name, root), committed(name, root)
+    return text is not None and not (before is not None and part(text) == part(before)
+                                     or _digest(part(text)) == _notes(root).get(name))
 
 
 def refuse_to_lose(names: Iterable[str], root: Path, part: Callable[[str], str] = str) -> None:
@@ -56,9 +59,34 @@ def refuse_to_edit(names: Iterable[str], root: Path) -> None:
     These are edited and not committed, and they are not in the stored form. `make record` brings
     an author's notebook into that form.
     """
-    notebooks = [name for name in names if name.endswith(".ipynb") and (root / name).exists()]
-    refuse_to_lose([name for name in notebooks if not is_stored_form(
-        (root / name).read_text(encoding="utf-8"))], root)
+    refuse_to_lose([name for name in names if name.endswith(".ipynb")
+                    and not is_stored_form(text_now(name, root) or "")], root)
+
+
+def update_files(texts: dict[str, str], root: Path, check: bool = False,
+                 generated: Set[str] = frozenset()) -> list[str]:
+    """Write the files whose text has changed, or with `check` only name them.
+
+    Raises
+    ------
+    AuthoringError
+        When somebody is at work in one of the notebooks, and when one of the files in `generated`
+        was edited here; nothing is then written.
+    """
+    changed = {name: text for name, text in texts.items() if text_now(name, root) != text}
+    if not check:
+        refuse_to_lose(generated & changed.keys(), root)
+        refuse_to_edit(changed, root)
+        write_texts(changed, root)
+    return list(changed)
+
+
+def write_texts(texts: dict[str, str], root: Path) -> None:
+    """Write files, by name, and note them as a tool's."""
+    for name, text in texts.items():
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    note_written(texts, root)
 
 
 def note_written(texts: dict[str, str], root: Path) -> None:

@@ -18,6 +18,7 @@ from helpers.measure_attention import TORCH, measure, torch_sdpa
 
 from .nsight import (
     METRICS,
+    counts,
     kernel_name,
     launch_in_range,
     launches_in_ranges,
@@ -29,8 +30,6 @@ from .nsight import (
 MODULE = "authoring.profiles.attention"
 SHAPE = 4, 16, 4096, 64  # batch, heads, length, numbers of a head
 LENGTHS = 1024, 4096, 16384, 65536  # of one head
-COUNTED = "load_sectors", "store_sectors", "l2_read_sectors", "l2_write_sectors", "dram_read", \
-    "dram_written", "shared_wavefronts", "l1_percent", "fma_percent", "dram_percent", "registers"
 TENSOR = "sm__inst_executed_pipe_tensor_op_hmma.sum"  # products of 16 x 8 x 8 numbers, for TF32
 
 
@@ -75,9 +74,8 @@ def run() -> None:
 
 def counted() -> dict[str, dict[str, float | str]]:
     """What Nsight Compute counts for the lesson's kernel, and how PyTorch's float32 multiplies."""
-    metrics = [METRICS[name] for name in COUNTED]
-    lesson, *sdpa = launches_in_ranges(MODULE, ["lesson", "sdpa"], [*metrics, TENSOR])
-    found: dict[str, dict] = {"lesson": {name: number(lesson[METRICS[name]]) for name in COUNTED}}
+    lesson, *sdpa = launches_in_ranges(MODULE, ["lesson", "sdpa"], [*METRICS.values(), TENSOR])
+    found: dict[str, dict] = {"lesson": counts(lesson)}
     if sdpa:
         found["sdpa"] = {"kernel": kernel_name(sdpa[0]),
                          "tensor": sum(number(row[TENSOR]) for row in sdpa)}

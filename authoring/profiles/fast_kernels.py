@@ -22,11 +22,13 @@ from pathlib import Path
 
 import numpy as np
 
-import helpers
+from helpers import bench, ceiling, kernels, network
+from helpers.data import load_network, load_split
 
 from ..notebook_form import ROOT
 from .nsight import (
     METRICS,
+    counts,
     kernel_name,
     launch_in_range,
     launches_in_ranges,
@@ -44,8 +46,6 @@ IMAGES = 4080  # in a batch for Nsight Systems: eight times those that the netwo
 def launches() -> dict[str, tuple[Callable[[], object], Callable[[], bool]]]:
     """By name: a function that launches a kernel once, and one that checks its result."""
     import cupy as cp
-
-    from helpers import kernels, network
 
     lesson = lesson_code("fast_kernels", "task", "naive", "multiply", "right-run", "tiled",
                          "passes")
@@ -81,9 +81,6 @@ def run() -> None:
     """Launch each kernel, and the network's attention."""
     import cupy as cp
 
-    from helpers import network
-    from helpers.data import load_network
-
     for name, (launch, is_right) in launches().items():
         launch_in_range(name, launch)
         if not is_right():
@@ -105,24 +102,13 @@ def profile() -> dict[str, dict[str, float]]:
     rows = launches_in_ranges(MODULE, names, list(METRICS.values()))
     if len(rows) != len(names):
         raise SystemExit(f"{len(rows)} kernels: {[kernel_name(row) for row in rows]}")
-    found: dict[str, dict[str, float]] = {}
-    for name, row in zip(names, rows):
-        found[name] = {"kernel": kernel_name(row)}
-        for short, metric in METRICS.items():
-            try:
-                found[name][short] = number(row.get(metric, ""))
-            except ValueError:  # this Nsight Compute or this GPU does not have the metric
-                continue
-    return found
+    return {name: {"kernel": kernel_name(row), **counts(row)} for name, row in zip(names, rows)}
 
 
 def batches() -> None:
     """The network on a batch of images six times, in NVTX ranges; the first time is a warm-up."""
     import cupy as cp
     from cupyx.profiler import time_range
-
-    from helpers import network
-    from helpers.data import load_network, load_split
 
     weights = {name: cp.asarray(array) for name, array in load_network().items()}
     images = np.repeat(load_split()[2], IMAGES // len(load_split()[2]), axis=0)
@@ -191,8 +177,6 @@ def formats() -> list[dict[str, object]]:
     from cupy.cuda import device
     from cupy_backends.cuda.libs import cublas
 
-    from helpers import bench, kernels
-
     rng = cp.random.default_rng(8)
     a, b = (rng.standard_normal((SIDE, SIDE), dtype=cp.float32) for _ in range(2))
     exact = a.astype(cp.float64) @ b.astype(cp.float64)
@@ -254,7 +238,7 @@ def measured() -> dict:
         "ncu": re.search(r"Version (\S+)", version.stdout).group(1),
         "side": SIDE,
         "rows": ROWS,
-        "copy_bandwidth": helpers.ceiling("gpu").bandwidth,
+        "copy_bandwidth": ceiling("gpu").bandwidth,
         "tokens": TOKENS,
         "kernels": profile(),
         "attention": attention(),

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
@@ -109,6 +110,15 @@ def number(text: str) -> float:
     """A number as Nsight Compute prints it, "1,234.5", with at most two decimals kept."""
     value = float(text.replace(",", ""))
     return int(value) if value == int(value) else round(value, 2)
+
+
+def counts(row: dict[str, str]) -> dict[str, float]:
+    """A row's numbers by the names of METRICS; left out is what this GPU or `ncu` does not have."""
+    found = {}
+    for name, metric in METRICS.items():
+        with suppress(ValueError):
+            found[name] = number(row.get(metric, ""))
+    return found
 
 
 def kernel_name(row: dict[str, str]) -> str:

@@ -68,7 +68,7 @@ def test_the_counts_of_attention_are_read_from_nsight_computes_table(ncu):
     asked = ncu(row("attention(float*, int)", "1,234.567"), row("fmha_kernel", "5"),
                 row("combine", "2"))
     found = attention.counted()
-    assert found["lesson"] == dict.fromkeys(attention.COUNTED, 1234.57)
+    assert found["lesson"] == dict.fromkeys(nsight.METRICS, 1234.57)
     assert found["sdpa"] == {"kernel": "fmha_kernel", "tensor": 7}
     for words in ("--nvtx-include lesson/", "--nvtx-include sdpa/", attention.TENSOR,
                   "-m authoring.profiles.attention --run"):

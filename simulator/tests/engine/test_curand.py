@@ -14,6 +14,9 @@ import pytest
 from engine_support import array, launch, read
 
 from nogpu import engine
+from nogpu.faces import HEADERS
+
+OPTIONS = (f"-I{HEADERS}",)
 
 SOURCE = r"""
 #include <curand_kernel.h>
@@ -75,7 +78,7 @@ N = 20_000
 @pytest.fixture(scope="module")
 def module() -> engine.Module:
     """The kernels above."""
-    return engine.compile(SOURCE, names=(*NAMES, "fours", "far", "shared_state"))
+    return engine.compile(SOURCE, OPTIONS, names=(*NAMES, "fours", "far", "shared_state"))
 
 
 def words(
@@ -173,7 +176,7 @@ def test_kernels_draw_what_an_h200_drew(name, state):
     recorded = {draw: np.array(rows) for draw, rows in RECORDED[name].items() if draw != "bytes"}
     assert RECORDED[name]["bytes"] == STATES[state]
     kernels = "".join(drawing(state, draw, rows.shape[1]) for draw, rows in recorded.items())
-    made = engine.compile("#include <curand_kernel.h>\n" + kernels)
+    made = engine.compile("#include <curand_kernel.h>\n" + kernels, OPTIONS)
     starts = array(np.array(RECORDED["starts"], np.uint64), "starts")
     for draw, rows in recorded.items():
         kind = DRAWS.get(draw, ("double",))[0]
@@ -243,4 +246,4 @@ def test_a_state_that_was_not_initialised_is_found(module):
 def test_what_is_lacking_is_refused_by_name(name):
     source = f"#include <curand_kernel.h>\n__global__ void k({name}* states) {{}}"
     with pytest.raises(engine.CompileError, match=f"{name}: nogpu lacks it"):
-        engine.compile(source)
+        engine.compile(source, OPTIONS)

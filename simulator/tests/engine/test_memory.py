@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
 import threading
@@ -393,3 +394,16 @@ def test_memory_that_is_free_in_pieces_only_is_said_so() -> None:
     assert str(engine.OutOfMemory(50, 50, 100)) == (
         "out of memory: 50 bytes requested, 50 of 100 in use, and no piece of the rest is as large"
     )
+
+
+def test_an_array_meets_no_freed_one_before_its_start_or_behind_its_end():
+    """Addresses come round again: an overrun by an element is out of bounds, no use after free."""
+    sizes, held = random.Random(1), []
+    for _ in range(40_000):
+        held.append(engine.allocate(sizes.randrange(1, 24 * 1024)))
+        start, end = held[-1].address, held[-1].address + held[-1].nbytes
+        assert "freed" not in (memory.nearest(start - 4)[0], memory.nearest(end)[0])
+        if len(held) > 20:
+            engine.free(held.pop(sizes.randrange(20)).address)
+    for allocation in held:
+        engine.free(allocation.address)

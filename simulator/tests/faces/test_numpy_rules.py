@@ -778,6 +778,9 @@ def test_dlpack_says_its_version_and_hands_managed_memory_to_the_host():
     "from cupy_backends.cuda.libs.cusparselt import Handle",
 ])  # fmt: skip
 def test_an_import_of_what_is_missing_says_so(line):
+    import cupy.cuda.runtime
+
+    assert cupy.cuda.runtime.getDeviceCount() == 1
     with pytest.raises(ImportError, match="nogpu lacks"):
         exec(line)
     with pytest.raises(ImportError) as caught:

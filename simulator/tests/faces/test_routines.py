@@ -556,8 +556,12 @@ def test_what_is_missing_says_so():
         (lambda: cp.DataSource, f"cupy.DataSource {exists}"),
         (lambda: cp.linalg.slogdett, "module 'cupy.linalg' has no attribute 'slogdett'"),
         (lambda: cp.arange(3).__no__, "'ndarray' object has no attribute '__no__'"),
-        (lambda: cupyx.scipy.optimize, "nogpu lacks cupyx.scipy.optimize, if the real library"),
-        (lambda: cupyx.scipy.special.jv, "nogpu lacks cupyx.scipy.special.jv"),
+        (lambda: cupyx.scipy.optimize, "module 'cupyx.scipy' has no attribute 'optimize'"),
+        (lambda: cupyx.scipy.stats, f"cupyx.scipy.stats {exists}"),
+        (lambda: cupyx.scipy.special.gammainc, f"cupyx.scipy.special.gammainc {exists}"),
+        (lambda: cp.cuda.runtime.malloc3DArray, f"cupy_backends.cuda.api.runtime.malloc3DArray "
+                                                f"{exists}"),
+        (lambda: cupyx.scipy.sparse.eye(2).todok, "nogpu lacks cupyx.scipy.sparse"),
     ):
         with pytest.raises(AttributeError) as caught:
             call()

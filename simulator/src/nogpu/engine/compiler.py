@@ -20,6 +20,7 @@ from pathlib import Path
 from .errors import CompileError, CompilerNotFound
 
 INCLUDE = Path(__file__).parents[1] / "native" / "include"
+PACKAGE = Path(__file__).parents[1]
 RUNTIME = Path(__file__).parents[1] / "native" / "runtime"
 
 _INSTALL = {

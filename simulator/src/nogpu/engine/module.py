@@ -114,7 +114,7 @@ class _Build:
             return None
         if address not in self._located:
             self._located[address] = symbols.source_line(
-                self.data, address - self.base, str(compiler.INCLUDE)
+                self.data, address - self.base, str(compiler.PACKAGE)
             )
         return self._located[address]
 
@@ -204,7 +204,8 @@ class Module:
 
     def _arguments(self, checked: bool, counted: bool) -> list[str]:
         libc = self.dialect == "nvcc" and any(
-            name not in _OWN_HEADERS and name not in self._absent for name in self._scan.includes
+            name not in self._absent and not self._found(name, str(compiler.PACKAGE))
+            for name in self._scan.includes
         )
         arguments = [*self.compiler.kernel_flags(checked, counted), f"-std={self._standard()}"]
         if self.dialect == "nvrtc":
@@ -302,11 +303,15 @@ class Module:
         cache.store(name, description, data)
         return _Build(description, data)
 
-    def _found(self, header: str) -> bool:
-        """Tell whether a header is nogpu's or lies in a folder that the options name."""
-        folders = [o[2:] for o in self.options.preprocessor if o.startswith("-I")]
-        own = header in _OWN_HEADERS or os.path.exists(header)
-        return own or any(os.path.exists(os.path.join(f, header)) for f in folders)
+    def _found(self, header: str, within: str = "") -> bool:
+        """Tell whether a header is the engine's or lies in a folder that the options name.
+
+        ``within`` is what such a folder's path has to begin with.
+        """
+        folders = ["", *(o[2:] for o in self.options.preprocessor if o.startswith("-I"))]
+        return header in _OWN_HEADERS or any(
+            os.path.exists(os.path.join(f, header)) for f in folders if f.startswith(within)
+        )
 
     def _absent_headers(self) -> list[str]:
         """Headers of CUDA's libraries that nogpu has not got.

@@ -217,7 +217,7 @@ CUSIM_API uint64_t cs_allocate(uint64_t size, int fill) {
     uintptr_t at = 0;
     if (bytes_in_use + actual <= bytes_capacity) at = find_room(actual);
     if (at) {
-        forget_freed(at, actual);
+        forget_freed(at - kGranule, actual + 2 * kGranule);  // it shall meet no array that was freed
         (*live)[at] = new Allocation{at, actual, !fill, false};
         bytes_in_use += actual;
     }
@@ -234,6 +234,7 @@ CUSIM_API uint64_t cs_reserve(uint64_t extent, uint64_t size) {
     uintptr_t at = 0;
     if (bytes_in_use + size <= bytes_capacity) at = find_room(extent);
     if (at) {
+        forget_freed(at - kGranule, extent + 2 * kGranule);
         reserved[at] = Reserved{extent, size};
         bytes_in_use += size;
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib as _importlib
+import sys as _sys
 import warnings
 
 from cupy._environment import get_cuda_path, get_hipcc_path, get_nvcc_path, get_rocm_path
@@ -21,6 +22,7 @@ from .memory_hook import MemoryHook
 from .pinned_memory import *
 from .stream import Event, ExternalStream, Stream, get_current_stream, get_elapsed_time
 
+_sys.modules[f"{__name__}.runtime"] = runtime  # for `import cupy.cuda.runtime`
 # Found when they are asked for: what compiles and launches kernels.
 _LAZY = {"compiler": "compiler", "function": "function", "Function": "function",
          "Module": "function"}  # fmt: skip

@@ -5,6 +5,7 @@
 // generators", 1999). States, words and distributions of XORWOW and Philox are those that an H200
 // gave. A state has the size of cuRAND's; every byte of it is written, so that it can be copied.
 #pragma once
+#pragma GCC system_header
 
 struct __attribute__((aligned(8))) curandStateXORWOW {
     unsigned int d, v[5];
