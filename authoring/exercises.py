@@ -18,7 +18,7 @@ from .notebook_form import (
     stored_text,
 )
 from .repository import committed
-from .working_copy import refuse_to_lose, text_now, would_be_lost, write_texts
+from .working_copy import refuse_to_lose, text_now, update_files, would_be_lost
 
 # nbgrader's delimiters: `### BEGIN SOLUTION`, in CUDA `// ### BEGIN SOLUTION`.
 DELIMITER = re.compile(r"^(\s*)(//\s*)?###\s*(BEGIN|END) SOLUTION\s*$")
@@ -141,18 +141,13 @@ def write_exercises(check: bool = False, root: Path = ROOT) -> list[str]:
         When a file to be written or removed was edited here; no file is then changed.
     """
     texts = {f"exercises/{path.name}": exercise_text(path) for path in notebooks("solutions", root)}
-    changed = [name for name, text in texts.items() if _is_out_of_date(name, text, root)]
+    changed = [name for name, text in texts.items() if text_now(name, root) != text and not (
+        committed(name, root) == text and would_be_lost(name, root))]  # an answered exercise
     removed = [f"exercises/{path.name}" for path in notebooks("exercises", root)
                if f"exercises/{path.name}" not in texts]
     if not check:
-        refuse_to_lose([*changed, *removed], root)
-        write_texts({name: texts[name] for name in changed}, root)
+        refuse_to_lose(removed, root)
+        update_files({name: texts[name] for name in changed}, root, generated=set(changed))
         for name in removed:
             (root / name).unlink()
     return changed + removed
-
-
-def _is_out_of_date(name: str, text: str, root: Path) -> bool:
-    """Whether an exercise has to be written anew: an answered one is not, if git's is right."""
-    return text_now(name, root) != text and (
-        committed(name, root) != text or not would_be_lost(name, root))

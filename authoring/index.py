@@ -12,6 +12,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
 import nbformat
@@ -67,13 +68,11 @@ def imported_names(tree: ast.AST) -> dict[str, str]:
     """What each imported name stands for: {"np": "numpy"} for `import numpy as np`."""
     names = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            package = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
             for alias in node.names:
-                package = alias.name.partition(".")[0]
-                names[alias.asname or package] = alias.name if alias.asname else package
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            for alias in node.names:
-                names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+                first = alias.name.partition(".")[0]
+                names[alias.asname or first] = package + (alias.name if alias.asname else first)
     return names
 
 
@@ -183,14 +182,13 @@ def glossary_page(terms: list[dict], files: dict[str, str]) -> str:
     text = ["# Glossary", "",
             "Each term as the course uses it, and the lesson that introduces it. Functions are in"
             " the [index](index.md). (Written by `make index` from `helpers/data/glossary.json`.)"]
-    letter = ""
-    for term in sorted(terms, key=lambda term: term["term"].lower()):
-        if term["term"][0].upper() != letter:
-            letter = term["term"][0].upper()
-            text += ["", f"## {letter}"]
-        file = files[term["lesson"]]
-        text += ["", f"### {term['term']}", "",
-                 f"{term['meaning']} *[Lesson {file[:2]}]({file})*"]
+    in_order = sorted(terms, key=lambda term: term["term"].lower())
+    for letter, group in groupby(in_order, key=lambda term: term["term"][0].upper()):
+        text += ["", f"## {letter}"]
+        for term in group:
+            file = files[term["lesson"]]
+            text += ["", f"### {term['term']}", "",
+                     f"{term['meaning']} *[Lesson {file[:2]}]({file})*"]
     return "\n".join(text) + "\n"
 
 
@@ -256,9 +254,8 @@ def write_pages(folder: Path, check: bool = False) -> list[str]:
         unused += [f"{name} does not use {term!r}" for term in link_terms(lessons[name], own)]
     if unused:
         raise AuthoringError("; ".join(unused))
-    pages = {name: stored_text(notebook) for name, notebook in lessons.items()}
-    pages["glossary.md"] = glossary_page(terms, files)
-    pages["index.md"] = index_page(lessons)
-    texts = {f"{folder.name}/{name}": text for name, text in pages.items()}
-    generated = {f"{folder.name}/glossary.md", f"{folder.name}/index.md"}
-    return [Path(name).name for name in update_files(texts, folder.parent, check, generated)]
+    root, place = folder.parent, folder.name
+    texts = {f"{place}/{name}": stored_text(notebook) for name, notebook in lessons.items()}
+    pages = {f"{place}/glossary.md": glossary_page(terms, files),
+             f"{place}/index.md": index_page(lessons)}
+    return [Path(name).name for name in update_files(texts | pages, root, check, pages.keys())]

@@ -163,9 +163,7 @@ def train_and_write() -> None:
     write_arrays("network.npz", **weights)
 
 
-def gelu(x):
-    """The activation function GELU, in the form with tanh."""
-    return F.gelu(x, approximate="tanh")
+gelu = nn.GELU(approximate="tanh")
 
 
 class Network(nn.Module):
@@ -288,8 +286,7 @@ def train(images: np.ndarray, labels: np.ndarray, seed: int, settings: Settings)
             smallest = pruned.detach().abs().flatten().argsort(stable=True)[:zeros]
             keep.view(-1)[smallest] = 0
     with torch.no_grad():
-        for parameter, average in zip(parameters, averages, strict=True):
-            parameter.copy_(average)
+        torch._foreach_copy_(parameters, averages)
         pruned.mul_(keep)
     return model.eval()
 

@@ -41,13 +41,7 @@ def would_be_lost(name: str, root: Path, part: Callable[[str], str] = str) -> bo
 
 
 def refuse_to_lose(names: Iterable[str], root: Path, part: Callable[[str], str] = str) -> None:
-    """Raise an AuthoringError that names the files whose content would be lost.
-
-    Parameters
-    ----------
-    names, root, part
-        As for `would_be_lost`, with several names.
-    """
+    """Raise an AuthoringError that names the files whose content `would_be_lost`."""
     if lost := [name for name in names if would_be_lost(name, root, part)]:
         raise AuthoringError(f"{', '.join(lost)}: edited here and not committed, so this would"
                              " destroy work. Commit it, or move it elsewhere. Nothing was written")
@@ -77,16 +71,11 @@ def update_files(texts: dict[str, str], root: Path, check: bool = False,
     if not check:
         refuse_to_lose(generated & changed.keys(), root)
         refuse_to_edit(changed, root)
-        write_texts(changed, root)
+        for name, text in changed.items():
+            (root / name).parent.mkdir(exist_ok=True)
+            (root / name).write_text(text, encoding="utf-8")
+        note_written(changed, root)
     return list(changed)
-
-
-def write_texts(texts: dict[str, str], root: Path) -> None:
-    """Write files, by name, and note them as a tool's."""
-    for name, text in texts.items():
-        (root / name).parent.mkdir(exist_ok=True)
-        (root / name).write_text(text, encoding="utf-8")
-    note_written(texts, root)
 
 
 def note_written(texts: dict[str, str], root: Path) -> None:

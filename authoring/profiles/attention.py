@@ -16,16 +16,7 @@ from helpers import bench
 from helpers.attention import attention
 from helpers.measure_attention import TORCH, measure, torch_sdpa
 
-from .nsight import (
-    METRICS,
-    counts,
-    kernel_name,
-    launch_in_range,
-    launches_in_ranges,
-    lesson_code,
-    number,
-    run_program,
-)
+from . import profiling
 
 MODULE = "authoring.profiles.attention"
 SHAPE = 4, 16, 4096, 64  # batch, heads, length, numbers of a head
@@ -35,7 +26,7 @@ TENSOR = "sm__inst_executed_pipe_tensor_op_hmma.sum"  # products of 16 x 8 x 8 n
 
 def own_code() -> SimpleNamespace:
     """The lesson's functions `by_einsum`, `by_matmul`, `by_tiles`, `launch` and `random_heads`."""
-    return lesson_code("attention", "noisy", "libraries-code", "launch")
+    return profiling.lesson_code("attention", "noisy", "libraries-code", "launch")
 
 
 def rows() -> dict[str, list[dict]]:
@@ -64,21 +55,21 @@ def run() -> None:
     """Launch the kernels that `counted` counts."""
     lesson = own_code()
     arrays = lesson.random_heads(*SHAPE)
-    launch_in_range("lesson", lesson.by_tiles, *arrays)
+    profiling.launch_in_range("lesson", lesson.by_tiles, *arrays)
     try:
         import torch
     except ImportError:
         return
-    launch_in_range("sdpa", torch_sdpa, *(torch.as_tensor(x) for x in arrays))
+    profiling.launch_in_range("sdpa", torch_sdpa, *(torch.as_tensor(x) for x in arrays))
 
 
 def counted() -> dict[str, dict[str, float | str]]:
     """What Nsight Compute counts for the lesson's kernel, and how PyTorch's float32 multiplies."""
-    lesson, *sdpa = launches_in_ranges(MODULE, ["lesson", "sdpa"], [*METRICS.values(), TENSOR])
-    found: dict[str, dict] = {"lesson": counts(lesson)}
+    lesson, *sdpa = profiling.launches_in_ranges(MODULE, ["lesson", "sdpa"], TENSOR)
+    found: dict[str, dict] = {"lesson": profiling.counts(lesson)}
     if sdpa:
-        found["sdpa"] = {"kernel": kernel_name(sdpa[0]),
-                         "tensor": sum(number(row[TENSOR]) for row in sdpa)}
+        found["sdpa"] = {"kernel": profiling.kernel_name(sdpa[0]),
+                         "tensor": sum(profiling.number(row[TENSOR]) for row in sdpa)}
     return found
 
 
@@ -94,4 +85,4 @@ def measured() -> dict:
 
 
 if __name__ == "__main__":
-    run_program("attention", measured, sys.argv[1:], run=run)
+    profiling.run_program("attention", measured, sys.argv[1:], run=run)

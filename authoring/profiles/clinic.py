@@ -15,7 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from checks.clinic import PATIENTS, TOOLS, Patient
 from helpers import backend
 from nogpu.inspect.sources import Source, parameter_names
 
-from .nsight import heading
+from .profiling import heading
 
 LAUNCHES = 20
 TIME_LIMIT = 120  # seconds for one process
@@ -47,28 +47,26 @@ def launch_on_gpu(name: str, pool: bool, launches: int) -> dict:
     for launch in range(launches):
         values, output = patient.arguments(launch)
         expected = patient.expected(launch)
-        on_device = _to_device(cp, patient, values)
+        on_device = tuple(_to_device(cp, patient, values))
         try:
-            kernel((patient.grid,), (patient.block,), tuple(on_device))
+            kernel((patient.grid,), (patient.block,), on_device)
             right += bool((on_device[output].get() == expected).all())
         except Exception as error:  # of whatever kind: it is what is to be recorded
             return {"error": f"{type(error).__name__}: {error}", "launches": launch + 1}
     return {"right": right, "launches": launches}
 
 
-def _to_device(cp: Any, patient: Patient, values: list) -> list:
+def _to_device(cp: Any, patient: Patient, values: list) -> Iterator:
     names = parameter_names(Source(patient.source, patient.name), len(values))
-    found = []
     for k, (name, value) in enumerate(zip(names, values)):
         if not isinstance(value, np.ndarray):
-            found.append(value)
+            yield value
         elif k in patient.shifted:
-            found.append(cp.asarray(np.append(value[:1], value))[1:])
+            yield cp.asarray(np.append(value[:1], value))[1:]
         elif name in patient.unwritten:
-            found.append(cp.empty(value.shape, value.dtype))
+            yield cp.empty(value.shape, value.dtype)
         else:
-            found.append(cp.asarray(value))
-    return found
+            yield cp.asarray(value)
 
 
 def find_sanitizer() -> str | None:
@@ -93,8 +91,8 @@ def launch_apart(name: str, tool: str | None, pool: bool) -> dict:
                     {"error": done.stderr[-300:]})
     said = [line.removeprefix("=========").strip() for line in lines
             if line.startswith("=========")]
-    summaries = [line for line in said if "SUMMARY" in line]
-    return {"summary": summaries[-1] if summaries else done.stderr[-300:],
+    return {"summary": next((line for line in reversed(said) if "SUMMARY" in line),
+                            done.stderr[-300:]),
             "said": first_finding(said)}
 
 

@@ -9,7 +9,6 @@ Systems, and measures cuBLAS's products of other number formats. Without FILE it
 
 from __future__ import annotations
 
-import csv
 import re
 import shutil
 import subprocess
@@ -19,6 +18,7 @@ from collections.abc import Callable
 from datetime import date
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,16 +26,7 @@ from helpers import bench, ceiling, kernels, network
 from helpers.data import load_network, load_split
 
 from ..notebook_form import ROOT
-from .nsight import (
-    METRICS,
-    counts,
-    kernel_name,
-    launch_in_range,
-    launches_in_ranges,
-    lesson_code,
-    number,
-    run_program,
-)
+from . import profiling
 
 MODULE = "authoring.profiles.fast_kernels"
 SIDE, ROWS = 4096, 8192  # of the products; of the softmax, with SIDE columns
@@ -43,25 +34,21 @@ TOKENS = 1024  # images of the network's attention, 16 tokens each
 IMAGES = 4080  # in a batch for Nsight Systems: eight times those that the network is tested on
 
 
-def launches() -> dict[str, tuple[Callable[[], object], Callable[[], bool]]]:
-    """By name: a function that launches a kernel once, and one that checks its result."""
+def launches() -> dict[str, tuple[Callable[[], object], Any, Callable[[Any], bool]]]:
+    """By name: what launches a kernel once, the array of its result, and what checks that."""
     import cupy as cp
 
-    lesson = lesson_code("fast_kernels", "task", "naive", "multiply", "right-run", "tiled",
-                         "passes")
+    lesson = profiling.lesson_code("fast_kernels", "task", "naive", "multiply", "right-run",
+                                   "tiled", "passes")
     a, b, c = lesson.matrices(SIDE, SIDE, SIDE)
     x = cp.random.default_rng(8).standard_normal((ROWS, SIDE), dtype=cp.float32)
     y = cp.full_like(x, cp.nan)
 
-    def is_softmax() -> bool:
-        right = bool(cp.allclose(y, network.softmax(x, cp), rtol=1e-4, atol=1e-9))
-        y.fill(cp.nan)
-        return right
+    def is_product(result: cp.ndarray) -> bool:
+        return lesson.is_product(result, a, b)
 
-    def is_product() -> bool:
-        right = lesson.is_product(c, a, b)
-        c.fill(cp.nan)
-        return right
+    def is_softmax(result: cp.ndarray) -> bool:
+        return bool(cp.allclose(result, network.softmax(x, cp), rtol=1e-4, atol=1e-9))
 
     products = {"naive": lesson.naive, "tiled": lesson.tiled,
                 "strip": cp.RawKernel(kernels.source("matmul_strip"), "strip"),
@@ -69,10 +56,10 @@ def launches() -> dict[str, tuple[Callable[[], object], Callable[[], bool]]]:
     softmaxes = {"softmax, three passes": lesson.passes,
                  "softmax, registers": cp.RawKernel(kernels.source("softmax"), "softmax")}
     return {
-        **{name: (partial(lesson.multiply, kernel, a, b, c), is_product)
+        **{name: (partial(lesson.multiply, kernel, a, b, c), c, is_product)
            for name, kernel in products.items()},
-        "cuBLAS": (partial(cp.matmul, a, b, out=c), is_product),
-        **{name: (partial(kernel, (ROWS,), (256,), (x, y, np.int32(SIDE))), is_softmax)
+        "cuBLAS": (partial(cp.matmul, a, b, out=c), c, is_product),
+        **{name: (partial(kernel, (ROWS,), (256,), (x, y, np.int32(SIDE))), y, is_softmax)
            for name, kernel in softmaxes.items()},
     }
 
@@ -81,28 +68,30 @@ def run() -> None:
     """Launch each kernel, and the network's attention."""
     import cupy as cp
 
-    for name, (launch, is_right) in launches().items():
-        launch_in_range(name, launch)
-        if not is_right():
+    for name, (launch, result, is_right) in launches().items():
+        result.fill(cp.nan)
+        profiling.launch_in_range(name, launch)
+        if not is_right(result):
             raise SystemExit(f"{name}: wrong result")
     weights = {name: cp.asarray(array) for name, array in load_network().items()}
     tokens = cp.ones((TOKENS, 16, 32), dtype=cp.float32)
-    launch_in_range("attention", network.attention, tokens, weights, cp)
+    profiling.launch_in_range("attention", network.attention, tokens, weights, cp)
 
 
 def attention() -> list[list]:
     """The kernels of the network's attention in their order, each with its nanoseconds."""
-    rows = launches_in_ranges(MODULE, ["attention"], [METRICS["ns"]])
-    return [[kernel_name(row), int(number(row[METRICS["ns"]]))] for row in rows]
+    rows = profiling.launches_in_ranges(MODULE, ["attention"])
+    return [[profiling.kernel_name(row), int(profiling.counts(row)["ns"])] for row in rows]
 
 
 def profile() -> dict[str, dict[str, float]]:
     """What Nsight Compute counts for each kernel, by the names of METRICS."""
     names = list(launches())
-    rows = launches_in_ranges(MODULE, names, list(METRICS.values()))
+    rows = profiling.launches_in_ranges(MODULE, names)
     if len(rows) != len(names):
-        raise SystemExit(f"{len(rows)} kernels: {[kernel_name(row) for row in rows]}")
-    return {name: {"kernel": kernel_name(row), **counts(row)} for name, row in zip(names, rows)}
+        raise SystemExit(f"{len(rows)} kernels: {[profiling.kernel_name(row) for row in rows]}")
+    return {name: {"kernel": profiling.kernel_name(row), **profiling.counts(row)}
+            for name, row in zip(names, rows)}
 
 
 def batches() -> None:
@@ -120,13 +109,6 @@ def batches() -> None:
                 y = network.forward(x, weights, xp=cp)
             with time_range("copy out"):
                 y.get()
-
-
-def rows_of(report: str) -> list[dict[str, str]]:
-    """The rows of a report of `nsys stats` in CSV, without the lines printed before them."""
-    lines = report.splitlines()
-    start = next((i for i, line in enumerate(lines) if ",Total " in line), len(lines))
-    return [row for row in csv.DictReader(lines[start:]) if any(row.values())]
 
 
 def systems() -> dict[str, object] | None:
@@ -153,7 +135,7 @@ def systems() -> dict[str, object] | None:
             stats = subprocess.run([nsys, "stats", "--force-export=true", "--report", name,
                                     "--format", "csv", report + ".nsys-rep"], capture_output=True,
                                    text=True, check=True)
-            reports[name] = rows_of(stats.stdout)
+            reports[name] = profiling.table_in(stats.stdout, ",Total ")
     version = subprocess.run([nsys, "--version"], capture_output=True, text=True, check=True)
     return {"version": re.search(r"version (\S+)", version.stdout).group(1),
             "date": date.today().isoformat(), "images": IMAGES, **summary(reports)}
@@ -248,4 +230,4 @@ def measured() -> dict:
 
 
 if __name__ == "__main__":
-    run_program("fast_kernels", measured, sys.argv[1:], run=run, batches=batches)
+    profiling.run_program("fast_kernels", measured, sys.argv[1:], run=run, batches=batches)

@@ -20,7 +20,7 @@ import numpy as np
 from helpers import bench
 from helpers.generate import render
 
-from .nsight import run_program
+from .profiling import run_program
 
 NUMBERS, ROUNDS = 2**26, 64
 TEMPLATE = """

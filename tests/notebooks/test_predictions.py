@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -130,17 +131,20 @@ def cell(name, source, **course):
 
 
 def lesson():
-    """A lesson whose cells were not run yet."""
-    return nbformat.v4.new_notebook(metadata=nbformat.from_dict(METADATA), cells=[
+    """A lesson that an author has run in JupyterLab, recorded before it was edited."""
+    old = [nbformat.v4.new_output("stream", text="old")]
+    made = nbformat.v4.new_notebook(metadata=nbformat.from_dict(METADATA), cells=[
         cell("setup", "from helpers import show_predictions"),
         nbformat.v4.new_markdown_cell("**Predict.** A float32 has 4 bytes.", id="ask"),
         cell("guess", "nbytes = ...  # how many bytes?", prediction=True),
         cell("count", "measured = 17 * 4"),
         cell("answer", "show_predictions(('bytes', nbytes, measured, 'bytes'))\nmeasured",
-             answer=True),
+             answer=True, recorded=old),
         nbformat.v4.new_markdown_cell("If yours is smaller, you have left out one.", id="why"),
-        cell("after", "print(measured)"),
+        cell("after", "print(measured)", recorded=old),
     ])
+    by_name(made, "answer").outputs = old
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -165,6 +169,7 @@ def by_name(notebook, name):
 
 
 def test_record_moves_the_answer_into_metadata_and_leaves_other_outputs(path):
+    """In place of what was recorded before, also where a cell is no longer an answer."""
     notebook = read(path)
     answer = by_name(notebook, "answer")
     assert answer.outputs == [] and answer.execution_count == 4
@@ -173,21 +178,8 @@ def test_record_moves_the_answer_into_metadata_and_leaves_other_outputs(path):
     assert value.data["text/plain"] == "68"
     assert outputs_of(answer) == [stream, value]
     assert by_name(notebook, "after").outputs[0].text == "68\n"
+    assert "recorded" not in course_of(by_name(notebook, "after"))
     assert problems(notebook) == []
-
-
-def test_recording_again_replaces_the_answer_and_what_is_no_longer_marked(path):
-    notebook = read(path)
-    by_name(notebook, "count").source = "measured = 99"
-    by_name(notebook, "answer").outputs = [nbformat.v4.new_output("stream", text="mine")]
-    by_name(notebook, "after").metadata.course = {
-        "recorded": [nbformat.v4.new_output("stream", text="old")]}
-    nbformat.write(notebook, path)
-    record(path)
-    again = read(path)
-    assert outputs_of(by_name(again, "answer"))[1].data["text/plain"] == "99"
-    assert "recorded" not in course_of(by_name(again, "after"))
-    assert by_name(again, "after").outputs[0].text == "99\n" and problems(again) == []
 
 
 def damage_open(notebook):
@@ -264,6 +256,18 @@ def test_a_number_of_the_answer_is_recognised(text, measured, told):
 # ---- nbval --------------------------------------------------------------------------------------
 
 
+def test_a_collected_cell_is_compared_with_what_is_recorded(path, pytestconfig):
+    """nbval reads `cell.outputs`; the lessons with predictions show that it then compares them."""
+    hook = pytestconfig.pluginmanager.get_plugin(str(ROOT / "conftest.py")).pytest_itemcollected
+    for cell in read(path).cells:
+        item = SimpleNamespace(cell=cell)
+        if cell.cell_type == "code":
+            hook(item)
+            assert bool(item.cell.outputs) == (cell.id in ("answer", "after"))
+    hook(SimpleNamespace(name="a test that is no cell"))
+
+
+@pytest.mark.slow
 def test_nbval_compares_what_is_recorded_in_metadata(path):
     text = path.read_text()
     assert text.count('"text/plain": "68"') == 1

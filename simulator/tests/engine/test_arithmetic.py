@@ -153,3 +153,71 @@ def test_packed_arithmetic(module: engine.Module) -> None:
             if name == "vaddss":
                 result = np.clip(result, -(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
             assert (out[row].view(piece) == result.astype(piece)).all(), (name, bits)
+
+
+SPECIAL = r"""
+__global__ void f(const double* y, double* out, int n) {
+    int i = threadIdx.x;
+    out[i] = erfcinv(y[i]);
+    out[n + i] = normcdfinv(y[i] / 2);
+    out[2 * n + i] = erfcx(10 * y[i]);
+    out[3 * n + i] = cyl_bessel_i0(y[i]);
+    out[4 * n + i] = cyl_bessel_i1(y[i]);
+    out[5 * n + i] = norm4d(y[i], 1, 2, 3) * rnorm3d(y[i], 1, 2) * norm(i, y) * norm3d(1, 2, y[i]);
+    out[6 * n + i] = erfcinvf((float)y[i]) - out[i];
+    out[7 * n + i] = jn(2, y[i]) + jn(0, y[i]) - 2 / y[i] * jn(1, y[i]);
+    sincospi(y[i], &out[8 * n + i], &out[9 * n + i]);
+}
+__global__ void reduce(const int* x, int* out) {
+    int i = threadIdx.x, v = x[i];
+    unsigned mask = i % 2 ? 0xaaaaaaaau : 0x55555555u;
+    out[i] = __reduce_add_sync(mask, v);
+    out[32 + i] = __reduce_min_sync(mask, v);
+    out[64 + i] = __reduce_max_sync(mask, v);
+    out[96 + i] = (int)__reduce_max_sync(mask, (unsigned)v);
+    out[128 + i] = (int)(__reduce_and_sync(mask, v) ^ __reduce_or_sync(mask, v));
+    out[160 + i] = (int)__reduce_xor_sync(mask, v);
+}
+"""
+
+
+@pytest.mark.parametrize("dialect", ["nvrtc", "nvcc"])
+def test_functions_that_a_c_library_lacks(compiler: str, dialect: str) -> None:
+    first = "#include <cstdio>\n" if dialect == "nvcc" else ""
+    module = engine.compile(first + SPECIAL, dialect=dialect)
+    y = np.concatenate([10.0 ** -np.arange(1, 13), np.linspace(0.05, 1.95, 20)])
+    x, out = array(y, "x"), array(np.zeros((10, 32)), "out")
+    module.kernel("f").launch((1,), (32,), pack(x, out, np.int32(32)), time_limit=30)
+    found = read(out, np.float64, (10, 32))
+    x.free()
+    out.free()
+    back = np.array([math.erfc(v) for v in found[0]])
+    np.testing.assert_allclose(back, y, rtol=1e-13)
+    np.testing.assert_allclose(found[1], -math.sqrt(2) * found[0], rtol=1e-12, atol=1e-15)
+    scaled = np.array([math.exp(v * v) * math.erfc(v) for v in 10 * y])
+    np.testing.assert_allclose(found[2], scaled, rtol=1e-12)
+    angle = (np.arange(400) + 0.5) * np.pi / 400  # Bessel's integral
+    integral = np.exp(y[:, None] * np.cos(angle))
+    np.testing.assert_allclose(found[3], integral.mean(1), rtol=1e-13)
+    np.testing.assert_allclose(found[4], (integral * np.cos(angle)).mean(1), rtol=1e-9, atol=1e-15)
+    norms = np.array([np.sqrt((y[:i] ** 2).sum()) for i in range(32)])
+    expected = np.sqrt(y**2 + 14) / np.sqrt(y**2 + 5) * norms * np.sqrt(5 + y**2)
+    np.testing.assert_allclose(found[5], expected, rtol=1e-14)
+    assert (np.abs(found[6]) < 1e-6 * np.maximum(1, found[0])).all()
+    assert (np.abs(found[7]) < 1e-3 * y).all()
+    np.testing.assert_allclose(found[8:], [np.sin(np.pi * y), np.cos(np.pi * y)], atol=1e-15)
+
+
+def test_a_warp_reduces(compiler: str) -> None:
+    x = np.random.default_rng(8).integers(-1000, 1000, 32).astype(np.int32)
+    memory, out = array(x, "x"), array(np.zeros((6, 32), np.int32), "out")
+    engine.compile(SPECIAL).kernel("reduce").launch((1,), (32,), pack(memory, out))
+    found = read(out, np.int32, (6, 32))
+    memory.free()
+    out.free()
+    for odd in (0, 1):
+        own, unsigned = x[odd::2], x[odd::2].view(np.uint32)
+        both = np.bitwise_and.reduce(own) ^ np.bitwise_or.reduce(own)
+        expected = [own.sum(), own.min(), own.max(), unsigned.max().view(np.int32), both,
+                    np.bitwise_xor.reduce(own)]  # fmt: skip
+        assert (found[:, odd::2] == np.array(expected)[:, None]).all()

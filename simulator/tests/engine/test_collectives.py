@@ -283,3 +283,22 @@ def test_other_scopes_are_lacking(compiler: str, words: str, declaration: str) -
         engine.compile(
             f"#include <cuda/pipeline>\n__global__ void f() {{ {declaration}; }}", OPTIONS
         )
+
+
+@pytest.mark.parametrize("dialect", ["nvrtc", "nvcc"])
+def test_complex_numbers_of_c(compiler: str, dialect: str) -> None:
+    text = """#include <cuComplex.h>
+    __global__ void f(const cuDoubleComplex* x, cuDoubleComplex* out) {
+        cuDoubleComplex a = x[0], b = x[1];
+        out[0] = cuCadd(a, cuConj(b)); out[1] = cuCmul(a, b); out[2] = cuCdiv(a, b);
+        out[3] = cuCfma(a, b, a); out[4] = make_cuDoubleComplex(cuCabs(a), cuCimag(b));
+        cuComplex half = cuCdivf(cuComplexDoubleToFloat(a), make_cuComplex(2.0f, 0.0f));
+        out[5] = cuComplexFloatToDouble(half);
+    }"""
+    a, b = 3.0 - 4.0j, -1.5 + 0.25j
+    x, out = array(np.array([a, b]), "x"), array(np.zeros(6, complex), "out")
+    engine.compile(text, OPTIONS, dialect=dialect).kernel("f").launch((1,), (1,), pack(x, out))
+    expected = [a + b.conjugate(), a * b, a / b, a * b + a, abs(a) + 0.25j, a / 2]
+    np.testing.assert_allclose(read(out, np.complex128), expected, rtol=1e-7)
+    x.free()
+    out.free()

@@ -32,7 +32,6 @@ def test_errors_carry_the_learners_lines(compiler: str) -> None:
     ("body", "name"),
     [
         ("nvcuda::wmma::fragment<int> f;", "nvcuda"),
-        ("x[0] = __reduce_add_sync(~0u, 1);", "__reduce_add_sync"),
         ("x[0] = __viaddmax_s32(1, 2, 3);", "__viaddmax_s32"),
         ("x[0] = tex1Dfetch<int>(0, 0);", "tex1Dfetch"),
     ],
@@ -69,6 +68,41 @@ def test_host_functions_may_use_the_runtime(compiler: str) -> None:
     assert engine.compile(text, dialect="nvcc").kernel_names == ["f"]
     with pytest.raises(engine.CompileError, match="cudaFree: .* nogpu lacks"):
         engine.compile("__global__ void f(int* x) { cudaFree(x); }", dialect="nvcc")
+
+
+@pytest.mark.parametrize("name", ["__shfl_down", "__ballot"])
+def test_what_cuda_has_removed_has_a_successor(name: str) -> None:
+    message = error_of(f"__global__ void f(int* x) {{ x[0] = {name}(x[1], 1); }}")
+    assert f"have {name}_sync in its place" in message
+
+
+@pytest.mark.parametrize("declaration, refused", [
+    ("__shared__ int n = 0;", True),
+    ("__shared__ float a[2] = {1, 2};", True),
+    ("__shared__ int n{0};", True),
+    ("__shared__ Pair<N == 3, int> p;", False),
+    ("__shared__ struct { int a = 3; } s;", False),
+    ("__shared__ int tile[N == 3 ? 4 : 5]; int n = 0;", False),
+    ("__shared__ union { int a; float b; } u;", False),
+])  # fmt: skip
+def test_shared_variables_have_no_initializer(declaration: str, refused: bool) -> None:
+    text = (
+        "template <bool B, class T> struct Pair { T a, b; };\ntemplate <int N> __global__ void f() "
+        f"{{\n    {declaration}\n}}"
+    )
+    if refused:
+        message = error_of(text, names=["f<3>"])
+        assert ":3:" in message and "initializer not allowed for __shared__ variable" in message
+    else:
+        assert engine.compile(text, names=["f<3>"]).kernel("f<3>")
+
+
+def test_a_vector_is_no_number(compiler: str) -> None:
+    error_of("__global__ void f(float4* x) { float4 v = 1.0f; x[0] = v; }")
+    engine.compile(
+        "__global__ void f(float4* x, int2* y) { float4 v = {1.0f}; x[0] = v; x[1] = {1, 2, 3, 4};"
+        " y[0] = int2{1, 2}; y[1] = make_int2(3, 4); }"
+    )
 
 
 def test_inline_ptx(compiler: str) -> None:

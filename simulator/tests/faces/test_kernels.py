@@ -453,3 +453,34 @@ def test_a_cooperative_launch_has_as_many_blocks_as_the_device_holds():
         assert out.get().tolist() == [32 * most, 320 * most + 1]
         with pytest.raises(ValueError, match=r"grid size \(70 \* 70 \* 1\) exceeds the limit"):
             kernel((70, 70), (32,), (out,))
+
+
+def test_transforms_call_functions_for_what_they_load_and_store():
+    code = r"""
+    __device__ cufftComplex scaled(void* in, size_t i, void* info, void* shared) {
+        cufftComplex x = ((cufftComplex*)in)[i];
+        x.x *= ((float*)info)[0];
+        x.y *= 2;
+        return x;
+    }
+    __device__ cufftCallbackLoadC d_loadCallbackPtr = scaled;
+    """
+    a = (cp.arange(16) + 1j * cp.arange(16)).astype(np.complex64)
+    two = cp.array([2], np.float32)
+    with cp.fft.config.set_cufft_callbacks(cb_load=code, cb_load_aux_arr=two):
+        assert cp.allclose(cp.fft.fft(a), cp.fft.fftn(a))
+        scaled = cp.fft.fft(a)
+    assert cp.allclose(scaled, 2 * cp.fft.fft(a))
+    code = """
+    #include <cufftXt.h>
+    __device__ void put(void* out, unsigned long long i, cufftReal x, void* info, void* shared) {
+        ((float*)out)[i] = x + 1;
+    }
+    """
+    x = cp.fft.rfft(cp.arange(8, dtype=np.float32))
+    with cp.fft.config.set_cufft_callbacks(cb_store=code, cb_store_name="put", cb_ver="jit"):
+        y = cp.fft.irfft(x)
+    assert cp.allclose(y, cp.arange(8) + 1, atol=1e-5)
+    with pytest.raises(ValueError, match="unrecognized callback version"):
+        with cp.fft.config.set_cufft_callbacks(cb_load=code, cb_ver="other"):
+            pass

@@ -252,6 +252,7 @@ _LACKING = re.compile(
     r"cu(?:da|blas|fft|rand|sparse|solver)[A-Z_]\w*|cu[A-Z][a-z]\w+|CU[a-z]\w+|nvtx\w+|"
     r"curand\w*|malloc|free|alloca|atomic\w+|__\w+)$"
 )
+_REMOVED = re.compile(r"__(?:shfl(?:_up|_down|_xor)?|ballot|any|all)")
 _UNKNOWN = re.compile(
     r"[‘'](?:nogpu::)?(\w+)[’'] (?:was not declared|has not been declared|does not name|is not a "
     r"class|undeclared|in namespace)|use of undeclared identifier '(\w+)'|unknown type name '(\w+)'"
@@ -286,7 +287,9 @@ def explain(
         if _LACKING.match(name) and name not in lacking:
             lacking.append(name)
     notes = [
-        f"{name}: if this is CUDA's, nogpu lacks it."
+        f"{name}: devices of compute capability 7.0 and higher have {name}_sync in its place."
+        if _REMOVED.fullmatch(name)
+        else f"{name}: if this is CUDA's, nogpu lacks it."
         if name.startswith("__") or name in ("malloc", "free")
         else f"{name}: nogpu lacks it."
         for name in lacking

@@ -59,6 +59,8 @@ class Scan:
     kernels: list[Kernel] = field(default_factory=list)
     dynamic_shared: list[str] = field(default_factory=list)
     """Names of ``extern __shared__`` arrays, mangled as the compiler does."""
+    shared_initialised: list[int] = field(default_factory=list)
+    """Where a ``__shared__`` variable is given a value, which CUDA does not allow."""
     static_at_namespace: list[int] = field(default_factory=list)
     """Where ``static`` stands before a device variable or function at namespace scope."""
     needs_preprocessor: bool = False
@@ -134,6 +136,8 @@ def _walk(text: str, result: Scan) -> None:
             start = i + 1
         elif token == "__shared__":
             _shared(tokens, i, scopes, result)
+            if _is_initialised([word for word, _ in tokens[i : i + 200]]):
+                result.shared_initialised.append(position)
         i += 1
 
 
@@ -260,6 +264,22 @@ def rewrite_launches(source: str) -> tuple[str, str]:
 def of_cuda(header: str) -> bool:
     """Tell whether a header's name is one of CUDA's libraries."""
     return _OF_CUDA.fullmatch(header) is not None
+
+
+def _is_initialised(words: list[str]) -> bool:
+    """Tell whether a declaration, whose words are given and what follows, has an initializer."""
+    end = words.index(";") if ";" in words else len(words)
+    depth, braces = 0, {"struct", "union", "class"}.isdisjoint(words[:end])
+    for previous, word in zip(words, words[1:]):  # noqa: B905 -- neighbours
+        if word in "([<":
+            depth += 1
+        elif word in ")]>":
+            depth -= 1
+        elif depth == 0 and (word == "=" or (word == "{" and braces and previous != "__shared__")):
+            return True
+        elif word == ";" or (word == "{" and depth == 0):
+            return False
+    return False
 
 
 def rewrite(source: str, found: Scan, absent: Sequence[str] = ()) -> str:

@@ -63,6 +63,18 @@ def error(owner: str, name: str, subject: str | None = None) -> AttributeError:
     return AttributeError(f"{subject} has no attribute '{name}'")
 
 
+def refused(owner: str) -> Callable[[str], Callable]:
+    """Return a rule for `table`: functions of ``owner`` that are there and raise an error."""
+
+    def rule(name: str) -> Callable:
+        def refuse(*arguments: object, **keywords: object) -> None:
+            raise NotImplementedError(explain(f"{owner}.{name}"))
+
+        return refuse
+
+    return rule
+
+
 def missing(module: str) -> Callable[[str], object]:
     """Return a ``__getattr__`` for a module that lacks some of the real module's names."""
 

@@ -405,6 +405,18 @@ class Memcpy3D(Memcpy2D):
 # host memory that the device can reach
 
 
+def host_array(shape: object, dtype: object, order: str) -> tuple[int, Callable[[int], dict]]:
+    """An array's bytes, and what gives its array interface for an address."""
+    dtype = np.dtype(dtype)
+    shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    strides = np.ndarray(shape, dtype, np.empty(max(nbytes, 1), np.uint8), order=order).strides
+    return nbytes, lambda address: {
+        "shape": shape, "typestr": dtype.str, "descr": dtype.descr, "version": 3,
+        "strides": strides, "data": (address, False),
+    }  # fmt: skip
+
+
 class HostPointer(Dependent):
     """Memory of the host that the device knows."""
 
@@ -420,21 +432,15 @@ class HostAllocation(HostPointer):
 
     @classmethod
     def _array(cls, shape: object, dtype: object, order: str, flags: int) -> np.ndarray:
-        dtype = np.dtype(dtype)
-        shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+        nbytes, interface = host_array(shape, dtype, order)
         self = object.__new__(cls)
         if cls is not AlignedHostAllocation:
             need(self._routine)
             self._enter_context()
-        nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
         self._flags = int(flags)
         self._obtain(nbytes)
         self._alive = True
-        strides = np.ndarray(shape, dtype, np.empty(max(nbytes, 1), np.uint8), order=order).strides
-        self.__array_interface__ = {
-            "shape": shape, "typestr": dtype.str, "descr": dtype.descr, "version": 3,
-            "strides": strides, "data": (self._address, False),
-        }  # fmt: skip
+        self.__array_interface__ = interface(self._address)
         return np.asarray(self)
 
     def _obtain(self, nbytes: int) -> None:

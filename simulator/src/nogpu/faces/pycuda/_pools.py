@@ -116,7 +116,7 @@ class _Pooled:
         return self._asked
 
 
-class PooledDeviceAllocation(_Pooled):
+class PooledDeviceAllocation(_memory.Place, _Pooled):
     """A block of a `DeviceMemoryPool`."""
 
     _what = "pooled_device_allocation"
@@ -124,12 +124,6 @@ class PooledDeviceAllocation(_Pooled):
     def __init__(self, pool: DeviceMemoryPool, size: int) -> None:
         super().__init__(pool, size)
         self._address = int(self._block)
-
-    def __int__(self) -> int:
-        return self._address
-
-    def __index__(self) -> int:
-        return self._address
 
     def __hash__(self) -> int:
         return hash(self._address)
@@ -162,14 +156,7 @@ class PageLockedMemoryPool(_Pool):
 
     def allocate(self, shape: object, dtype: object, order: str = "C") -> np.ndarray:
         """An array in page-locked memory."""
-        dtype = np.dtype(dtype)
-        shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-        nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        nbytes, interface = _memory.host_array(shape, dtype, order)
         block = PooledHostAllocation(self, nbytes)
-        memory = block._block
-        strides = np.ndarray(shape, dtype, np.empty(max(nbytes, 1), np.uint8), order=order).strides
-        block.__array_interface__ = {
-            "shape": shape, "typestr": dtype.str, "descr": dtype.descr, "version": 3,
-            "strides": strides, "data": (memory.ctypes.data, False),
-        }  # fmt: skip
+        block.__array_interface__ = interface(block._block.ctypes.data)
         return np.asarray(block)

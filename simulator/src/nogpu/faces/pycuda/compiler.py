@@ -6,7 +6,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from nogpu import engine
@@ -221,14 +221,7 @@ class DynamicModule(CudaModule):
         return self
 
 
-def _refused(name: str) -> Callable:
-    def refuse(*arguments: object, **keywords: object) -> None:
-        raise NotImplementedError(_missing.explain(f"pycuda.compiler.DynamicModule.{name}"))
-
-    return refuse
-
-
-table.methods(DynamicModule, _refused, """
+table.methods(DynamicModule, _missing.refused("pycuda.compiler.DynamicModule"), """
 add_data(self, data, input_type, name="unknown") -> None: Compiled code is not taken here.
 add_file(self, filename, input_type) -> None: Compiled code is not taken here.
 """)

@@ -185,14 +185,7 @@ call_skip_ahead_subsequence_array(self, i, stream=None): Leave out subsequences,
 """)
 
 
-def _refused(name: str) -> Callable:
-    def refuse(*arguments: object, **keywords: object) -> None:
-        raise NotImplementedError(_missing.explain(f"pycuda.curandom.{name}"))
-
-    return refuse
-
-
-table.functions(globals(), _refused, """
+table.functions(globals(), _missing.refused("pycuda.curandom"), """
 Sobol32RandomNumberGenerator(*arguments, **keywords): Not here: cuRAND's tables are lacking.
 Sobol64RandomNumberGenerator(*arguments, **keywords): Not here, either.
 ScrambledSobol32RandomNumberGenerator(*arguments, **keywords): Not here, either.

@@ -26,7 +26,9 @@ struct Entry {
     unsigned int max_threads;  // from __launch_bounds__, 0 when it has none
 };
 
-enum WarpOp { kSyncWarp, kShuffle, kBallot, kAny, kAll, kMatchAny, kMatchAll, kMatrix };
+enum WarpOp { kSyncWarp, kShuffle, kBallot, kAny, kAll, kMatchAny, kMatchAll, kReduce, kMatrix };
+// What kReduce does, as its source.
+enum Reduction { kAdd, kMin, kMax, kUnsignedMin, kUnsignedMax, kAnd, kOr, kXor };
 enum BarrierOp { kBarrier, kBarrierCount, kBarrierAnd, kBarrierOr };
 
 // An argument of printf, widened as C does: an int, a long long, a double or a pointer.

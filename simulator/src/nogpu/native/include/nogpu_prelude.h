@@ -78,6 +78,7 @@ template <int Word> static inline __attribute__((always_inline)) uint3 builtin()
 
 #include "nogpu_types.h"
 #include "nogpu_math.h"
+#include "nogpu_special.h"
 #include "nogpu_intrinsics.h"
 #include "nogpu_packed.h"
 #include "nogpu_rounding.h"

@@ -106,6 +106,21 @@ CUSIM_MATCHES(unsigned long long)
 CUSIM_MATCHES(float)
 CUSIM_MATCHES(double)
 
+#define CUSIM_REDUCE(NAME, T, REDUCTION)                                                      \
+    static inline T __reduce_##NAME##_sync(unsigned int mask, T value, CUSIM_LINE) {          \
+        return (T)nogpu_warp(nogpu::kReduce, mask, (unsigned int)value, nogpu::REDUCTION,     \
+                             nogpu_line);                                                     \
+    }
+CUSIM_REDUCE(add, int, kAdd)
+CUSIM_REDUCE(add, unsigned int, kAdd)
+CUSIM_REDUCE(min, int, kMin)
+CUSIM_REDUCE(min, unsigned int, kUnsignedMin)
+CUSIM_REDUCE(max, int, kMax)
+CUSIM_REDUCE(max, unsigned int, kUnsignedMax)
+CUSIM_REDUCE(and, unsigned int, kAnd)
+CUSIM_REDUCE(or, unsigned int, kOr)
+CUSIM_REDUCE(xor, unsigned int, kXor)
+
 #if defined(__x86_64__)
 static inline long long clock64() { return (long long)__builtin_ia32_rdtsc(); }
 #else

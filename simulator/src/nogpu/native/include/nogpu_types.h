@@ -32,6 +32,11 @@ template <> struct Raw<16> {
     static type read(const void* p) { return nogpu_read16(p); }
     static void write(void* p, type v) { nogpu_write16(p, v); }
 };
+// A number as the only one between braces: `float4 v = {1}`, but not `float4 v = 1`.
+template <class T> struct Single {
+    T value;
+    constexpr Single(T value_) : value(value_) {}
+};
 }  // namespace nogpu
 
 #if CUSIM_UNIONS
@@ -58,14 +63,16 @@ template <> struct Raw<16> {
 #define CUSIM_VECTOR2(V, T, SIZE)                                                \
     struct __attribute__((aligned(SIZE))) V {                                    \
         T x, y;                                                                  \
-        constexpr V(T x_, T y_ = 0) : x(x_), y(y_) {}                          \
+        constexpr V(nogpu::Single<T> x_) : x(x_.value), y(0) {}                  \
+        constexpr V(T x_, T y_) : x(x_), y(y_) {}                                \
         CUSIM_COPIES(V, SIZE)                                                    \
     };                                                                           \
     static inline V make_##V(T x, T y) { return V(x, y); }
 #define CUSIM_VECTOR4(V, T, SIZE)                                                \
     struct __attribute__((aligned(SIZE))) V {                                    \
         T x, y, z, w;                                                            \
-        constexpr V(T x_, T y_ = 0, T z_ = 0, T w_ = 0)                    \
+        constexpr V(nogpu::Single<T> x_) : x(x_.value), y(0), z(0), w(0) {}      \
+        constexpr V(T x_, T y_, T z_ = 0, T w_ = 0)                              \
             : x(x_), y(y_), z(z_), w(w_) {}                                      \
         CUSIM_COPIES(V, SIZE)                                                    \
     };                                                                           \

@@ -271,6 +271,24 @@ static void finish_matrix(Worker* w, uint32_t number, uint32_t lanes) {
     if (op == nogpu::kMatrixLoad && hot.checks) w->warp_segment[number] = take_segment(w);
 }
 
+static uint32_t reduced(const WarpState& s, uint32_t lanes, int reduction) {
+    uint32_t result = (uint32_t)s.value[__builtin_ctz(lanes)];
+    for (uint32_t rest = lanes & (lanes - 1); rest; rest &= rest - 1) {
+        const uint32_t v = (uint32_t)s.value[__builtin_ctz(rest)];
+        switch (reduction) {
+            case nogpu::kAdd: result += v; break;
+            case nogpu::kMin: result = (int32_t)v < (int32_t)result ? v : result; break;
+            case nogpu::kMax: result = (int32_t)v > (int32_t)result ? v : result; break;
+            case nogpu::kUnsignedMin: result = v < result ? v : result; break;
+            case nogpu::kUnsignedMax: result = v > result ? v : result; break;
+            case nogpu::kAnd: result &= v; break;
+            case nogpu::kOr: result |= v; break;
+            default: result ^= v; break;
+        }
+    }
+    return result;
+}
+
 static void finish_warp(Worker* w, uint32_t number, uint32_t lanes, int op, Fibre* current) {
     WarpState& s = w->warps[number];
     uint32_t votes = 0;
@@ -308,6 +326,7 @@ static void finish_warp(Worker* w, uint32_t number, uint32_t lanes, int op, Fibr
                     if (((lanes >> other) & 1) && s.value[other] == s.value[lane])
                         result |= 1u << other;
                 break;
+            case nogpu::kReduce: result = reduced(s, lanes, s.source[lane]); break;
             case nogpu::kMatchAll: result = equal ? lanes : 0; break;
             default: break;
         }

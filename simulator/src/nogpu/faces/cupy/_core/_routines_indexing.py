@@ -6,10 +6,12 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-from cupy._core import _indices, core
+from cupy._core import core
 from cupy._core.core import _SCALARS, ndarray
 from cupy._creation.from_data import asarray
 from cupy._math.ufuncs import UFUNCS
+
+from nogpu.engine import indices as _indices
 
 _BASIC = (slice, type(None), type(Ellipsis))
 

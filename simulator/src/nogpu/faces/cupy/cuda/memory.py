@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator
 from cupy_backends.cuda.api import _frees, runtime
 
 from nogpu import engine
+from nogpu.engine.arenas import Arena, Chunk
 from nogpu.faces import missing as _missing
 from nogpu.faces import table
 
 from . import memory_hook
 from . import stream as _streams
-from ._arenas import Arena, Chunk
 
 __all__ = """
     BaseMemory CFunctionAllocator ManagedMemory Memory MemoryAsync MemoryAsyncPool MemoryPointer

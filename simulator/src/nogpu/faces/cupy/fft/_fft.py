@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 from cupy import _host, _tables
+from cupy.fft import _callbacks
 
 NORMS = (None, "backward", "ortho", "forward")
 
@@ -67,7 +68,7 @@ def _along_one(name):
 
         return _host.compute(work, [a], shape, dtype)
 
-    return transform
+    return _callbacks.around(transform, makes)
 
 
 _tables.functions(globals(), _along_one, """
@@ -109,7 +110,7 @@ def _along_many(name):
 
         return _host.compute(work, [a], shape, dtype)
 
-    return transform
+    return _callbacks.around(transform, makes)
 
 
 _tables.functions(globals(), _along_many, """

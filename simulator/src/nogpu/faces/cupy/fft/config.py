@@ -5,6 +5,8 @@ import sys
 import types
 import warnings
 
+from cupy.fft._callbacks import set_cufft_callbacks  # noqa: F401
+
 from nogpu.faces import missing as _missing
 
 use_multi_gpus = False
@@ -37,6 +39,25 @@ def set_cufft_gpus(gpus):
     """Keep which devices a transform over several would use."""
     global _devices
     _devices = list(range(gpus)) if isinstance(gpus, int) else list(gpus)
+
+
+class _PlanCache:
+    """The plans that are kept: none, since NumPy needs no plan."""
+
+    def clear(self):
+        """Forget nothing."""
+
+    def show_info(self):
+        """Print what is kept."""
+        print("nogpu keeps no plans of transforms.")
+
+
+_plans = _PlanCache()
+
+
+def get_plan_cache():
+    """Return the plans that are kept."""
+    return _plans
 
 
 __getattr__ = _missing.missing("cupy.fft.config")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import csv
-import io
 import json
 import os
 import subprocess
@@ -69,7 +68,7 @@ def launch_in_range(name: str, function: Callable, *args: object) -> None:
         cp.cuda.Device().synchronize()
 
 
-def launches_in_ranges(module: str, ranges: list[str], metrics: list[str]) -> list[dict[str, str]]:
+def launches_in_ranges(module: str, ranges: list[str], *more: str) -> list[dict[str, str]]:
     """What Nsight Compute measures of each kernel launched inside some NVTX ranges.
 
     Parameters
@@ -78,8 +77,8 @@ def launches_in_ranges(module: str, ranges: list[str], metrics: list[str]) -> li
         The program is `python -m MODULE --run`.
     ranges : list of str
         The names of the NVTX ranges.
-    metrics : list of str
-        Nsight Compute's own names.
+    *more : str
+        What to measure besides METRICS, by Nsight Compute's own names.
 
     Returns
     -------
@@ -92,18 +91,23 @@ def launches_in_ranges(module: str, ranges: list[str], metrics: list[str]) -> li
         When `ncu` fails, with what it printed.
     """
     command = ["ncu", "--nvtx", "--clock-control", "none", "--csv", "--page", "raw",
-               "--print-units", "base", "--metrics", ",".join(metrics)]
+               "--print-units", "base", "--metrics", ",".join([*METRICS.values(), *more])]
     for name in ranges:
         command += ["--nvtx-include", f"{name}/".replace(",", "\\,")]
     command += [sys.executable, "-m", module, "--run"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    lines = done.stdout.splitlines()
-    start = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
-    if done.returncode or start is None:
+    rows = table_in(done.stdout, '"ID"')
+    if done.returncode or not rows:
         raise SystemExit(f"ncu ended with {done.returncode}\n{done.stdout[-3000:]}"
                          f"\n{done.stderr[-3000:]}")
-    # The row below the headings contains the units and has no ID.
-    return [row for row in csv.DictReader(io.StringIO("\n".join(lines[start:]))) if row["ID"]]
+    return [row for row in rows if row["ID"]]  # the row below the headings contains the units
+
+
+def table_in(printed: str, heading: str) -> list[dict[str, str]]:
+    """The rows of the table that a profiler printed as CSV, with `heading` in its first line."""
+    lines = printed.splitlines()
+    start = next((k for k, line in enumerate(lines) if heading in line), len(lines))
+    return [row for row in csv.DictReader(lines[start:]) if any(row.values())]
 
 
 def number(text: str) -> float:
