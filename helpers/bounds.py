@@ -188,9 +188,7 @@ def raised(limit: Ceiling, rows: list) -> Ceiling:
     for row in rows:
         beaten = limit.least(row.nbytes, row.flops) / row.low
         if 1 < beaten <= TOLERATED:
-            by_bytes = row.nbytes > limit.cache and \
-                row.nbytes / limit.bandwidth >= row.flops / limit.flops
-            if by_bytes:
+            if limit.least(row.nbytes, 0) >= limit.least(0, row.flops):
                 limit = replace(limit, bandwidth=row.nbytes / row.low)
                 note_best(f"memory, {where}", limit.bandwidth)
             else:

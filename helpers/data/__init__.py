@@ -144,21 +144,6 @@ def _blocks(seed: int) -> Iterator[tuple[Images, Labels]]:
         yield images.clip(0, 1, out=images), labels[which]
 
 
-def load_photograph() -> NDArray[np.float64]:
-    """Load a grey photograph of Grace Hopper, shape (600, 512): 0 is black, 1 is white.
-
-    Notes
-    -----
-    A colour photograph by James S. Davis, United States Navy, in the public domain; it comes with
-    Matplotlib. Grey is the luma of ITU-R BT.601.
-    """
-    from matplotlib import cbook, image
-
-    with cbook.get_sample_data("grace_hopper.jpg") as file:
-        colours = image.imread(file, format="jpg")
-    return colours @ [0.299, 0.587, 0.114] / 255
-
-
 def load_network() -> dict[str, NDArray[np.float32]]:
     """Load the trained weights of the digit network.
 

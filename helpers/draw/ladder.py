@@ -32,8 +32,6 @@ def ladder(names: Sequence[str], machines: Sequence[Any], text: str, flops: floa
         for k, machine in enumerate(machines):
             have = [(machine.rungs[name].rate, y) for y, name in enumerate(names)
                     if name in machine.rungs]
-            if not have:
-                continue
             rates, at = zip(*have)
             axes.plot(rates, at, MARKERS[k % len(MARKERS)] + "-", color=FAINT, markersize=8,
                       markerfacecolor=COLOURS[k % len(COLOURS)], markeredgecolor=INK, linewidth=1,

@@ -21,22 +21,18 @@ def pictures(named: Mapping[str, np.ndarray],
     squares : sequence of (row, column, size)
         Are outlined in each picture: first row, first column and pixels of a side.
     """
+    lines = [f"{name}: {' x '.join(map(str, picture.shape))} pixels, mean brightness"
+             f" {picture.mean():.2f}" for name, picture in named.items()]
+    lines += [f"square of {n} x {n} pixels from row {i}, column {j}" for i, j, n in squares]
     with style():
         figure, axes = plt.subplots(1, len(named), figsize=(3.4 * len(named), 4.2),
                                     layout="constrained", squeeze=False)
         for place, (name, picture) in zip(axes[0], named.items()):
             place.imshow(picture, cmap="gray", vmin=0, vmax=1)
-            place.set_title(name)
+            place.set(title=name, xticks=[], yticks=[])
             for k, (row, column, size) in enumerate(squares):
-                # A little smaller from one to the next, so that common sides stay visible.
+                at = column - 0.5 + 0.12 * k, row - 0.5 + 0.12 * k  # common sides stay visible
                 place.add_patch(plt.Rectangle(
-                    (column - 0.5 + 0.12 * k, row - 0.5 + 0.12 * k), size - 0.24 * k,
-                    size - 0.24 * k, fill=False, edgecolor=COLOURS[1 + k], linewidth=3,
-                    linestyle=("-", "--", ":")[k % 3]))
-            place.set_axis_off()
-        width = max(map(len, named))
-        lines = [f"{name:{width}}  {' x '.join(map(str, picture.shape))} pixels, mean brightness"
-                 f" {picture.mean():.2f}" for name, picture in named.items()]
-        lines += [f"square of {size} x {size} pixels from row {row}, column {column}"
-                  for row, column, size in squares]
-        show(" and ".join(named), "\n".join(lines))
+                    at, size - 0.24 * k, size - 0.24 * k, fill=False, linewidth=3,
+                    edgecolor=COLOURS[1 + k], linestyle=("-", "--", ":")[k % 3]))
+        show(f"Grey pictures: {' and '.join(named)}", "\n".join(lines))
