@@ -786,3 +786,23 @@ def test_an_import_of_what_is_missing_says_so(line):
     with pytest.raises(ImportError) as caught:
         from cupyx import no_such_name  # noqa: F401
     assert "nogpu lacks" not in str(caught.value)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape, to", [((2, 1), (3, 2, 4)), ((2, 1, 3), (2, 4, 3))])
+def test_the_order_k_leaves_broadcast_axes_where_they_are(order, shape, to):
+    a = np.arange(float(np.prod(shape))).reshape(shape).copy(order)
+    found = cp.broadcast_to(cp.array(a, order=order), to).ravel("K")
+    assert found.tolist() == np.broadcast_to(a, to).ravel("K").tolist()
+
+
+def test_small_rules_of_arguments():
+    x = cp.zeros(3)
+    cp.copyto(x, cp.ones(3), where=4)
+    assert x.tolist() == [1, 1, 1] and cp.piecewise(2.0, [False, True], [1, 10]).tolist() == 10
+    with pytest.raises(TypeError, match=r"Use \(\)"):
+        cp.zeros(None)
+    with pytest.raises(ValueError, match="0d arrays"):
+        cp.nonzero(cp.array(3))
+    assert cp.clip(cp.arange(3), None, None).tolist() == [0, 1, 2]
+    assert cp.lib.stride_tricks.sliding_window_view([1, 2, 3], 2).tolist() == [[1, 2], [2, 3]]

@@ -51,6 +51,7 @@ STAND_INS = {
     "cupy.cuda.compiler._get_bool_env_variable": None,
     "cupy.cuda.compiler._empty_file_preprocess_cache": {},
     "cupy._util.clear_memo": lambda: None,
+    "cupy._util.PerformanceWarning": type("PerformanceWarning", (Warning,), {}),
 }
 
 

@@ -45,6 +45,8 @@ def check_shape(shape: int | Iterable[int]) -> Shape:
         result = tuple([index(size) for size in shape])
     elif isinstance(shape, ndarray):
         raise TypeError("'ndarray' object cannot be interpreted as an integer")
+    elif shape is None:
+        raise TypeError("Use () not None as shape arguments")
     elif isinstance(shape, np.ndarray):
         result = tuple(int(size) for size in np.atleast_1d(shape))
     else:
@@ -746,9 +748,16 @@ def _in_memory_order(source: ndarray, order: str) -> tuple[ndarray, str]:
     order = check_order(order)
     if order != "K":
         return source, order
-    strides = source.strides
-    axes = sorted(range(source.ndim), key=lambda axis: (-abs(strides[axis]), axis))
-    return source.transpose(axes), "C"
+    strides, inner = [abs(step) for step in source.strides], []
+    for axis in reversed(range(source.ndim)):  # an axis without a stride stays where it is
+        place = len(inner)
+        for i in reversed(range(len(inner))):
+            if strides[inner[i]] and strides[axis]:
+                if strides[inner[i]] <= strides[axis]:
+                    break
+                place = i
+        inner.insert(place, axis)
+    return source.transpose(inner[::-1]), "C"
 
 
 def _reshape(source: ndarray, shape: tuple, order: str, copy: bool | None = None) -> ndarray:

@@ -9,6 +9,8 @@ def piecewise(x, condlist, funclist):
     if any(callable(one) for one in funclist):
         raise NotImplementedError(
             "Callable functions are not supported currently")
+    if isinstance(x, _host.SCALARS):
+        x, condlist = _host.asarray(x), [_host.asarray(one) for one in condlist]
     _host.argument(x)
     if _host.is_array(condlist):
         condlist = [condlist] if condlist.ndim == x.ndim else list(condlist)

@@ -29,7 +29,9 @@ def copyto(dst, src, casting="same_kind", where=None) -> None:
             f"Cannot cast {src.dtype!s} to {dst.dtype!s} in {casting} "
             "casting mode")
     if where is not None:
-        where = core._argument(where)._view if not isinstance(where, bool) else np.asarray(where)
+        scalar = isinstance(where, core._SCALARS)
+        where = np.asarray(bool(where)) if scalar else core._argument(where)._view
+        core.check_cast(where.dtype, np.dtype(bool), "safe")
     extra = max(source.ndim - dst.ndim, 0)
     if any(n not in (m, 1) for n, m in zip(source.shape[::-1], dst.shape[::-1])) or any(
             n != 1 for n in source.shape[:extra]):

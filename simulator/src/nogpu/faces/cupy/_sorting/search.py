@@ -41,8 +41,10 @@ nanargmin(a: array, axis=None, dtype=None, out=None, keepdims=False):
 
 def nonzero(a):
     """Return the indices of what is not zero, an array for each axis; it waits."""
-    _host.argument(a)
-    return _host.compute_now(lambda v: tuple(np.nonzero(np.atleast_1d(v))), [a])
+    if _host.argument(a).ndim == 0:
+        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use "
+                         "cupy.atleast_1d(scalar).nonzero() instead.")  # fmt: skip
+    return _host.compute_now(np.nonzero, [a])
 
 
 _tables.functions(globals(), _tables.now(), """

@@ -25,6 +25,7 @@ def _view(view, shape, strides):
 def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
     """Return a view in which every window of x has axes of its own, the last ones."""
     window = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
+    x = _host.asarray(x)
     if writeable:
         raise NotImplementedError("Writeable views are not supported.")
     _host.core._wait()  # as the real library, which looks at the window on the device
