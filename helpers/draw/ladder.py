@@ -32,8 +32,7 @@ def ladder(names: Sequence[str], machines: Sequence[Any], text: str, flops: floa
         for k, machine in enumerate(machines):
             have = [(machine.rungs[name].rate, y) for y, name in enumerate(names)
                     if name in machine.rungs]
-            rates, at = zip(*have)
-            axes.plot(rates, at, MARKERS[k % len(MARKERS)] + "-", color=FAINT, markersize=8,
+            axes.plot(*zip(*have), MARKERS[k % len(MARKERS)] + "-", color=FAINT, markersize=8,
                       markerfacecolor=COLOURS[k % len(COLOURS)], markeredgecolor=INK, linewidth=1,
                       label=machine.name)
             for rate, y in have:
