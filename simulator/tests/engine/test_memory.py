@@ -203,7 +203,7 @@ def test_a_pool_places_allocations_in_addresses_of_its_own() -> None:
     assert (read(again, np.uint8) == 7).all()
     engine.displace(base)
     engine.displace(base + 1024)
-    with pytest.raises(engine.InvalidAddress, match="nothing was placed"):
+    with pytest.raises(engine.InvalidAddress, match="is freed a second time"):
         engine.displace(base)
     engine.unreserve(base)
     for other in others:

@@ -36,6 +36,7 @@ FAULTS = {
     "NotDeviceMemory",
     "KernelSignal",
     "KernelTimeout",
+    "StreamRace",
 }
 RAISED = re.compile(
     r"[\w.]*(Error|Exception|Fault|Race|Read|Access|OutOfBounds|Pointer|Free|Signal|Timeout"

@@ -229,6 +229,18 @@ _ACCESS_FAULTS = (
     FaultKind.GlobalOutOfBounds, FaultKind.NullPointer, FaultKind.UseAfterFree,
     FaultKind.Misaligned, FaultKind.Uninitialised, FaultKind.Race, FaultKind.NotDeviceMemory,
 )  # fmt: skip
+# Those that have no address, and what the thread did.
+_NOWHERE = {
+    FaultKind.StackOverflow:
+        "has used up its stack (192 KB here): endless recursion, or a large array",
+    FaultKind.Division: "divides an integer by zero",
+    FaultKind.DivisionOverflow:
+        "divides the smallest integer of a type by -1, and the quotient overflows",
+    FaultKind.DivisionOfSmallest:
+        "divides the smallest integer of a type by zero, or by -1, which overflows: with checks on "
+        "it is known which",
+    FaultKind.Trap: "executed __trap()",
+}  # fmt: skip
 # Of an array whose type the compiler knew (FaultKind.ArrayOutOfBounds) the source tells the class.
 _CLASSES = {number: cls for cls in KernelFault.__subclasses__() for number in cls.records}
 
@@ -376,25 +388,11 @@ def build(record: FaultRecord, place: Place) -> KernelFault:
         detail = f"{who} {_VERBS.get(record.access, 'uses')} {record.size} bytes {where}"
     elif kind == FaultKind.Barrier:
         detail = _barrier_detail(record, who)
-    elif kind == FaultKind.StackOverflow:
-        detail = f"{who} has used up its stack (192 KB here): endless recursion, or a large array"
-        address = None
-    elif kind == FaultKind.Division:
-        detail = f"{who} divides an integer by zero"
-        address = None
-    elif kind == FaultKind.DivisionOverflow:
-        detail = f"{who} divides the smallest integer of a type by -1, and the quotient overflows"
-        address = None
-    elif kind == FaultKind.DivisionOfSmallest:
-        detail = (
-            f"{who} divides the smallest integer of a type by zero, or by -1, which overflows: "
-            "with checks on it is known which"
-        )
+    elif kind in _NOWHERE:
+        detail = f"{who} {_NOWHERE[kind]}"
         address = None
     elif kind == FaultKind.Assertion:
         detail = f"{who}: assertion `{record.text.decode(errors='replace')}` failed"
-    elif kind == FaultKind.Trap:
-        detail = f"{who} executed __trap()"
     elif kind in (FaultKind.NullPointer, FaultKind.NotDeviceMemory):
         if kind == FaultKind.NullPointer:
             detail = f"{who} uses address {record.address:#x}: a null pointer"
@@ -421,6 +419,18 @@ def build(record: FaultRecord, place: Place) -> KernelFault:
         fault.other_block = tuple(record.other_block)
         fault.other_thread = tuple(record.other_thread)
     fault.address, fault.size, fault.access = address, size, access
+    return fault
+
+
+def unset(variable: str, line: int, place: Place) -> UninitialisedRead:
+    """The fault of a kernel that reads a local variable before it has a value."""
+    text = _line_text(place, place.source_name, line)
+    fault = UninitialisedRead(
+        f"kernel '{place.kernel}', {place.source_name}:{line}: the local variable '{variable}' is "
+        f"read before it has a value\n    {text}"
+    )
+    fault.kernel, fault.file, fault.line = place.kernel, place.source_name, line
+    fault.text, fault.array, fault.access = text, variable, "read"
     return fault
 
 

@@ -133,17 +133,22 @@ def free(address: int) -> None:
     """
     address = int(address)
     with _lock:
-        allocation = _live.pop(address, None)
-        if allocation is None:
-            before = _freed.get(address)
-            if before is not None:
-                raise InvalidAddress(f"{_describe(before)} is freed a second time")
-            raise InvalidAddress(f"nothing was allocated at address {address:#x}")
-        allocation.owner = None
-        _freed[address] = allocation
-        while len(_freed) > _HISTORY:
-            _freed.popitem(last=False)
+        _end(address)
     _runtime().cs_free(address)
+
+
+def _end(address: int) -> None:
+    """Move an allocation to those that were freed."""
+    allocation = _live.pop(address, None)
+    if allocation is None:
+        before = _freed.get(address)
+        if before is not None:
+            raise InvalidAddress(f"{_describe(before)} is freed a second time")
+        raise InvalidAddress(f"nothing was allocated at address {address:#x}")
+    allocation.owner = None
+    _freed[address] = allocation
+    while len(_freed) > _HISTORY:
+        _freed.popitem(last=False)
 
 
 def reserve(extent: int, nbytes: int | None = None) -> int:
@@ -225,13 +230,7 @@ def displace(address: int) -> None:
     Its bytes stay as they are until something else is placed there.
     """
     with _lock:
-        allocation = _live.pop(address, None)
-        if allocation is None:
-            raise InvalidAddress(f"nothing was placed at address {address:#x}")
-        allocation.owner = None
-        _freed[address] = allocation
-        while len(_freed) > _HISTORY:
-            _freed.popitem(last=False)
+        _end(address)
         _runtime().cs_displace(address)
 
 

@@ -31,10 +31,11 @@ from . import (
     source,
     switches,
     symbols,
+    unset,
 )
 from .counters import Counts, read_counts, record, recorders_now
 from .errors import CompileError, EngineError, InvalidLaunch, KernelNotFound, LoadError
-from .records import FaultKind, JobBits
+from .records import CheckBits, FaultKind, JobBits
 
 _SLICE_MS = 50  # how long a wait keeps the interpreter from seeing an interrupt
 # A compiler's words for a union whose member has a copy of its own.
@@ -256,6 +257,7 @@ class Module:
             f'{renamed}{definitions}#line 1 "{self.name}"\n'
             f"{text}\n"
             f'#line 1 "nogpu_entries.h"\n{dynamic}'
+            f"{_ASSERT}"
             "#define CUSIM_EXPORT extern \"C\" __attribute__((visibility(\"default\")))\n"
             "CUSIM_EXPORT __attribute__((no_sanitize(\"thread\"))) "
             "void* nogpu_tls_marker_address() {\n"
@@ -336,7 +338,13 @@ class Module:
         with tempfile.TemporaryDirectory(prefix="nogpu-") as folder:
             output, needed = Path(folder, "kernels.so"), Path(folder, "needed.d")
             command = [*arguments, "-MD", "-MF", str(needed), "-MT", "x"]
-            status, log = self.compiler.build(command, output, text)
+            asking = command
+            if "-DCUSIM_CHECKED=1" in command:
+                asking = [word for word in command if word != "-w"]
+                asking += unset.FLAGS[self.compiler.family]
+            status, log = self.compiler.build(asking, output, text)
+            if status != 0 and asking != command:  # its errors, without what was asked for
+                status, log = self.compiler.build(command, output, text)
             if status != 0 or not output.exists():
                 asm, launches = source.assembles(self.source), source.launches_kernels(self.source)
                 raise compiler.explain(log, launches, self._absent, asm)
@@ -347,6 +355,8 @@ class Module:
         for row in description["shared"]:
             row[4] = row[4] or int(row[0] in dynamic and row[2] == 65536)
         description["entries"] = [row[0] for row in self._entry_names()]
+        kernels = [kernel.name.rsplit("::", 1)[-1] for kernel in self._scan.kernels]
+        description["unset"] = unset.find(log, self.source, self.name, kernels)
         description["included"] = included
         description["marker_function"] = symbols.address_of(data, "nogpu_tls_marker_address")
         return description, data
@@ -430,6 +440,14 @@ class Module:
         ]
 
 
+# What the C library's own assert calls.
+_ASSERT = """#if CUSIM_LIBC && defined(__GLIBC__)
+extern "C" __attribute__((visibility("hidden"), noreturn))
+void __assert_fail(const char* text, const char*, unsigned line, const char* where) noexcept {
+    nogpu_assert_failed(text, (int)line, where);
+}
+#endif
+"""
 _modules: weakref.WeakSet[Module] = weakref.WeakSet()
 
 
@@ -746,6 +764,8 @@ class Kernel:
         pointers, buffers = self._pack(arguments)
         mask = switches.enabled() if mask is None else mask
         build = self.module.build(bool(mask), counting)
+        if mask & CheckBits.Uninitialised and build.description.get("unset"):
+            self._check_unset(build.description["unset"])
         table = self._tables.get((bool(mask), counting))
         if table is None:
             rows = self._shared_rows(build)
@@ -811,6 +831,14 @@ class Kernel:
                 f"{shared:,} bytes of dynamic shared memory: kernel '{self.name}' may have "
                 f"{self._max_dynamic:,}, beside {self.static_shared:,} static"
             )
+
+    def _check_unset(self, rows: list[list]) -> None:
+        """Refuse a launch of a kernel of which the compiler knows that it reads an unset local."""
+        for variable, line, kernel in rows:
+            if kernel == self._base_name:
+                module = self.module
+                place = faults.Place(self.name, module.source, module.name, None, [], [], 0)
+                raise faults.unset(variable, line, place)
 
     def _pack(self, arguments: Sequence[bytes] | bytes) -> tuple[ctypes.Array, list]:
         """An array of pointers to the arguments, and what keeps them alive."""

@@ -10,22 +10,12 @@ import platform
 import shlex
 import tempfile
 import threading
-from ctypes import c_char_p, c_int, c_int64, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, c_char_p, c_int, c_int64, c_uint32, c_uint64, c_void_p
 from functools import lru_cache
 from pathlib import Path
 
-from . import cache, compiler, forking, limits
+from . import cache, compiler, forking, limits, records
 from .errors import EngineError, RuntimeUnavailable
-from .records import (
-    CounterTotals,
-    FaultRecord,
-    LaunchRequest,
-    OrderConflict,
-    Place,
-    Rows,
-    Span,
-    Touch,
-)
 
 _FUNCTIONS = {
     "cs_start": (c_int, [c_int, c_uint64, c_uint64]),
@@ -36,26 +26,26 @@ _FUNCTIONS = {
     "cs_place": (None, [c_uint64, c_uint64, c_int]),
     "cs_extend": (c_int, [c_uint64, c_uint64]),
     "cs_displace": (c_int, [c_uint64]),
-    "cs_lookup": (c_int, [c_uint64, ctypes.POINTER(c_uint64), ctypes.POINTER(c_uint64)]),
+    "cs_lookup": (c_int, [c_uint64, POINTER(c_uint64), POINTER(c_uint64)]),
     "cs_mark_written": (None, [c_uint64, c_uint64]),
-    "cs_memory": (None, [ctypes.POINTER(c_uint64)] * 4),
+    "cs_memory": (None, [POINTER(c_uint64)] * 4),
     "cs_library": (c_void_p, [c_void_p, c_uint64, c_uint64, c_void_p, c_uint64, c_uint64,
                               c_uint64, c_uint64, c_uint64]),
-    "cs_pinned_allocate": (c_uint64, [c_uint64, ctypes.POINTER(c_int64)]),
+    "cs_pinned_allocate": (c_uint64, [c_uint64, POINTER(c_int64)]),
     "cs_pinned_free": (None, [c_uint64]),
     "cs_protect_pinned": (None, [c_uint64, c_uint64, c_int]),
     "cs_shadow": (None, [c_void_p]),
-    "cs_submit": (c_void_p, [ctypes.POINTER(LaunchRequest)]),
+    "cs_submit": (c_void_p, [POINTER(records.LaunchRequest)]),
     "cs_wait": (c_int, [c_void_p, c_int]),
     "cs_cancel": (None, [c_void_p]),
-    "cs_result": (None, [c_void_p, ctypes.POINTER(FaultRecord), ctypes.POINTER(c_char_p),
-                         ctypes.POINTER(c_uint64)]),
+    "cs_result": (None, [c_void_p, POINTER(records.FaultRecord), POINTER(c_char_p),
+                         POINTER(c_uint64)]),
     "cs_release": (None, [c_void_p]),
-    "cs_counters": (None, [c_void_p, c_void_p, ctypes.POINTER(c_uint64), c_void_p,
-                           ctypes.POINTER(c_uint64), ctypes.POINTER(CounterTotals)]),
+    "cs_counters": (None, [c_void_p, c_void_p, POINTER(c_uint64), c_void_p,
+                           POINTER(c_uint64), POINTER(records.CounterTotals)]),
     "cs_wait_nodes": (c_int, [c_void_p, c_int, c_int]),
     "cs_next_python": (c_uint64, [c_uint64, c_int]),
-    "cs_queue_copy": (c_int, [ctypes.POINTER(Place), c_int, ctypes.POINTER(Rows), c_int]),
+    "cs_queue_copy": (c_int, [POINTER(records.Place), c_int, POINTER(records.Rows), c_int]),
 }  # fmt: skip
 # Of streams, and so short that giving up the interpreter for them would cost more than they do.
 # The runtime never waits for the interpreter while it holds the lock that they take.
@@ -64,25 +54,25 @@ _SHORT_FUNCTIONS = {
     "cs_stream_end": (None, [c_void_p]),
     "cs_event": (c_void_p, []),
     "cs_event_end": (None, [c_void_p]),
-    "cs_event_state": (c_int, [c_void_p, ctypes.POINTER(c_int64), ctypes.POINTER(c_uint64)]),
-    "cs_queue_kernel": (c_int, [ctypes.POINTER(Place), ctypes.POINTER(LaunchRequest)]),
-    "cs_queue_fill": (None, [ctypes.POINTER(Place), c_uint64, c_uint32, c_uint64, c_uint32]),
-    "cs_queue_python": (None, [ctypes.POINTER(Place)]),
-    "cs_queue_join": (None, [ctypes.POINTER(Place), c_void_p, c_int]),
-    "cs_queue_record": (None, [ctypes.POINTER(Place), c_void_p]),
-    "cs_queue_wait": (None, [ctypes.POINTER(Place), c_void_p]),
+    "cs_event_state": (c_int, [c_void_p, POINTER(c_int64), POINTER(c_uint64)]),
+    "cs_queue_kernel": (c_int, [POINTER(records.Place), POINTER(records.LaunchRequest)]),
+    "cs_queue_fill": (None, [POINTER(records.Place), c_uint64, c_uint32, c_uint64, c_uint32]),
+    "cs_queue_python": (None, [POINTER(records.Place)]),
+    "cs_queue_join": (None, [POINTER(records.Place), c_void_p, c_int]),
+    "cs_queue_record": (None, [POINTER(records.Place), c_void_p]),
+    "cs_queue_wait": (None, [POINTER(records.Place), c_void_p]),
     "cs_last_nodes": (c_int, [c_void_p, c_int, c_void_p, c_int]),
     "cs_apart": (None, [c_uint32, c_void_p, c_int]),
-    "cs_take_order_conflicts": (c_int, [ctypes.POINTER(OrderConflict), c_int]),
-    "cs_take_touches": (c_int, [ctypes.POINTER(Touch)]),
+    "cs_take_order_conflicts": (c_int, [POINTER(records.OrderConflict), c_int]),
+    "cs_take_touches": (c_int, [POINTER(records.Touch)]),
     "cs_fault_of": (c_uint64, [c_void_p]),
-    "cs_take_fault": (c_int, [c_uint64, ctypes.POINTER(FaultRecord)]),
+    "cs_take_fault": (c_int, [c_uint64, POINTER(records.FaultRecord)]),
     "cs_printed": (c_uint64, [c_void_p, c_uint64]),
     "cs_released": (c_int, [c_void_p, c_int]),
     "cs_stop_python": (None, [c_int]),
     "cs_drop_everything": (c_int, []),
     "cs_record_spans": (None, [c_int]),
-    "cs_spans": (c_int, [ctypes.POINTER(Span), c_int]),
+    "cs_spans": (c_int, [POINTER(records.Span), c_int]),
 }  # fmt: skip
 
 _RUNTIME_FLAGS = [
@@ -102,7 +92,7 @@ def engine_version() -> str:
     """A digest of all that shapes an entry of the cache and is not in its key otherwise."""
     native = compiler.INCLUDE.parent
     files = sorted(path for path in native.rglob("*") if path.is_file())
-    files.append(Path(__file__).with_name("symbols.py"))
+    files += [Path(__file__).with_name(name) for name in ("symbols.py", "unset.py")]
     return cache.key(*[(str(file.relative_to(native.parent)), file.read_bytes()) for file in files])
 
 

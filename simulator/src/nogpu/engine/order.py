@@ -58,7 +58,8 @@ _version = 0
 # By the allocation's address, 0 for the host's memory: by the stream and the bytes the last use,
 # by the stream alone its launches.
 _uses: dict[int, dict[tuple, _Use | _Launches]] = {}
-_meetings: list[_Meeting] = []
+# A launch by its number and other work, unordered: the stamps will tell whether they meet.
+_meetings: list[tuple[int, _Work, _Use]] = []
 _guards: list[_Use] = []
 _findings: list[StreamRace] = []
 _launches: dict[int, _Work] = {}  # those that native code may name, by their numbers
@@ -92,14 +93,6 @@ class _Launches:
     def __init__(self) -> None:
         self.work: _Work | None = None  # the last
         self.numbers: deque[tuple[int, int]] = deque(maxlen=16)  # ticks and numbers
-
-
-class _Meeting(NamedTuple):
-    """A launch and other work, unordered, of which the stamps will tell whether they meet."""
-
-    number: int
-    launch: _Work
-    use: _Use
 
 
 def watch() -> None:
@@ -334,7 +327,7 @@ def _compare(base: int, key: tuple, use: _Use, clock: dict[int, int]) -> None:
             known = clock.get(old.work.stream, 0)
             for tick, number in old.numbers:
                 if tick > known:
-                    _meetings.append(_Meeting(number, _launches.get(number, old.work), use))
+                    _meetings.append((number, _launches.get(number, old.work), use))
         elif (old.writes or use.writes) and old.low < use.high and use.low < old.high and (
             _overlap(old, use)
         ):  # fmt: skip
@@ -355,7 +348,7 @@ def _compare_launch(
             known = clock.get(old.work.stream, 0)
             others += [n for tick, n in old.numbers if tick > known and n not in others]
         else:
-            _meetings.append(_Meeting(number, work, old))
+            _meetings.append((number, work, old))
 
 
 def _array(use: _Use) -> np.ndarray:
@@ -404,7 +397,7 @@ def _stamps(use: _Use) -> tuple[np.ndarray, np.ndarray] | None:
 
 def _judge_meetings() -> None:
     """Look what launches did, of which the host knows that they are done."""
-    due = [one for one in _meetings if _host.get(one.launch.stream, 0) >= one.launch.tick]
+    due = [one for one in _meetings if _host.get(one[1].stream, 0) >= one[1].tick]
     if not due:
         return
     waiting = set(map(id, due))
@@ -498,24 +491,21 @@ def _found(use: _Use, other: _Work, other_writes: bool, low: int, high: int) -> 
     if len(_findings) >= _MOST:
         return
     found = memory.lookup(low)
-    name, index, where = None, None, ""
+    name = index = None
+    where = f"page-locked memory, from byte {low - use.low} of what is copied"
     if found is not None:
-        name = found.name
+        name, size = found.name, found.itemsize or 1
+        index, last = (low - found.address) // size, (high - found.address - 1) // size
+        unit = f"element{'s' * (last > index)}" if size > 1 else f"byte{'s' * (last > index)}"
+        span = f"{index} to {last}" if last > index else f"{index}"
         where = f"array '{name}'" if name else f"the array of {found.nbytes:,} bytes"
-        first, last = low - found.address, high - found.address - 1
-        if found.itemsize:
-            first, last, index = first // found.itemsize, last // found.itemsize, (
-                first // found.itemsize)  # fmt: skip
-        unit = "element" if found.itemsize else "byte"
-        where = f"{unit}s {first} to {last} of {where}" if last > first else (
-            f"{unit} {first} of {where}")  # fmt: skip
-    else:
-        where = f"page-locked memory, from byte {low - use.low} of what is copied"
+        where = f"{unit} {span} of {where}"
     one = use.work
     message = (
         f"missing order between {'the host and a stream' if one.kind == 'host' else 'streams'}: "
         f"{_describe(one, use.writes)} {where}, which {_describe(other, other_writes)}, too, and "
-        f"{'the host has not waited for it' if one.kind == 'host' else _NOTHING}"
+        + ("the host has not waited for it" if one.kind == "host" else
+           "neither an event nor a wait lies between")
     )
     if any(str(earlier) == message for earlier in _findings):
         return
@@ -526,9 +516,6 @@ def _found(use: _Use, other: _Work, other_writes: bool, low: int, high: int) -> 
     fault.streams = (max(one.stream, 0) if one.kind != "host" else None, other.stream)
     fault.sites = (one.site, other.site)
     _findings.append(fault)
-
-
-_NOTHING = "neither an event nor a wait lies between"
 
 
 def collect() -> list[StreamRace]:
@@ -555,9 +542,8 @@ def deliver() -> None:
 def _forget() -> None:
     """In a child of fork: nothing is queued."""
     global _version
-    for kept in (
-        _host, _clocks, _joined, _uses, _launches, _blocking, _meetings, _guards, _findings,
-    ):  # fmt: skip
+    every = _host, _clocks, _joined, _uses, _launches, _blocking, _meetings, _guards, _findings
+    for kept in every:
         kept.clear()
     _version += 1
 

@@ -149,12 +149,11 @@ class Event:
         if not done:
             planner.wait_nodes([self._node])
             fault = self._state()[2]
-        if order.watching:
-            order.host_knows(self._clock)
         planner.print_all()
         if fault:
             planner.raise_fault(fault)
         if order.watching:
+            order.host_knows(self._clock)
             order.deliver()
 
     def elapsed(self, later: Event) -> float:
@@ -499,11 +498,8 @@ class Stream:
         planner = scheduler.get()
         if planner is not None:
             planner.wait_stream(self._pointer)
-            if order.watching:
-                order.host_waited(self)
             planner.report(self._pointer)
-        if order.watching:
-            order.deliver()
+        self._waited()
 
     def record(self, event: Event) -> None:
         """Queue the event's mark."""
@@ -635,10 +631,9 @@ def synchronize() -> None:
     planner = scheduler.get()
     if planner is not None:
         planner.wait_stream(None)
-        if order.watching:
-            order.host_knows(None)
         planner.report(None)
     if order.watching:
+        order.host_knows(None)
         order.deliver()
 
 

@@ -16,11 +16,11 @@ static void count_range(const void* p, uint64_t bytes, AccessKind access, void* 
 ALL_ACCESSES(nogpu_counted_, count_access, count_range)
 
 CUSIM_API void nogpu_counted_read_range(void* p, unsigned long n) {
-    check_general(p, (uint32_t)n, kRead, false, false, CALLER);
+    check_general(p, (uint32_t)n, kRead, false, 1, CALLER);
     count_range(p, n, kRead, CALLER);
 }
 CUSIM_API void nogpu_counted_write_range(void* p, unsigned long n) {
-    check_general(p, (uint32_t)n, kWrite, false, false, CALLER);
+    check_general(p, (uint32_t)n, kWrite, false, 1, CALLER);
     count_range(p, n, kWrite, CALLER);
 }
 CUSIM_API void* nogpu_counted_memcpy(void* d, const void* s, size_t n) {

@@ -31,16 +31,16 @@ static inline void settle_writes() {
         COUNT(p, N, kWrite, CALLER);                                                         \
     }                                                                                        \
     CUSIM_API void PREFIX##unaligned_read##N(void* p) {                                      \
-        check_general(p, N, kRead, false, false, CALLER);                                    \
+        check_general(p, N, kRead, false, 1, CALLER);                                        \
         COUNT_PIECES(p, N, kRead, CALLER);                                                   \
     }                                                                                        \
     CUSIM_API void PREFIX##unaligned_write##N(void* p) {                                     \
-        check_general(p, N, kWrite, false, false, CALLER);                                   \
+        check_general(p, N, kWrite, false, 1, CALLER);                                       \
         COUNT_PIECES(p, N, kWrite, CALLER);                                                  \
     }                                                                                        \
     CUSIM_API void PREFIX##volatile_read##N(void* p) {                                       \
         settle_writes();                                                                     \
-        check_general(p, N, kRead, true, true, CALLER);                                      \
+        check_general(p, N, kRead, true, N, CALLER);                                         \
         COUNT(p, N, kRead, CALLER);                                                          \
         if (hot.worker && hot.in_kernel) {                                                   \
             strong_access_seen(hot.worker);                                                  \
@@ -49,7 +49,7 @@ static inline void settle_writes() {
     }                                                                                        \
     CUSIM_API void PREFIX##volatile_write##N(void* p) {                                      \
         settle_writes();                                                                     \
-        check_general(p, N, kWrite, true, true, CALLER);                                     \
+        check_general(p, N, kWrite, true, N, CALLER);                                        \
         COUNT(p, N, kWrite, CALLER);                                                         \
         if (hot.worker && hot.in_kernel) strong_access_seen(hot.worker);                     \
     }
@@ -64,14 +64,14 @@ ALL_ACCESSES(__tsan_, NOT_COUNTED, NOT_COUNTED)
 
 #define VARIANTS(N)                                                                          \
     CUSIM_API void __tsan_unaligned_read_write##N(void* p) {                                 \
-        check_general(p, N, kRead, false, false, CALLER);                                    \
-        check_general(p, N, kWrite, false, false, CALLER);                                   \
+        check_general(p, N, kRead, false, 1, CALLER);                                        \
+        check_general(p, N, kWrite, false, 1, CALLER);                                       \
     }                                                                                        \
     CUSIM_API void __tsan_unaligned_volatile_read##N(void* p) {                              \
-        check_general(p, N, kRead, true, false, CALLER);                                     \
+        check_general(p, N, kRead, true, 1, CALLER);                                         \
     }                                                                                        \
     CUSIM_API void __tsan_unaligned_volatile_write##N(void* p) {                             \
-        check_general(p, N, kWrite, true, false, CALLER);                                    \
+        check_general(p, N, kWrite, true, 1, CALLER);                                        \
     }
 VARIANTS(1)
 VARIANTS(2)
@@ -85,21 +85,21 @@ CUSIM_API void __tsan_func_exit() {}
 CUSIM_API void __tsan_vptr_update(void** p, void*) { check_access<8, kWrite>(p, CALLER); }
 CUSIM_API void __tsan_vptr_read(void** p) { check_access<8, kRead>(p, CALLER); }
 CUSIM_API void __tsan_read_range(void* p, unsigned long n) {
-    check_general(p, (uint32_t)n, kRead, false, false, CALLER);
+    check_general(p, (uint32_t)n, kRead, false, 1, CALLER);
 }
 CUSIM_API void __tsan_write_range(void* p, unsigned long n) {
-    check_general(p, (uint32_t)n, kWrite, false, false, CALLER);
+    check_general(p, (uint32_t)n, kWrite, false, 1, CALLER);
 }
 
 // memcpy and kin: reached by these names from newer compilers and through the linker's --wrap
 // from those that call memcpy itself.
 static inline void* checked_copy(void* d, const void* s, size_t n, void* pc) {
-    check_general(s, (uint32_t)n, kRead, false, false, pc);
-    check_general(d, (uint32_t)n, kWrite, false, false, pc);
+    check_general(s, (uint32_t)n, kRead, false, 1, pc);
+    check_general(d, (uint32_t)n, kWrite, false, 1, pc);
     return memmove(d, s, n);
 }
 static inline void* checked_set(void* d, int value, size_t n, void* pc) {
-    check_general(d, (uint32_t)n, kWrite, false, false, pc);
+    check_general(d, (uint32_t)n, kWrite, false, 1, pc);
     return memset(d, value, n);
 }
 #define COPIES(PREFIX)                                                                       \
@@ -141,7 +141,7 @@ ALL_VECTOR_ACCESSES(nogpu_, NOT_COUNTED)
     CUSIM_API void NAME(const volatile void* p, unsigned int size, bool increments) {        \
         (void)increments;                                                                    \
         settle_writes();                                                                     \
-        check_general((const void*)p, size, kAtomic, true, true, CALLER);                    \
+        check_general((const void*)p, size, kAtomic, true, size, CALLER);                    \
         COUNT((const void*)p, size, kAtomic, CALLER, increments);                            \
         strong_access_seen(hot.worker);                                                      \
         count_spin();                                                                        \

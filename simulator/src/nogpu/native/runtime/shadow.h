@@ -487,26 +487,26 @@ static inline bool fast_write(uint32_t* s, uint32_t mine, uint32_t first, uint32
     return true;
 }
 
-// What the fast path below does not settle.
-template <uint32_t N, AccessKind K, uint32_t A>
-static NOINLINE void check_slowly(const void* p, void* pc) {
-    const uintptr_t address = (uintptr_t)p;
-    if (address - (uintptr_t)&nogpu_context < sizeof nogpu_context) return;
-    const Access a{address, N, K, false, pc};
-    const bool device =
-        address - arena_base < arena_size || address - hot.shared_low < hot.shared_size;
+// Any size: structures, memcpy, volatile and atomic accesses, and what the fast path below leaves.
+static NOINLINE void check_general(const void* p, uint32_t bytes, AccessKind kind, bool strong,
+                                   uint32_t alignment, void* pc) {
+    if (!bytes || !hot.worker || !hot.in_kernel) return;
+    const Access a{(uintptr_t)p, bytes, kind, strong, pc};
     Region r{nullptr, nullptr, 0, 0, kNowhere};
-    if (device) find_region(address, r);
-    if (A > 1 && UNLIKELY(address % A) && (hot.checks & kCheckMisaligned) && address >= 65536)
-        access_fault(kMisaligned, a, r.kind, address - r.base);
-    if (device)
-        check_range(r, a);
-    else
+    const bool known = find_region(a.address, r);
+    if (a.address % alignment && (hot.checks & kCheckMisaligned) && a.address >= 65536)
+        access_fault(kMisaligned, a, r.kind, a.address - r.base);
+    if (!known) {
         check_elsewhere(a);
+        return;
+    }
+    Access b = a;
+    b.strong = strong && (kind == kAtomic || r.kind != kShared);
+    check_range(r, b);
 }
 
-// A: what the address has to be a multiple of. Nothing but the call to check_slowly(), which is the
-// last thing that happens, needs registers saved: most of a kernel's time passes here.
+// A: what the address has to be a multiple of. Nothing here needs registers saved, since the
+// call to check_general() comes last: most of a kernel's time passes here.
 template <uint32_t N, AccessKind K, uint32_t A = N>
 static inline void check_access(const void* p, void* pc) {
     const uintptr_t address = (uintptr_t)p;
@@ -519,37 +519,20 @@ static inline void check_access(const void* p, void* pc) {
         lowest = h.block_first;
         first = h.interval_first;
     } else {
-        if (UNLIKELY(address - arena_base >= arena_size)) return check_slowly<N, K, A>(p, pc);
+        if (UNLIKELY(address - arena_base >= arena_size))
+            return check_general(p, N, K, false, A, pc);
         stamps = arena_stamps;
         first = h.first;
         lowest = kValid;
     }
-    if (N < 4 || UNLIKELY(address % (A > 4 ? A : 4))) return check_slowly<N, K, A>(p, pc);
+    if (N < 4 || UNLIKELY(address % (A > 4 ? A : 4))) return check_general(p, N, K, false, A, pc);
     uint32_t* s = (uint32_t*)(stamps + 2 * address);
     const uint32_t mine = h.stamp;
     bool good = true;
     for (uint32_t i = 0; i < (N < 4 ? 1 : N / 4); i++)
         good &= K == kRead ? fast_read(s + 2 * i, mine, first, lowest)
                            : fast_write(s + 2 * i, mine, first, lowest);
-    if (UNLIKELY(!good)) check_slowly<N, K, A>(p, pc);
-}
-
-// Any size, any alignment: structures, memcpy, volatile and atomic accesses.
-static NOINLINE void check_general(const void* p, uint32_t bytes, AccessKind kind, bool strong,
-                                   bool aligned, void* pc) {
-    if (!bytes || !hot.worker || !hot.in_kernel) return;
-    const Access a{(uintptr_t)p, bytes, kind, strong, pc};
-    Region r{nullptr, nullptr, 0, 0, kNowhere};
-    const bool known = find_region(a.address, r);
-    if (aligned && a.address % bytes && (hot.checks & kCheckMisaligned) && a.address >= 65536)
-        access_fault(kMisaligned, a, r.kind, a.address - r.base);
-    if (!known) {
-        check_elsewhere(a);
-        return;
-    }
-    Access b = a;
-    b.strong = strong && (kind == kAtomic || r.kind != kShared);
-    check_range(r, b);
+    if (UNLIKELY(!good)) check_general(p, N, K, false, A, pc);
 }
 
 // ---- fences -------------------------------------------------------------------------------

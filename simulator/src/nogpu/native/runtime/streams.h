@@ -79,7 +79,7 @@ static bool recording_spans;
 CUSIM_API uint64_t cs_outstanding, cs_to_release;
 uint64_t cs_outstanding, cs_to_release;
 
-static void start_state() {
+static void prepare_streams() {
     streams = new std::vector<Stream*>;
     live_nodes = new std::unordered_map<uint64_t, Node*>;
     failures = new std::map<uint64_t, Failure>;
@@ -103,13 +103,11 @@ static void start_state() {
     python_stopped = false;
 }
 
-static void prepare_streams() { start_state(); }
-
 // In a child of fork: nothing is queued, and nobody has failed. What the parent had there is
 // leaked: other threads may have been at it.
 static void forget_streams() {
     std::vector<Stream*> old = *streams;
-    start_state();
+    prepare_streams();
     for (Stream* s : old) {
         s->last = nullptr;
         s->fault = 0;
