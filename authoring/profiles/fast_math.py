@@ -67,7 +67,6 @@ def measured() -> dict:
     import pycuda
     import pycuda.autoprimaryctx  # noqa: F401
     import pycuda.compiler
-    import pycuda.driver as drv
     import pycuda.gpuarray as gpuarray
 
     rng, rows = np.random.default_rng(9), []
@@ -88,7 +87,6 @@ def measured() -> dict:
     nvcc = pycuda.compiler.get_nvcc_version("nvcc")
     return {
         "pycuda": pycuda.VERSION_TEXT, "nvcc": re.search("release (.*)", nvcc)[1],
-        "device": drv.Context.get_device().name(),
         "numbers": NUMBERS, "rounds": ROUNDS, "rows": rows,
     }
 

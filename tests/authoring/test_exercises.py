@@ -6,7 +6,7 @@ import nbformat
 import pytest
 
 from authoring.exercises import exercise_from, strip_solution, write_exercises
-from authoring.notebook_form import ROOT, AuthoringError, notebooks, read, stored_text
+from authoring.notebook_form import METADATA, ROOT, AuthoringError, notebooks, read, stored_text
 from authoring.record import execute
 
 EXERCISES = notebooks("exercises")
@@ -104,6 +104,15 @@ def test_an_exercise_that_was_edited_is_not_overwritten(course):
     with pytest.raises(AuthoringError, match=r"^exercises/02_b.ipynb: edited here and not"):
         write_exercises(root=course)
     assert texts(course) == before
+
+
+def test_an_answer_in_the_stored_form_is_not_overwritten_either(course):
+    add_a_heading(course / "solutions" / "02_b.ipynb")
+    answer = stored_text(nbformat.v4.new_notebook(metadata=nbformat.from_dict(METADATA)))
+    (course / "exercises" / "02_b.ipynb").write_text(answer)
+    with pytest.raises(AuthoringError, match=r"^exercises/02_b.ipynb: edited here and not"):
+        write_exercises(root=course)
+    assert texts(course)["02_b.ipynb"] == answer
 
 
 def test_an_author_may_write_exercises_again_and_again(course):
