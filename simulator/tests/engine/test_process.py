@@ -182,14 +182,18 @@ def test_launches_from_several_python_threads(module: engine.Module) -> None:
 def run_python(code: str, **environment: str) -> subprocess.CompletedProcess:
     head = "import numpy as np, os, signal, sys\nfrom nogpu import engine\n"
     folder = os.path.dirname(os.path.abspath(__file__))
-    return subprocess.run(
-        [sys.executable, "-c", head + textwrap.dedent(code)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={**os.environ, **environment, "PYTHONPATH": os.pathsep.join(sys.path + [folder])},
-    )
+    command = [sys.executable, "-c", head + textwrap.dedent(code)]
+    environment = {**os.environ, **environment, "PYTHONPATH": os.pathsep.join(sys.path + [folder])}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, stdout=pipe, stderr=pipe, text=True, env=environment, start_new_session=True
+    ) as process:
+        try:
+            output, errors = process.communicate(timeout=120)
+        except BaseException:  # its children too: they hold the pipes
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, output, errors)
 
 
 def test_faulthandler_above_and_below_us() -> None:

@@ -74,6 +74,30 @@ def test_a_copy_too_far_says_which_allocation_is_too_small(drv):
     assert "16 bytes" in caught.value.__notes__[0]
 
 
+def test_what_is_freed_twice_and_how_large_a_block_may_be_is_said(drv, cp):
+    from pycuda.compiler import SourceModule
+
+    memory = drv.mem_alloc(8)
+    kernel = SourceModule("__global__ void k(float* x) { }").get_function("k")
+    raw = cp.RawKernel("extern \"C\" __global__ void k() { }", "k")
+    address = cp.cuda.runtime.malloc(8)
+    with pytest.raises(drv.LogicError) as too_large:
+        kernel(memory, block=(2048, 1, 1))
+    with pytest.raises(cp.cuda.driver.CUDADriverError) as also_too_large:
+        raw((1,), (2048,), ())
+    memory.free()
+    cp.cuda.runtime.free(address)
+    with pytest.raises(drv.LogicError) as freed:
+        memory.free()
+    with pytest.raises(cp.cuda.runtime.CUDARuntimeError) as also_freed:
+        cp.cuda.runtime.free(address)
+    for error, words in (
+        (too_large, "block of (2048, 1, 1): 1 to 1,024"), (also_too_large, "must be 1 to 1,024"),
+        (freed, "freed a second time"), (also_freed, "the array of 8 bytes"),
+    ):  # fmt: skip
+        assert words in error.value.__notes__[0] and "invalid" in str(error.value)
+
+
 def test_memory_never_written_is_reported_when_a_kernel_reads_it(drv):
     k = source_module("__global__ void k(float* y, float* x) { y[0] = x[0]; }").get_function("k")
     k(drv.mem_alloc(4), drv.mem_alloc(4), block=(1, 1, 1))

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 
 import numpy as np
-from cupy_backends.cuda.api import _frees, runtime
+from cupy_backends.cuda.api import _errors, _frees, runtime
 
 from nogpu import engine
 from nogpu.faces import table
@@ -99,7 +99,8 @@ class DeviceAllocation(Place, Dependent):
         """Give it back, when no stream has work left; called by a host function that a stream
         runs, it does not wait for that, and the memory is freed later."""
         if self._allocation is None:
-            raise failed("device_allocation::free", "CUDA_ERROR_INVALID_HANDLE")
+            raised = failed("device_allocation::free", "CUDA_ERROR_INVALID_HANDLE")
+            raise _errors.noted(raised, f"the memory at {self._address:#x} is freed a second time")
         allocation, self._allocation = self._allocation, None
         if _frees.may_wait():
             _frees.wait_until_quiet()
@@ -207,9 +208,7 @@ def _copy(
 
 def refused(routine: str, error: engine.InvalidAddress) -> Exception:
     """A copy that leaves its memory: CUDA's error, with what the simulator knows about it."""
-    result = failed(routine, "CUDA_ERROR_INVALID_VALUE")
-    result.__notes__ = [f"nogpu: {error}"]
-    return result
+    return _errors.noted(failed(routine, "CUDA_ERROR_INVALID_VALUE"), error)
 
 
 def _between(name: str) -> Callable:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from cupy_backends.cuda.api import _errors
+
 from nogpu import engine
 
 from . import _contexts, _enums, _memory, _streams
@@ -161,7 +163,9 @@ class Function:
             raise _memory.mismatch("Function._set_block_shape", self, *sizes)
         sizes = [_size(value, "_set_block_shape") for value in sizes]
         if not all(sizes) or sizes[0] * sizes[1] * sizes[2] > self._kernel.max_threads:
-            raise failed("cuFuncSetBlockShape", "CUDA_ERROR_INVALID_VALUE")
+            raise _errors.noted(
+                failed("cuFuncSetBlockShape", "CUDA_ERROR_INVALID_VALUE"),
+                f"block of {tuple(sizes)}: 1 to {self._kernel.max_threads:,} threads are possible")
 
     _set_block_shape.__qualname__ = "_set_block_shape"  # so the binding shows it
 
@@ -195,9 +199,7 @@ class Function:
         try:
             queue.launch(kernel, grid, block, buffer, int(shared), keep)
         except engine.InvalidLaunch as error:
-            raised = failed("cuLaunchKernel", error.code)
-            raised.__notes__ = [f"nogpu: {error}"]
-            raise raised from None
+            raise _errors.noted(failed("cuLaunchKernel", error.code), error) from None
 
 
 def _size(value: object, function: str) -> int:

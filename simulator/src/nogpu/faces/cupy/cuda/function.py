@@ -95,7 +95,7 @@ def _launch(
         queue.launch(kernel, grid, block, arguments, shared, keep, cooperative)
     except engine.InvalidLaunch as error:
         # Of all that a launch's shape can be guilty of, the driver has one thing to say.
-        raise driver._error("CUDA_ERROR_INVALID_VALUE") from error
+        raise _errors.noted(driver._error("CUDA_ERROR_INVALID_VALUE"), error) from error
     except engine.StreamError as error:
         raise _errors.launch_error(error) from None
 

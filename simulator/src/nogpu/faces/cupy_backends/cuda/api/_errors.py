@@ -94,6 +94,12 @@ def runtime_error(name: str) -> CUDARuntimeError:
     return CUDARuntimeError(RUNTIME[name][0])
 
 
+def noted(error: Exception, reason: object) -> Exception:
+    """The error with what the simulator knows of its reason as a note."""
+    error.__notes__ = [f"nogpu: {reason}"]
+    return error
+
+
 def launch_error(error: engine.StreamError) -> CUDADriverError:
     """What a launch says of a stream that the engine refuses."""
     return CUDADriverError(RUNTIME[error.code][0])

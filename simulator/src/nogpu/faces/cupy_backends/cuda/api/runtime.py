@@ -38,7 +38,7 @@ def _translated(function: Callable) -> Callable:
         except engine.OutOfMemory:
             raise _error("cudaErrorMemoryAllocation") from None
         except engine.InvalidAddress as error:
-            raise _error("cudaErrorInvalidValue") from error
+            raise _errors.noted(_error("cudaErrorInvalidValue"), error) from error
 
     return call
 
