@@ -21,7 +21,8 @@ def pictures(named: Mapping[str, np.ndarray],
     squares : sequence of (row, column, size)
         Are outlined in each picture: first row, first column and pixels of a side.
     """
-    lines = [f"{name}: {' x '.join(map(str, picture.shape))} pixels, mean brightness"
+    width = max(map(len, named))
+    lines = [f"{name:{width}}  {' x '.join(map(str, picture.shape))} pixels, mean brightness"
              f" {picture.mean():.2f}" for name, picture in named.items()]
     lines += [f"square of {n} x {n} pixels from row {i}, column {j}" for i, j, n in squares]
     with style():
