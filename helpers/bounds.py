@@ -123,9 +123,8 @@ def ceiling(device: str = "cpu", number: str | None = None, cores: int | None = 
     if device == "gpu" and not backend.is_simulated(cupy := backend.find_cupy()):
         return _gpu(cupy, number)
     limit = _cpu(number if number in NUMBERS["cpu"] else "float32", cores)
-    if device == "gpu":
-        return replace(limit, name=f"{backend.SIMULATOR}, on {limit.name}")
-    return limit
+    simulated = f"{backend.SIMULATOR}, on {limit.name}"
+    return replace(limit, name=simulated) if device == "gpu" else limit
 
 
 def _gpu(cupy: Any, number: str) -> Ceiling:
@@ -188,9 +187,7 @@ def raised(limit: Ceiling, rows: list) -> Ceiling:
     for row in rows:
         beaten = limit.least(row.nbytes, row.flops) / row.low
         if 1 < beaten <= TOLERATED:
-            by_bytes = row.nbytes > limit.cache and \
-                row.nbytes / limit.bandwidth >= row.flops / limit.flops
-            if by_bytes:
+            if limit.least(row.nbytes, 0) >= limit.least(0, row.flops):
                 limit = replace(limit, bandwidth=row.nbytes / row.low)
                 note_best(f"memory, {where}", limit.bandwidth)
             else:
@@ -201,8 +198,8 @@ def raised(limit: Ceiling, rows: list) -> Ceiling:
 
 def as_recorded(limit: Ceiling) -> tuple[str, dict]:
     """A name for the ceiling among those of its machine, and what is kept of it."""
-    kept = {key: None if value == inf else value for key, value in asdict(limit).items()}
-    return f"{limit.name}: {limit.number}", kept
+    return f"{limit.name}: {limit.number}", {
+        key: None if value == inf else value for key, value in asdict(limit).items()}
 
 
 def from_recorded(kept: dict) -> Ceiling:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -190,7 +191,8 @@ def machines() -> list[Machine]:
         if rungs:
             found.append(Machine(f"{content['gpu'] or content['machine']}, recorded", rungs,
                                  limit and from_recorded(limit)))
-    own = {name: Rung(**kept) for name, kept in memory.load("ladder").items()}
+    own = {} if {"PYTEST_VERSION", "COURSE_QUIET"} & set(os.environ) else {  # tests, recordings
+        name: Rung(**kept) for name, kept in memory.load("ladder").items()}
     return [*found, Machine("this machine", own)] if own else found
 
 

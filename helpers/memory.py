@@ -38,7 +38,6 @@ def keep(name: str, figures: dict[str, Any]) -> None:
 
 
 def _content(name: str) -> dict[str, Any]:
-    with suppress(OSError, ValueError):
-        content = json.loads(file(name).read_text())
-        return content if isinstance(content, dict) else {}
+    with suppress(OSError, TypeError, ValueError):
+        return dict(json.loads(file(name).read_text()))
     return {}

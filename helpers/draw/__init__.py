@@ -13,6 +13,7 @@ from .ladder import ladder
 from .lanes import shuffles
 from .layout import memory
 from .number_formats import formats
+from .pictures import pictures
 from .scores import scores, shares
 from .streams import chunks, timeline
 from .style import show
@@ -20,6 +21,7 @@ from .tiles import tiles
 
 __all__ = [
     "attention", "bars", "broadcast", "chunks", "cost", "digits", "driver", "einsum", "formats",
-    "heatmap", "indexing", "ladder", "latency", "launches", "levels", "memory", "occupancy", "roof",
-    "scores", "shares", "show", "shuffles", "threads", "tiles", "timeline", "warps", "waves",
+    "heatmap", "indexing", "ladder", "latency", "launches", "levels", "memory", "occupancy",
+    "pictures", "roof", "scores", "shares", "show", "shuffles", "threads", "tiles", "timeline",
+    "warps", "waves",
 ]

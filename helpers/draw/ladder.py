@@ -7,9 +7,8 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
+from .charts import MARKERS
 from .style import COLOURS, FAINT, INK, show, style
-
-MARKERS = "osD^"
 
 
 def ladder(names: Sequence[str], machines: Sequence[Any], text: str, flops: float) -> None:
@@ -32,14 +31,11 @@ def ladder(names: Sequence[str], machines: Sequence[Any], text: str, flops: floa
         for k, machine in enumerate(machines):
             have = [(machine.rungs[name].rate, y) for y, name in enumerate(names)
                     if name in machine.rungs]
-            if not have:
-                continue
-            rates, at = zip(*have)
-            axes.plot(rates, at, MARKERS[k % len(MARKERS)] + "-", color=FAINT, markersize=8,
+            axes.plot(*zip(*have), MARKERS[k % len(MARKERS)] + "-", color=FAINT, markersize=8,
                       markerfacecolor=COLOURS[k % len(COLOURS)], markeredgecolor=INK, linewidth=1,
                       label=machine.name)
             for rate, y in have:
-                side = -1 if k == len(machines) - 1 and k else 1  # the last one's on the left
+                side = -1 if 0 < k == len(machines) - 1 else 1  # the last one's on the left
                 axes.annotate(f"{rate:,.0f}", (rate, y), xytext=(9 * side, 0), va="center",
                               ha="right" if side < 0 else "left", fontsize=8, zorder=3,
                               textcoords="offset points",

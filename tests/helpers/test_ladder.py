@@ -22,6 +22,8 @@ def weights():
 def own(monkeypatch, tmp_path):
     """Nothing recorded, nothing kept, and what is measured here is kept elsewhere."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("PYTEST_VERSION", raising=False)
+    monkeypatch.delenv("COURSE_QUIET", raising=False)
     monkeypatch.setattr(ladder, "quick", lambda: False)
     monkeypatch.setattr(recordings, "FOLDER", tmp_path / "recorded")
     (tmp_path / "recorded").mkdir()
@@ -35,6 +37,13 @@ def test_a_reader_is_checked_measured_and_remembered(weights, own):
     here, = ladder.machines()
     assert here.name == "this machine" and here.rungs == {"NumPy": rung}
     assert f"{rung.rate:,.0f}" in ladder.table()
+
+
+@pytest.mark.parametrize("name", ["PYTEST_VERSION", "COURSE_QUIET"])
+def test_where_nobody_watches_only_recorded_rungs_are_shown(weights, monkeypatch, name):
+    ladder.measure(lambda x: network.forward(x, weights), "NumPy", **QUICK)
+    monkeypatch.setenv(name, "1")
+    assert ladder.machines() == []
 
 
 def test_the_images_are_distinct_and_go_in_batches(weights):

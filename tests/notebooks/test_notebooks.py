@@ -28,6 +28,9 @@ from authoring.notebook_form import (
 )
 from authoring.publish import repository
 
+# Rewritten lessons: the problem and its picture first, warm-ups in place of a self-test.
+SECOND_EDITION = {"01_strided_views"}
+
 PATHS = [path for folder in FOLDERS for path in notebooks(folder)]
 RECORDED = [path for path in PATHS if path.parent.name != "exercises"]
 LESSONS = notebooks("notebooks")
@@ -104,6 +107,12 @@ def test_setup_cell_is_folded_and_says_so(path):
     assert folded == ["setup"]
 
 
+def opening(path):
+    """The text above a notebook's first section."""
+    texts = [cell.source for cell in read(path).cells if cell.cell_type == "markdown"]
+    return "\n\n".join(texts).partition("\n## ")[0]
+
+
 def badges(place):
     """The addresses that open a file of the course on Colab, Kaggle and Binder."""
     address = repository()
@@ -118,7 +127,7 @@ def test_badges_open_this_notebook(path):
     place = f"{path.parent.name}/{path.name}"
     if path.parent.name == "solutions":
         place = f"exercises/{path.name}"  # solutions are where exercises are authored
-    first = read(path).cells[0].source
+    first = opening(path)
     for url in badges(place):
         assert url in first
 
@@ -240,11 +249,19 @@ def test_lesson_has_its_parts(path):
     text = prose(path)
     number, first = path.stem[:2], read(path).cells[0].source
     assert first.startswith(f"# {number} ")
-    assert re.search(r"\*\*\d+ minutes\.\*\*", first) and "you can" in first
-    for part in ("## The question", "## Key points", "## Self-test"):
-        assert part in text
-    after = text.split("## Self-test")[1]
-    assert len(re.findall(r"<summary>Answer</summary>", after)) == 5
+    assert re.search(r"\*\*\d+ minutes\.\*\*", first) and "you can" in opening(path)
+    if path.stem in SECOND_EDITION:
+        assert "?" in first and "](https://colab" not in first
+        kinds = [cell.metadata.get("course", {}) for cell in read(path).cells]
+        assert 2 <= sum("warm_up" in kind for kind in kinds) <= 3
+        assert 1 <= sum("prediction" in kind for kind in kinds) <= 3
+        assert "**Try it on " in text
+        after = text.split("## Key points")[1]
+    else:
+        for part in ("## The question", "## Key points", "## Self-test"):
+            assert part in text
+        after = text.split("## Self-test")[1]
+        assert len(re.findall(r"<summary>Answer</summary>", after)) == 5
     if path.stem not in WITHOUT_EXERCISES:
         assert f"(../exercises/{path.name})" in after
     assert text.count("You may have read") <= 3

@@ -150,7 +150,18 @@ def backwards_by_numpy(rows, columns, itemsize):
     return view.shape, view.strides, last - byte_bounds(view.base)[0]
 
 
+def window_strides_by_hand(down, right, hop):
+    return hop * down, hop * right, down, right
+
+
+def window_strides_by_numpy(down, right, hop):
+    """From a view with these strides, of which nothing is read."""
+    view = as_strided(np.empty(0, np.int8), (5, 5, 3, 3), (down, right, down, right))
+    return view[::hop, ::hop].strides
+
+
 RIGHT = {
+    "window_strides": [window_strides_by_hand, window_strides_by_numpy],
     "backwards": [backwards_by_hand, backwards_by_numpy],
     "recipe": [recipe_by_numpy],
     "safe_as_strided": [safe_by_trying_corners],
@@ -161,6 +172,11 @@ RIGHT = {
 }
 
 WRONG = {
+    "window_strides": [
+        (lambda down, right, hop: (hop * down, hop * right), "four axes"),
+        (lambda down, right, hop: (hop * right, hop * down, right, down), "value 0 of the tuple"),
+        (lambda down, right, hop: [hop * down, hop * right, down, right], "return a tuple"),
+    ],
     "backwards": [
         (lambda rows, columns, itemsize: (rows - 1, columns, columns * itemsize, -itemsize),
          "expected a tuple of 3 values, got a tuple of 4 values"),
