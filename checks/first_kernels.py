@@ -9,13 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from .machinery.kernel_task import (
-    KernelTask,
-    blank,
-    counters,
-    to_device,
-    undivided,
-)
+from .machinery.kernel_task import KernelTask, blank, counters, to_device, undivided
 from .machinery.task import Case, Mistake, Trial, difference, replaced
 
 

@@ -72,14 +72,7 @@ def _transpose_launch(x: np.ndarray) -> tuple[tuple, tuple, tuple]:
 
 
 def _without_waste(counts: object, x: np.ndarray) -> str | None:
-    if sentence := wasteful(counts) or undivided(counts, load=x.size, store=x.size):
-        return sentence
-    for access in "load", "store":
-        sectors = counts[f"global_{access}_sectors"]
-        if sectors > x.nbytes // 32:
-            return (f"for {x.size:,} floats it {access}s {sectors:,} sectors, where"
-                    f" {x.nbytes // 32:,} would do: {access} each float once.")
-    return None
+    return wasteful(counts) or undivided(counts, load=x.size, store=x.size)
 
 
 def _odd_tables(answer: Callable, trials: Sequence[Trial]) -> str | None:
@@ -501,11 +494,7 @@ def _many_lanes(counts: object, x: np.ndarray, mask: np.ndarray, grid: tuple,
                 block: tuple) -> str | None:
     if counts["global_atomic_requests"]:
         return "it uses atomics, where each kept element has a place of its own."
-    requests, enough = counts["global_load_requests"], 4 * x.size // 32
-    if requests > enough:
-        return (f"it takes {requests:,} load requests for {x.size:,} elements, {enough} are enough:"
-                " let every lane of every warp take elements.")
-    return undivided(counts, store=x.size)
+    return undivided(counts, load=3 * x.size, store=x.size)
 
 
 compact = KernelTask(

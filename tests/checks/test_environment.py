@@ -11,8 +11,8 @@ import helpers
 
 helpers.start()
 
+import checks  # noqa: E402
 from checks import NothingJudged, first_kernels  # noqa: E402
-from checks.grading import compiler as compiler_of_grading  # noqa: E402
 from checks.machinery.environment import hindrance_in  # noqa: E402
 from checks.machinery.task import Mistake, Task  # noqa: E402
 from nogpu import engine  # noqa: E402
@@ -127,17 +127,17 @@ def test_a_failure_of_the_machine_is_no_verdict_on_the_answer(
 
 @without_gpu
 def test_nbgrader_gets_an_error_that_says_that_nothing_was_judged(monkeypatch, compiler):
-    compiler_of_grading.stop_grading_without_kernels()  # does nothing where nobody grades
+    checks.stop_grading_without_kernels()  # does nothing where nobody grades
     assert first_kernels.decay.judge(RIGHT).state == "ok"
     no_compiler(monkeypatch, compiler)
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
     with pytest.raises(NothingJudged, match="nothing is said of the answer: decay could not be"):
         first_kernels.decay(new(RIGHT))
     with pytest.raises(NothingJudged, match="Nothing was judged.*no C.. compiler"):
-        compiler_of_grading.stop_grading_without_kernels()
+        checks.stop_grading_without_kernels()
     monkeypatch.undo()
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
-    compiler_of_grading.stop_grading_without_kernels()
+    checks.stop_grading_without_kernels()
 
 
 def test_a_line_on_standard_error_costs_no_points(monkeypatch, capsys):

@@ -224,7 +224,7 @@ extern "C" __global__ void histogram(const int* x, int* counts, int n) {
     "compact": [
         (JUMPS.replace("i > 0 ? ends[i - 1] : 0", "ends[i - 1]"), "an access outside an array"),
         (JUMPS.replace("ends[i] > before", "true"), "of the kernel compact makes a"),
-        (IN_ORDER, "let every lane of every warp"),
+        (IN_ORDER, "hardly one"),
         (memory_and_tiles.COMPACT.replace("y[ends[i] - 1] = x[i]",
                                           "atomicExch(&y[ends[i] - 1], x[i])"), "uses atomics"),
         (memory_and_tiles.COMPACT.replace("y[ends[i] - 1]", "y[i]"), "of the kernel compact makes"),

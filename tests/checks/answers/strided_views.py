@@ -295,6 +295,7 @@ def random_recover(rng):
 
 INPUTS = {
     "backwards": lambda rng: (*map(int, rng.integers(2, 60, 2)), int(rng.choice([1, 2, 4, 8]))),
+    "window_strides": lambda rng: tuple(map(int, rng.integers(1, 100, 3))),
     "recipe": random_recipe,
     "safe_as_strided": random_strided,
     "antidiagonals": lambda rng: (random_view(rng, 2),),
