@@ -5,7 +5,7 @@
 
 SHELL = /bin/sh
 .DEFAULT_GOAL = help
-.PHONY: help lab update test test-all clean help-authors new record exercises index tables house publish grade bench mutants
+.PHONY: help lab update test test-all clean help-authors new record exercises index tables house publish grade mutants bench
 
 # python3 if it is new enough, else the newest python3.X on PATH. Each one is run and asked for its
 # version, because a version manager's placeholder exists but does not run.

@@ -27,6 +27,7 @@ from .source import BEGIN, END, Mutant, mutants_of, regions
 
 ROOT = Path(__file__).parents[3]
 SECONDS = 60.0  # for one mutant
+TRIES = 3  # of a solution
 MEMORY = 8 * 2**30  # bytes that a process may take
 
 
@@ -76,6 +77,7 @@ def cell_of(lesson: str, name: str) -> str:
 
 def mutants_of_task(lesson: str, name: str) -> list[Mutant]:
     """All mutants of a task's solution, in the order of their places."""
+    answers_of(lesson)  # starts the backend, which the task's cases may need
     cell, task = cell_of(lesson, name), tasks_of(lesson)[name]
     values = _values(task)
     changes = []
@@ -129,8 +131,13 @@ def _serve(pipe: multiprocessing.connection.Connection, work: Callable, lesson: 
     if work is judge:  # a survivor takes no more memory than the solution
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     for name in tasks_of(lesson):  # if this machine cannot judge, no mutant may count as refused
-        if judge(lesson, name, cell_of(lesson, name))[0] != "survived":
-            raise RuntimeError(f"the solution of {name} is not right here")
+        ended = "", ""
+        for _ in range(TRIES):  # on a busy machine a solution may take longer than a mutant may
+            if ended[0] != "survived":
+                ended = judge(lesson, name, cell_of(lesson, name))
+        if ended[0] != "survived":
+            pipe.send(f"the solution of {name} is not right here: {ended}")
+            return
     pipe.send("ready")
     while True:
         question = pipe.recv()
@@ -157,7 +164,13 @@ def in_processes(work: Callable, lesson: str, questions: Iterable[tuple], proces
             process = start.Process(target=_serve, args=(theirs, work, lesson), daemon=True)
             process.start()
             theirs.close()
-            ours.recv()  # what it imports takes no time of a mutant's; EOFError where it cannot
+            try:
+                said = ours.recv()  # what it imports takes no time of a mutant's
+            except EOFError:
+                said = "a process ended before it could judge"
+            if said != "ready":
+                idle.put(None)  # those who wait for their turn find out, too
+                raise RuntimeError(said)
             server = ours, process
         pipe, process = server
         answer: object = ("crashed", "")

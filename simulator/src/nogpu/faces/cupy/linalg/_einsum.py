@@ -50,6 +50,8 @@ def einsum(*operands, **kwargs):
     text = ",".join("".join(names[label] for label in one) for one in labels)
     text += "->" + "".join(names[label] for label in output)
     path = _path(optimize, text, [x.shape for x in arrays])
+    if len(arrays) == 2 and labels[1][-1:] and labels[1][-1] not in output:
+        core._new(arrays[1].shape, kind)  # CuPy's product takes it transposed, as a copy
     wide = _host.wide(kind)
     return _host.compute(
         lambda *views: np.einsum(text, *[v.astype(wide, copy=False) for v in views],
