@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 @pytest.fixture(autouse=True)
 def all_checks() -> Iterator[None]:
-    """Every check, as a new process has them: the course's tests, run before, switch one off."""
+    """Every check, as a new process has them, whatever other tests of this process switched off."""
     with engine.checks(True):
         yield
 
