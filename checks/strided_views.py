@@ -66,8 +66,8 @@ def _window_strides(down: int, right: int, hop: int) -> tuple[int, ...]:
 
 def _strides_of(answer: object, case: Case) -> tuple[int, ...]:
     """Four whole numbers, whatever they are written as."""
-    if not isinstance(answer, tuple) or len(answer) != 4:
-        raise Refusal("a window of a matrix has four axes: return a tuple of four strides, got"
+    if not isinstance(answer, (tuple, list, np.ndarray)) or len(answer) != 4:
+        raise Refusal("a window of a matrix has four axes: return four strides, got"
                       f" {describe_value(answer)}.")
     return tuple(answer)
 

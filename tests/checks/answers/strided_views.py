@@ -161,7 +161,8 @@ def window_strides_by_numpy(down, right, hop):
 
 
 RIGHT = {
-    "window_strides": [window_strides_by_hand, window_strides_by_numpy],
+    "window_strides": [window_strides_by_hand, window_strides_by_numpy,
+                       lambda down, right, hop: [hop * down, hop * right, down, right]],
     "backwards": [backwards_by_hand, backwards_by_numpy],
     "recipe": [recipe_by_numpy],
     "safe_as_strided": [safe_by_trying_corners],
@@ -175,7 +176,7 @@ WRONG = {
     "window_strides": [
         (lambda down, right, hop: (hop * down, hop * right), "four axes"),
         (lambda down, right, hop: (hop * right, hop * down, right, down), "value 0 of the tuple"),
-        (lambda down, right, hop: [hop * down, hop * right, down, right], "return a tuple"),
+        (lambda down, right, hop: (hop * down, hop * right, down, 1), "value 3 of the tuple"),
     ],
     "backwards": [
         (lambda rows, columns, itemsize: (rows - 1, columns, columns * itemsize, -itemsize),
