@@ -10,6 +10,7 @@ import inspect
 import multiprocessing
 import os
 import resource
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -153,6 +154,8 @@ def in_processes(work: Callable, lesson: str, questions: Iterable[tuple], proces
     A process that takes too long or dies is replaced by a new one.
     """
     start = multiprocessing.get_context("spawn")
+    here = sys.modules[__name__]  # a test may have imported these modules once more
+    work = getattr(sys.modules[work.__module__], work.__name__)
     idle: SimpleQueue = SimpleQueue()
     for _ in range(processes):
         idle.put(None)
@@ -161,13 +164,14 @@ def in_processes(work: Callable, lesson: str, questions: Iterable[tuple], proces
         server = idle.get()
         if server is None:
             ours, theirs = start.Pipe()
-            process = start.Process(target=_serve, args=(theirs, work, lesson), daemon=True)
-            process.start()
-            theirs.close()
             try:
+                process = start.Process(target=here._serve, args=(theirs, work, lesson),
+                                        daemon=True)
+                process.start()
+                theirs.close()
                 said = ours.recv()  # what it imports takes no time of a mutant's
-            except EOFError:
-                said = "a process ended before it could judge"
+            except Exception as error:
+                said = f"no process could be started: {error!r}"
             if said != "ready":
                 idle.put(None)  # those who wait for their turn find out, too
                 raise RuntimeError(said)

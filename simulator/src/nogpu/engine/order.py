@@ -52,7 +52,7 @@ _counters: dict[str, ctypes.c_uint64] = {}
 _lock = forking.held("order", threading.RLock())
 _host: dict[int, int] = {}  # the host's clock
 _clocks: dict[int, dict[int, int]] = {}  # each stream's, by its handle
-_blocking: set[int] = set()  # handles of those that the legacy default stream waits for
+_blocking: set[int] = set()  # handles of blocking streams, used since the default stream was
 _joined: dict[int, int] = {}  # how much of the host's clock a stream has: its version
 _version = 0
 # By the allocation's address, 0 for the host's memory: by the stream and the bytes the last use,
@@ -134,8 +134,8 @@ def _clock(stream: Stream) -> dict[int, int]:
         _joined[handle] = _version
         _join(clock, _host)
     if handle == 0:
-        for other in _blocking:
-            _join(clock, _clocks[other])
+        while _blocking:  # the legacy default stream waits for them
+            _join(clock, _clocks[_blocking.pop()])
     elif not stream.non_blocking:
         _blocking.add(handle)
         _join(clock, _clocks.get(0, {}))
