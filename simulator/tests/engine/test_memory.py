@@ -396,6 +396,7 @@ def test_memory_that_is_free_in_pieces_only_is_said_so() -> None:
     )
 
 
+@pytest.mark.slow  # 40,000 allocations: fourteen seconds
 def test_an_array_meets_no_freed_one_before_its_start_or_behind_its_end():
     """Addresses come round again: an overrun by an element is out of bounds, no use after free."""
     sizes, held = random.Random(1), []
