@@ -149,16 +149,7 @@ inline void* operator new[](decltype(sizeof 0), void* place) noexcept { return p
 typedef unsigned int uint;
 typedef unsigned short ushort;
 typedef unsigned long ulong;
-typedef signed char int8_t;
-typedef short int16_t;
-typedef int int32_t;
-typedef long int64_t;
-typedef unsigned char uint8_t;
-typedef unsigned short uint16_t;
-typedef unsigned int uint32_t;
-typedef unsigned long uint64_t;
-typedef long intptr_t;
-typedef unsigned long uintptr_t;
+#include "nogpu_integers.h"
 typedef decltype(sizeof 0) size_t;
 typedef decltype((char*)0 - (char*)0) ptrdiff_t;
 #define INFINITY __builtin_inff()
