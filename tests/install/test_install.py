@@ -398,7 +398,7 @@ CUT_OFF = [
     "pip._vendor.urllib3.exceptions.ProtocolError: ('Connection broken: IncompleteRead(5 bytes "
     "read, 95 more expected)', IncompleteRead(5 bytes read, 95 more expected))",
     "error: incomplete-download\n\n\u00d7 Download failed because not enough bytes were received",
-    "ERROR: Wheel 'numpy' located at /tmp/numpy-2.1-py3-none-any.whl is invalid.",
+    "ERROR: Wheel 'numpy' located at ./numpy-2.1-py3-none-any.whl is invalid.",
     "zipfile.BadZipFile: File is not a zip file",
 ]
 NO_NETWORK = (
