@@ -1,6 +1,7 @@
 """The tasks about broadcasting and indexing: overlaps, masks, duplicates, rounding, memory."""
 
 from collections.abc import Callable, Sequence
+from unittest.mock import patch
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -81,9 +82,6 @@ full_range = Task(
                 lambda images: _ranges(images, 2)),
         Mistake("a range for each pixel, over all images; an image has one (axis=(1, 2))",
                 lambda images: _ranges(images, 0)),
-        Mistake("a division by the maximum alone; the range is the maximum minus the minimum",
-                lambda images: (images - images.min(axis=(1, 2), keepdims=True)) / images.max(
-                    axis=(1, 2), keepdims=True)),
         Mistake("no keepdims: with as many images as rows this fits, and uses the wrong ranges",
                 lambda images: _ranges(images, (1, 2), keepdims=False)),
     ],
@@ -296,6 +294,7 @@ def _repair_cases() -> list[Case]:
         _repair_case(_points((131, 20), seed=11), _points((97, 20), seed=12), 0.8),
         _repair_case(_points((4, 3), seed=13), 5 * _points((6, 3), seed=14), 0.02),
         _repair_case(_points((3, 4)), _points((0, 4)), 0.1),
+        (np.ones((2, 4)), np.ones((3, 4)), np.full((2, 3), 4.0), 0.5),  # 4 is not below 4
     ]
 
 
@@ -346,8 +345,6 @@ repair = Task(
                 _make_repair(values=lambda x, y, fast, size: size - 2 * x @ y.T)),
         Mistake("zeros in place of doubtful entries; compute them again",
                 _make_repair(values=lambda x, y, fast, size: np.zeros_like(fast))),
-        Mistake("distances; their squares are asked for", _make_repair(
-            values=lambda x, y, fast, size: np.sqrt(np.square(x[:, None] - y).sum(axis=-1)))),
     ],
     rules=[
         _few_instructions,  # first, since measuring the memory of a loop over pairs takes seconds
@@ -474,11 +471,6 @@ def _first_rows(table, ids, vectors):
     table[rows] = vectors[first]
 
 
-def _mean_rows(table, ids, vectors):
-    table[:] = _scatter_add(vectors, ids, len(table)) / np.maximum(
-        np.bincount(ids, minlength=len(table)), 1)[:, None]
-
-
 def _every_row(table, ids, vectors):
     order = np.argsort(ids, kind="stable")
     starts = np.searchsorted(ids[order], np.arange(len(table)))
@@ -498,6 +490,14 @@ def _no_add_at(answer: Callable, trials: Sequence[Trial]) -> str | None:
     return None
 
 
+def _empty_rows(answer: Callable, trials: Sequence[Trial]) -> str | None:
+    """Whether rows without a word are made zero, where `np.empty` gives no zeros."""
+    with patch.object(np, "empty", lambda *a, **k: np.full_like(np.zeros(*a, **k), 7)):
+        if np.any(answer(np.ones((1, 3)), np.array([1]), 9)[2:]):
+            return "rows without a word keep what np.empty found in memory. Use np.zeros."
+    return None
+
+
 scatter_add = Task(
     name="scatter_add",
     spec=_scatter_add,
@@ -508,8 +508,6 @@ scatter_add = Task(
         Mistake("np.unique with return_index: it gives the first vector of each row and drops the"
                 " others",
                 _make_scatter_add(_first_rows)),
-        Mistake("the mean of a row's vectors; their sum is asked for",
-                _make_scatter_add(_mean_rows)),
         Mistake("np.add.reduceat with a start for every row: a row without vectors has an empty"
                 " range, and reduceat then gives the next element instead of zero",
                 _make_scatter_add(_every_row)),
@@ -518,6 +516,7 @@ scatter_add = Task(
     ],
     rules=[
         _no_add_at,
+        _empty_rows,
         no_python_loop((_random((10, 3)), np.arange(10) % 4, 4),
                        (_random((600, 3)), np.arange(600) % 4, 4)),
         peak_memory((_random((500, 8)), np.random.default_rng(7).integers(0, 4000, 500), 4000),
@@ -566,10 +565,11 @@ def _digit_cases() -> list[Case]:
     ties = rng.integers(0, 2, (20, 2, 3)).astype(np.float32)  # many equal distances
     return [
         (scaled[:40], labels[:40], scaled[1300:1310]),
-        (images[:30], labels[:30], images[1500:1509]),
+        (15 * images[:30], labels[:30], 15 * images[1500:1509]),
         (np.roll(scaled[300:330], 1, axis=1), labels[300:330], np.roll(scaled[:9], -1, axis=2)),
         (ties, rng.integers(0, 10, 20), rng.integers(0, 2, (9, 2, 3)).astype(np.float32)),
-        (scaled[:9, ::-1, 2:7], labels[:9], scaled[1000:1010, ::-1, 2:7]),
+        (scaled[:9, ::-1, 2:7], labels[:9],
+         np.append(scaled[1000:1010, ::-1, 2:7], np.zeros((1, 8, 5), np.float32), 0)),
     ]
 
 

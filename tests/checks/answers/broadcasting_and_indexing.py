@@ -373,3 +373,60 @@ WRONG = {
         (nearest_without_corners, "the first at"),
     ],
 }
+
+
+# One random input of a task: what mutants and solutions are compared on, thousands of times.
+
+
+def random_frames(rng):
+    count, width = (int(n) for n in rng.integers(1, 9, 2))
+    dtype = rng.choice([np.float32, np.float64, np.int64])
+    return rng.integers(-50, 50, (count, width)).astype(dtype), int(rng.integers(1, 9))
+
+
+def random_vote(rng):
+    rows, columns = (int(n) for n in rng.integers(1, 9, 2))
+    distances = rng.integers(0, 6, (rows, columns)).astype(np.float32)
+    return distances, rng.integers(0, 5, columns), int(rng.integers(1, columns + 1))
+
+
+def random_repair(rng):
+    m, n, d = (int(number) for number in rng.integers(1, 6, 3))
+    x, y = (rng.integers(-4, 9, (size, d)).astype(np.float64) for size in (m, n))
+    fast = rng.integers(-9, 90, (m, n)) + 0.3  # never at the limit of what is doubtful
+    y = y[:int(rng.integers(0, n + 1))]
+    return x, y, fast[:, :len(y)].copy(), float(rng.choice([0.25, 0.5, 1]))
+
+
+def random_scores(rng):
+    shape = tuple(int(n) for n in rng.integers(1, 5, int(rng.integers(1, 4))))
+    scores = (rng.standard_normal(shape) * rng.choice([1, 30, 5000])).astype(
+        rng.choice([np.float32, np.float64]))
+    mask = rng.random(shape) < 0.7
+    scores[~mask & (rng.random(shape) < 0.3)] = rng.choice([np.inf, np.nan, 1e4, -np.inf])
+    return scores, mask
+
+
+def random_scatter(rng):
+    shape = tuple(int(n) for n in rng.integers(0 if rng.random() < 0.1 else 1, 5, 2))
+    rows = int(rng.integers(1, 7))
+    vectors = rng.integers(-9, 10, (*shape, int(rng.integers(1, 5))))
+    return vectors.astype(np.float32), rng.integers(0, rows, shape), rows
+
+
+def random_digits(rng):
+    known, unknown, height, width = (int(n) for n in rng.integers(1, 5, 4))
+    dtype = rng.choice([np.uint8, np.float32])
+    train, images = (rng.integers(0, 4, (n, height, width)).astype(dtype)
+                     for n in (known, unknown))
+    return train, rng.integers(0, 10, known), images
+
+
+INPUTS = {
+    "overlap_add": random_frames,
+    "vote": random_vote,
+    "repair": random_repair,
+    "masked_softmax": random_scores,
+    "scatter_add": random_scatter,
+    "nearest_moved": random_digits,
+}
