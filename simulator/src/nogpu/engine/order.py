@@ -216,6 +216,13 @@ def _arrays(function: object, depth: int = 2) -> Iterator[tuple[np.ndarray, bool
             yield from _arrays(held, depth - 1)
 
 
+def traffic(work: Operation) -> int:
+    """Bytes of the arrays that work in Python uses: each is read once, or written once."""
+    used = {(id(array), writes): array for array, writes in _arrays(work.payload)}
+    return sum(array[tuple(slice(None if step else 1) for step in array.strides)].nbytes
+               for array in used.values())  # fmt: skip
+
+
 def _bounds(array: np.ndarray) -> tuple[int, int]:
     low = array.__array_interface__["data"][0]
     if array.flags.c_contiguous:
