@@ -62,6 +62,7 @@ _uses: dict[int, dict[tuple, _Use | _Launches]] = {}
 _meetings: list[tuple[int, _Work, _Use]] = []
 _guards: list[_Use] = []
 _findings: list[StreamRace] = []
+_ours: dict[str, bool] = {}  # of source files, whether they are this package's or Python's
 _launches: dict[int, _Work] = {}  # those that native code may name, by their numbers
 
 
@@ -184,7 +185,9 @@ def _site() -> tuple[str, int] | None:
     frame = sys._getframe(2)
     while frame is not None:
         name = frame.f_code.co_filename
-        if not name.startswith((_ROOT, "<frozen", "<table")):
+        if (ours := _ours.get(name)) is None:
+            ours = _ours[name] = name.startswith((_ROOT, "<frozen", "<table"))
+        if not ours:
             return name, frame.f_lineno
         frame = frame.f_back
     return None
@@ -291,8 +294,9 @@ def numbered(work: _Work, launch: PreparedLaunch, number: int) -> list[int]:
     with _lock:
         clock = _clocks[handle]
         _launches[number] = work
-        if len(_launches) > 4096:
-            del _launches[next(iter(_launches))]
+        if len(_launches) > 8192:  # the older half at once: to find one's first key takes longer
+            for old in list(_launches)[:4096]:
+                del _launches[old]
         for one in launch._arrays:
             table = _uses.get(one.address)
             if table is None:
