@@ -434,32 +434,23 @@ def _whole_numbers(answer: Callable, trials: Sequence[Trial]) -> str | None:
     return None
 
 
-def _tiles_one_key_less(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
-    return min(block * rows, n) // keys, _causal_tiles(block, rows, keys, n)[1]
-
-
-def _tiles_of_the_last_query(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
-    return min((block + 1) * rows, n) // keys, _causal_tiles(block, rows, keys, n)[1]
-
-
-def _tiles_of_the_first_query(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
-    return _causal_tiles(block, rows, keys, n)[0], -(-min(block * rows + 1, n) // keys)
-
-
 causal_tiles = Task(
     "causal_tiles", _causal_tiles, _causal_cases,
     mistakes=[
         Mistake("the end at n forgotten", lambda block, rows, keys, n: (
             (block * rows + 1) // keys, -(-(block + 1) * rows // keys))),
         Mistake("the first query's own key forgotten: query i has i + 1 keys",
-                _tiles_one_key_less),
+                lambda block, rows, keys, n: (min(block * rows, n) // keys,
+                                              _causal_tiles(block, rows, keys, n)[1])),
         Mistake("the needed tiles rounded down: a tile of which one key is needed is needed",
                 lambda block, rows, keys, n: (_causal_tiles(block, rows, keys, n)[0],
                                               min((block + 1) * rows, n) // keys)),
         Mistake("the free tiles of the block's last query: its first query has the fewest keys",
-                _tiles_of_the_last_query),
+                lambda block, rows, keys, n: (min((block + 1) * rows, n) // keys,
+                                              _causal_tiles(block, rows, keys, n)[1])),
         Mistake("the needed tiles of the block's first query: its last query has the most keys",
-                _tiles_of_the_first_query),
+                lambda block, rows, keys, n: (_causal_tiles(block, rows, keys, n)[0],
+                                              -(-min(block * rows + 1, n) // keys))),
         Mistake("all tiles needed: those above the diagonal are not", lambda block, rows, keys, n: (
             _causal_tiles(block, rows, keys, n)[0], -(-n // keys))),
         Mistake("a block of queries as wide as a tile of keys: rows and keys may differ",
