@@ -434,49 +434,27 @@ def _whole_numbers(answer: Callable, trials: Sequence[Trial]) -> str | None:
     return None
 
 
-def _tiles_without_end(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
-    return (block * rows + 1) // keys, -(-(block + 1) * rows // keys)
-
-
-def _tiles_one_key_less(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
-    return min(block * rows, n) // keys, _causal_tiles(block, rows, keys, n)[1]
-
-
-def _tiles_rounded_down(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
-    return _causal_tiles(block, rows, keys, n)[0], min((block + 1) * rows, n) // keys
-
-
-def _tiles_of_the_last_query(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
-    return min((block + 1) * rows, n) // keys, _causal_tiles(block, rows, keys, n)[1]
-
-
-def _tiles_of_the_first_query(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
-    return _causal_tiles(block, rows, keys, n)[0], -(-min(block * rows + 1, n) // keys)
-
-
-def _tiles_all_needed(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
-    return _causal_tiles(block, rows, keys, n)[0], -(-n // keys)
-
-
-def _tiles_square(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
-    return block, block + 1
-
-
 causal_tiles = Task(
     "causal_tiles", _causal_tiles, _causal_cases,
     mistakes=[
-        Mistake("the end at n forgotten", _tiles_without_end),
+        Mistake("the end at n forgotten", lambda block, rows, keys, n: (
+            (block * rows + 1) // keys, -(-(block + 1) * rows // keys))),
         Mistake("the first query's own key forgotten: query i has i + 1 keys",
-                _tiles_one_key_less),
+                lambda block, rows, keys, n: (min(block * rows, n) // keys,
+                                              _causal_tiles(block, rows, keys, n)[1])),
         Mistake("the needed tiles rounded down: a tile of which one key is needed is needed",
-                _tiles_rounded_down),
+                lambda block, rows, keys, n: (_causal_tiles(block, rows, keys, n)[0],
+                                              min((block + 1) * rows, n) // keys)),
         Mistake("the free tiles of the block's last query: its first query has the fewest keys",
-                _tiles_of_the_last_query),
+                lambda block, rows, keys, n: (min((block + 1) * rows, n) // keys,
+                                              _causal_tiles(block, rows, keys, n)[1])),
         Mistake("the needed tiles of the block's first query: its last query has the most keys",
-                _tiles_of_the_first_query),
-        Mistake("all tiles needed: those above the diagonal are not", _tiles_all_needed),
+                lambda block, rows, keys, n: (_causal_tiles(block, rows, keys, n)[0],
+                                              -(-min(block * rows + 1, n) // keys))),
+        Mistake("all tiles needed: those above the diagonal are not", lambda block, rows, keys, n: (
+            _causal_tiles(block, rows, keys, n)[0], -(-n // keys))),
         Mistake("a block of queries as wide as a tile of keys: rows and keys may differ",
-                _tiles_square),
+                lambda block, rows, keys, n: (block, block + 1)),
     ],
     rules=[_whole_numbers, no_python_loop((1, 8, 8, 100), (100, 80, 8, 10_000)),
            *(peak_memory(case, 20_000, "a formula of whole numbers needs no array.")
