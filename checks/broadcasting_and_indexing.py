@@ -85,7 +85,7 @@ full_range = Task(
     cases=lambda: [
         (_random((5, 8, 8)),),
         (_random((8, 8, 8), seed=1) * np.float32([[[1]], [[3]]] * 4),),
-        (_random((3, 8, 8), np.float64, 2) * [[[1]], [[-40]], [[0.01]]],),
+        (_random((3, 5, 9), np.float64, 2) * [[[1]], [[-40]], [[0.01]]],),
         (_random((7, 8, 8), seed=3)[::-2],),
         (_random((1, 8, 8), seed=4),),
     ],
@@ -308,7 +308,7 @@ def _repair_cases() -> list[Case]:
         _repair_case(_points((131, 20), seed=11), _points((97, 20), seed=12), 0.8),
         _repair_case(_points((4, 3), seed=13), 5 * _points((6, 3), seed=14), 0.02),
         _repair_case(_points((3, 4)), _points((0, 4)), 0.1),
-        (np.ones((2, 4)), np.ones((3, 4)), np.full((2, 3), 4.0), 0.5),  # 4 is not below 4
+        (np.ones((2, 4)), np.ones((3, 4)), np.full((3, 2), 4.0).T, 0.5),  # 4 is not below 4
     ]
 
 
@@ -408,7 +408,7 @@ def _vote_cases() -> list[Case]:
     ties = rng.integers(0, 4, (9, 12)).astype(np.float32)  # equal distances
     return [
         (_random((6, 20)), rng.integers(0, 3, 20), 5),
-        (_random((9, 30), np.float64, 1), rng.integers(0, 10, 30), 7),
+        (-_random((9, 30), np.float64, 1), rng.integers(0, 10, 30)[::-1], 7),
         (_random((8, 25), seed=2), rng.integers(0, 10, 25), 1),
         (ties, rng.integers(0, 5, 12), 4),
         (_random((30, 7), seed=3).T, rng.integers(0, 2, 30).astype(np.int32), 6),
@@ -570,11 +570,11 @@ def _digit_cases() -> list[Case]:
     rng = np.random.default_rng(8)
     ties = rng.integers(0, 2, (20, 2, 3)).astype(np.float32)  # many equal distances
     return [
-        (scaled[:40], labels[:40], scaled[1300:1310]),
+        (scaled[40:0:-1], labels[40:0:-1], scaled[1310:1300:-1]),
         (15 * images[:30], labels[:30].astype(np.int8), 15 * images[1500:1509]),
         (np.roll(scaled[300:330], 1, axis=1), labels[300:330], np.roll(scaled[:9], -1, axis=2)),
         (ties, rng.integers(0, 10, 20), rng.integers(0, 2, (9, 2, 3)).astype(np.float32)),
-        (scaled[:9, 6::-1, 2:7] - 1, labels[:9] - 4,
+        ((scaled - 1)[:9, 6::-1, 2:7], labels[:9] - 4,
          np.append(scaled[1000:1010, 6::-1, 2:7] - 1, np.zeros((1, 7, 5), np.float32), 0)),
     ]
 
