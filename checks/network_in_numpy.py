@@ -58,7 +58,8 @@ tile_means = Task(
                    for *shape, rows, columns, dtype in (
                        (4, 6, 2, 2, 3, np.float64), (8, 8, 3, 2, 2, np.float32),
                        (6, 4, 1, 3, 1, np.float64), (5, 9, 2, 1, 3, np.float32),
-                       (7, 5, 2, 7, 5, np.float64))],
+                       (7, 5, 2, 7, 5, np.float64))] + [
+                           (np.asfortranarray(_random(6, 8, 5, seed=13)), 3, 4)],
     mistakes=[
         Mistake("the largest number of each tile; the mean is asked for",
                 _make_tile_means(take=np.max)),
@@ -106,11 +107,11 @@ def _attention_cases() -> list[Case]:
     return [
         _attention_case(2, 3, 5, 4, 2, 2, 2),
         _attention_case(2, 3, 5, 4, 3, 4, 2),
-        _attention_case(1, 6, 4, 6, 2, 1, 1, dtype=np.float64),
+        _attention_case(1, 6, 4, 5, 3, 1, 1, dtype=np.float64),
         _attention_case(3, 4, 4, 3, 5, 6, 2),
         _attention_case(2, 3, 7, 5, 4, 3, 1),
         _attention_case(2, 5, 7, 4, 3, 4, 2, scale=9.0),  # scores of some hundreds
-        (q[:, ::-1], k[::-1], v, heads, groups),
+        (q[:, ::-1], k[::-1], (-v)[..., ::-1], heads, groups),
         (np.asfortranarray(q), k, v, heads, groups),
     ]
 
@@ -211,12 +212,12 @@ def _convolution_cases() -> list[Case]:
         (x, weight, bias, hop, pad),
         _convolution_case(2, 5, 6, 1, 3, 3, 3, 1, 1),
         _convolution_case(3, 7, 9, 2, 5, 3, 3, 2, 1),
-        _convolution_case(1, 8, 5, 4, 2, 3, 2, 3, 2, np.float64),
+        _convolution_case(1, 7, 5, 4, 2, 3, 2, 3, 2, np.float64),
         _convolution_case(2, 5, 5, 3, 3, 3, 3, 1, 1),  # as many outputs as channels
         _convolution_case(1, 4, 6, 2, 3, 1, 1, 2, 0),
         _convolution_case(2, 6, 6, 2, 6, 2, 2, 1, 1, np.int64),
         (x[::-1, ::2, ::-1], weight, bias, 1, 1),
-        (np.asfortranarray(x), weight[:, ::-1], bias, 2, 2),
+        (-np.asfortranarray(x), weight[:, ::-1], bias[::-1], 2, 2),
     ]
 
 

@@ -163,9 +163,9 @@ class Module:
         if self._scan.needs_preprocessor:
             self._scan_preprocessed()
         self._absent = self._absent_headers()
-        for position in self._scan.shared_initialised:
+        for position, what in self._scan.refused + self._scan.host_calls * (dialect == "nvcc"):
             line = text.count("\n", 0, position) + 1
-            log = f"{name}:{line}:1: error: initializer not allowed for __shared__ variable"
+            log = f"{name}:{line}:1: error: {what}"
             raise CompileError(log, log)
         if dialect == "nvrtc" and with_compiler.is_zig:
             self._refuse_system_headers()

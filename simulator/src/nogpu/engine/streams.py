@@ -25,7 +25,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from . import forking, memory, order, records, scheduler
-from .counters import Counts, begin_recording, end_recording, recorders_now
+from .counters import Counts, begin_recording, end_recording, record, recorders_now
 from .errors import StreamError
 from .module import Kernel
 from .scheduler import Operation, Span
@@ -322,6 +322,8 @@ class Stream:
             capture.nodes.append((operation, tuple(sorted(self._last))))
             self._last = frozenset([len(capture.nodes) - 1])
             return 0
+        if operation.kind == "work" and (recorders := recorders_now(False)):
+            record(recorders, Counts(array_bytes=order.traffic(operation)))
         noted, planner = self._noted(operation), scheduler.get()
         if planner is None or (small and self._is_idle(planner)):
             self._now(planner, operation)
@@ -339,7 +341,7 @@ class Stream:
         once, too. ``work`` keeps alive what it needs; an exception of queued work comes out of
         the next wait. Its closure tells which arrays of the device it uses: see `order`.
         """
-        if nbytes <= INLINE_BYTES and not _captures and not order.watching:
+        if nbytes <= INLINE_BYTES and not (_captures or order.watching or recorders_now(False)):
             planner = scheduler.get()
             if planner is None or (
                 (planner.quiet or planner.idle(self._pointer)) and not planner.recording
