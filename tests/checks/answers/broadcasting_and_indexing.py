@@ -326,3 +326,23 @@ WRONG = {
         (nearest_floats, "expected dtype int64, got float64"),
     ],
 }
+
+
+# One random input of a task: what mutants and solutions are compared on, thousands of times.
+
+
+def random_points(rng):
+    n, m, d = (int(size) for size in rng.integers(1, 20, 3))
+    dtype = rng.choice([np.float32, np.float64])
+    scale, far = 10 ** rng.uniform(-3, 3), rng.choice([0, 1e3])
+    return tuple((scale * rng.standard_normal((size, d)) + far).astype(dtype) for size in (n, m))
+
+
+def random_digits(rng):
+    n, m, height, width = (int(size) for size in rng.integers(1, 9, 4))
+    dtype = rng.choice([np.uint8, np.float32, np.float64])
+    return (rng.integers(0, 17, (n, height, width)).astype(dtype), rng.integers(0, 10, n),
+            rng.integers(0, 17, (m, height, width)).astype(dtype))
+
+
+INPUTS = {"squared_distances": random_points, "nearest_digits": random_digits}

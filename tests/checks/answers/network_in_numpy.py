@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from checks.network_in_numpy import MEMORY_STEP, PretendNetwork, _measure_case
 from helpers import peak_bytes
 
 
@@ -186,3 +187,16 @@ WRONG = {
         (measure_cold, "5 times with one image"),
     ],
 }
+
+
+# One random input of a task: what mutants and solutions are compared on, thousands of times.
+
+
+def random_measure(rng):
+    n = int(rng.integers(2, 20))
+    times = 10 ** rng.uniform(-4, -1, 2)
+    network = PretendNetwork(*times, int(rng.integers(1, 4)) * MEMORY_STEP)
+    return _measure_case(n, int(rng.integers(0, n + 1)), network)
+
+
+INPUTS = {"measure": random_measure}
