@@ -560,8 +560,8 @@ def _digit_cases() -> list[Case]:
     return [
         (scaled[:300], labels[:300], scaled[1300:1400]),
         (images[:200], labels[:200].astype(np.int8), images[1500:1560]),
-        (images[300:700:2].astype(np.float64) - 500, labels[300:700:2],
-         images[1:1700:40].astype(np.float64) - 500),
+        (images[300:700:2] * -100.0 - 50_000, labels[300:700:2],
+         images[1:1700:40] * -100.0 - 50_000),
         (ties, rng.integers(0, 10, 40), rng.integers(0, 2, (9, 2, 3)).astype(np.float32)),
         (scaled[:9, 6::-1, 2:7], labels[:9] - 4, scaled[1000:1020, 6::-1, 2:7]),
     ]

@@ -69,6 +69,9 @@ GIVEN = "__global__ void f(const float* x, float* y, int n, int m, long long k, 
     ("y[0] = a;", "parameter", "y[0] = 0.1f;"),
     ("float top = -INFINITY;", "soft infinity", "float top = -1e4f;"),
     ("float top = -INFINITY;", "initial value", "float top = 0;"),
+    ("float p = q > 0 ? q : 1;", "value narrowed", "float p = (int)(q > 0 ? q : 1);"),
+    ("y[i] += p;", "value narrowed", "y[i] += __int_as_float(__float_as_int(p) & 0xffff0000);"),
+    ("both.m = p;", "value narrowed", "both.m = (int)(p);"),
     ("y[i] = fmaxf(p, q);", "twin", "y[i] = fminf(p, q);"),
     ("int i = 1 + blockIdx.x;", "thread", "int i = 1 + blockIdx.y;"),
     ("int i = blockIdx.x;", "one block works", "if (blockIdx.x > 0) return; int i = 0;"),
@@ -87,6 +90,13 @@ def test_rule_for_cuda(text, rule, mutant):
     found = {(one.rule, "".join(one.source.split()))
              for one in mutants_of(cell, cuda_changes(cell, region, values))}
     assert (rule, "".join(cell.replace(text, mutant).split())) in found
+
+
+@pytest.mark.parametrize("text", ["n = i + m;", "float p = 0;", "y += n;", "k = i;"])
+def test_whole_numbers_constants_and_pointers_are_not_narrowed(text):
+    cell = f"{GIVEN}\n// ### BEGIN SOLUTION\n{text}\n// ### END SOLUTION\n}}"
+    (region,) = regions(cell)
+    assert "value narrowed" not in {one.rule for one in cuda_changes(cell, region, {})}
 
 
 def test_only_the_solution_is_mutated():
