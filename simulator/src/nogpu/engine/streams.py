@@ -351,13 +351,8 @@ class Stream:
         self._put(Operation("work", name, nbytes, work), nbytes <= INLINE_BYTES)
 
     def launch(
-        self,
-        kernel: Kernel,
-        grid: Sequence[int],
-        block: Sequence[int],
-        arguments: Sequence[bytes] | bytes,
-        shared: int = 0,
-        keep: Sequence[object] = (),
+        self, kernel: Kernel, grid: Sequence[int], block: Sequence[int],
+        arguments: Sequence[bytes] | bytes, shared: int = 0, keep: Sequence[object] = (),
         cooperative: bool = False,
     ) -> None:
         """Queue a kernel. What a wrong launch raises comes at once, its faults at the next wait.
@@ -374,15 +369,8 @@ class Stream:
         self._put(Operation("kernel", kernel.name, 0, prepared, keep), False)
 
     def copy(
-        self,
-        destination: int,
-        source: int,
-        nbytes: int,
-        kind: str,
-        keep: Sequence[object] = (),
-        *,
-        pinned: bool = False,
-        name: str = "",
+        self, destination: int, source: int, nbytes: int, kind: str, keep: Sequence[object] = (),
+        *, pinned: bool = False, name: str = "",
     ) -> None:
         """Queue a copy of bytes; ``kind`` is "HtoD", "DtoH" or "DtoD".
 
@@ -395,17 +383,8 @@ class Stream:
                        name=name)  # fmt: skip
 
     def copy_rows(
-        self,
-        destination: int,
-        destination_pitch: int,
-        source: int,
-        source_pitch: int,
-        width: int,
-        height: int,
-        kind: str,
-        keep: Sequence[object] = (),
-        *,
-        pinned: bool = False,
+        self, destination: int, destination_pitch: int, source: int, source_pitch: int, width: int,
+        height: int, kind: str, keep: Sequence[object] = (), *, pinned: bool = False,
         name: str = "",
     ) -> None:
         """Queue a copy of ``height`` rows of ``width`` bytes each, ``pitch`` bytes apart."""
