@@ -37,8 +37,8 @@ def _own_zeros(answer: Callable, trials: Sequence[Trial]) -> str | None:
         return np.full_like(plain(*args, **keywords), 77)
 
     with patch.object(np, "empty", full):
-        if any(difference(answer(*case), expected.value, 1e-5) for case, expected, _ in trials):
-            return "it returns what np.empty found in memory. np.zeros begins with zeros."
+        if any(difference(answer(*case), expected.value, 1e-4) for case, expected, _ in trials):
+            return "some of what it returns is what np.empty has found in memory."
     return None
 
 
@@ -307,6 +307,7 @@ squared_distances = Task(
     ],
     rules=[
         _few_instructions,  # first, since measuring the memory of a loop over pairs takes seconds
+        _own_zeros,
         peak_memory((_points((600, 64), seed=9), _points((500, 64), seed=10)), 8 * MB,
                     "work on a block of rows of x at a time, or on one coordinate at a time."),
     ],

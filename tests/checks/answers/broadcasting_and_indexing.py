@@ -319,7 +319,7 @@ WRONG = {
         (scatter_at, "it uses np.add.at"),
         (scatter_loop, "it loops in Python"),
         (scatter_one_hot, "one-hot matrix"),
-        (scatter_without_zeros, "what np.empty found in memory"),
+        (scatter_without_zeros, "what np.empty has found in memory"),
     ],
     "nearest_digits": [
         (nearest_at_once, "bytes of new memory at once"),
