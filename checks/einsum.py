@@ -291,8 +291,10 @@ def _einsum_cases() -> list[Case]:
          _random((2, 3, 6, 5), np.float32)),
         ("ij,jk->ik", _random((3, 4)), _random((5, 2))),  # j is 4 and 5
         ("ij,jk->ik", _random((3, 1)), _random((5, 2))),  # 1 is not stretched
+        ("ij,jk->ik", _random((3, 5)), _random((1, 2))),
         ("ii->i", _random((3, 4))),
         ("ij->i", _random((3, 4, 2))),  # more axes than letters
+        ("ijk->i", _random((3, 4))),
     ]
 
 

@@ -98,6 +98,20 @@ def convolution_looping(x, filters):
         for r in range(x.shape[2] - height + 1)], axis=-2)
 
 
+def einsum_stretching_later_ones(subscripts, *operands):
+    """Lets a size of 1 pass that comes after another size, and a term of too many letters."""
+    sizes = {}
+    for term, x in zip(subscripts.partition("->")[0].split(","), operands):
+        if len(term) < x.ndim:
+            raise ValueError(term)
+        for letter, size in zip(term, x.shape):
+            if sizes.setdefault(letter, size) != size and size != 1:
+                raise ValueError(letter)
+    shaped = [np.broadcast_to(x, [sizes[c] for c in term[:x.ndim]]) for term, x in zip(
+        subscripts.partition("->")[0].split(","), operands)]
+    return einsum_aligned(subscripts, *shaped)
+
+
 def einsum_of_the_core(subscripts, *operands):
     from numpy._core.multiarray import c_einsum
 
@@ -204,6 +218,7 @@ WRONG = {
     ],
     "my_einsum": [
         (einsum_looping, "it loops in Python"),
+        (einsum_stretching_later_ones, "it should raise ValueError (letter j is 5 and 1)"),
         (einsum_itself, "it calls np.einsum"),
         (einsum_of_the_core, "it calls np.einsum"),
         (lambda subscripts, *operands: einsum_aligned(subscripts, *operands).tolist(),
