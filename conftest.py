@@ -7,9 +7,15 @@ the files of many tests: what is handed out last is short, and no process waits 
 """
 
 import os
+import sys
 from collections import Counter
 
 import pytest
+
+import authoring  # noqa: F401 -- before nbval, which imports nbformat: see there
+
+# pyproject.toml keeps pytest from loading nbval by itself, which would be before this file.
+pytest_plugins = ["nbval.plugin"]
 
 
 def pytest_addoption(parser):
@@ -20,6 +26,9 @@ def pytest_configure(config):
     config.option.loadscopereorder = False  # in the order of pytest_collection_modifyitems
     # Cells and checks measure as they do for a learner, but no test compares a time.
     os.environ.setdefault("COURSE_QUICK_TIMES", "1")
+    # Hundreds of processes import the same modules: Python compiles these for the first one only.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
 
 
 def pytest_itemcollected(item):

@@ -36,7 +36,7 @@ def _random_part(rng: np.random.Generator, shape: tuple[int, ...], d: int, keys:
           dtype: str) -> list[np.ndarray]:
     """top, total and out of `keys` random scores around `far` and as many values, per query."""
     s = far + 3 * rng.standard_normal((*shape, keys))
-    v = rng.standard_normal((keys, d)) + 2
+    v = rng.standard_normal((keys, d)) - 1
     top = s.max(axis=-1)
     powers = np.exp(s - top[..., None])
     return [x.astype(dtype) for x in (top, powers.sum(axis=-1), powers @ v)]
@@ -55,7 +55,7 @@ def _merge_cases() -> list[Case]:
         parts = [_random_part(rng, (6,), 3, 4, far, "float32") for far in (1, 2)]
         for rows, (top, total, out) in zip((left, right), parts):
             top[rows], total[rows], out[rows] = -np.inf, 0, 0
-        cases.append((*parts[0], *parts[1]))
+        cases.append(tuple(x[::-1] for x in (*parts[0], *parts[1])))
     return cases
 
 
@@ -168,11 +168,11 @@ def _tiled_cases() -> list[Case]:
         q, k = (rng.standard_normal((length, d), dtype=np.float32) for length in (m, n))
         v = rng.standard_normal((n, e), dtype=np.float32) + np.float32(5)
         cases.append([np.float32(strength) * q, k, v, np.ones(n, bool), rows, keys])
-    q, k, v, _, rows, keys = cases[2]
+    q, k, v, _, rows, keys = *map(np.asfortranarray, cases[2][:4]), *cases[2][4:]
     some = rng.random(30) < 0.6
     later = np.arange(30) >= 17  # no key of the first two tiles counts
     gap = (np.arange(30) < 8) | (np.arange(30) >= 24)
-    for counts in (some, later, gap, np.zeros(30, bool)):
+    for counts in (some[::-1], later, gap, np.zeros(30, bool)):
         cases.append([q, k, v, counts, rows, keys])
     # Whole numbers, whose products are exact: scores rise by 8 from key to key, or fall, and those
     # that do not count are far above the others.
@@ -184,6 +184,7 @@ def _tiled_cases() -> list[Case]:
         far[::4, 0] += 10_000
         cases += [[q, k.copy(), v, np.ones(25, bool), 3, 4],
                   [q, far, v, np.arange(25) % 4 > 0, 2, 6]]
+    cases[-1][:3] = (x.astype(np.float64) for x in cases[-1][:3])
     return [tuple(case) for case in cases]
 
 
@@ -339,7 +340,7 @@ def _attend_cases() -> list[Case]:
     rng = np.random.default_rng(123)
     cases = []
     for m, n, scale, strength in ((8, 64, 0.125, 1), (11, 75, 0.25, 2), (3, 20, 0.125, 3),
-                                  (1, 100, 0.5, 3), (17, 1, 0.125, 1)):
+                                  (1, 100, -0.5, 3), (17, 1, 0.125, 1)):
         q, k, v = (rng.standard_normal((length, 64), dtype=np.float32) for length in (m, n, n))
         cases.append((np.float32(strength) * q, k, v + np.float32(1), scale))
     q, k, v, scale = cases[1]
@@ -433,49 +434,27 @@ def _whole_numbers(answer: Callable, trials: Sequence[Trial]) -> str | None:
     return None
 
 
-def _tiles_without_end(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
-    return (block * rows + 1) // keys, -(-(block + 1) * rows // keys)
-
-
-def _tiles_one_key_less(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
-    return min(block * rows, n) // keys, _causal_tiles(block, rows, keys, n)[1]
-
-
-def _tiles_rounded_down(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
-    return _causal_tiles(block, rows, keys, n)[0], min((block + 1) * rows, n) // keys
-
-
-def _tiles_of_the_last_query(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
-    return min((block + 1) * rows, n) // keys, _causal_tiles(block, rows, keys, n)[1]
-
-
-def _tiles_of_the_first_query(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
-    return _causal_tiles(block, rows, keys, n)[0], -(-min(block * rows + 1, n) // keys)
-
-
-def _tiles_all_needed(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
-    return _causal_tiles(block, rows, keys, n)[0], -(-n // keys)
-
-
-def _tiles_square(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
-    return block, block + 1
-
-
 causal_tiles = Task(
     "causal_tiles", _causal_tiles, _causal_cases,
     mistakes=[
-        Mistake("the end at n forgotten", _tiles_without_end),
+        Mistake("the end at n forgotten", lambda block, rows, keys, n: (
+            (block * rows + 1) // keys, -(-(block + 1) * rows // keys))),
         Mistake("the first query's own key forgotten: query i has i + 1 keys",
-                _tiles_one_key_less),
+                lambda block, rows, keys, n: (min(block * rows, n) // keys,
+                                              _causal_tiles(block, rows, keys, n)[1])),
         Mistake("the needed tiles rounded down: a tile of which one key is needed is needed",
-                _tiles_rounded_down),
+                lambda block, rows, keys, n: (_causal_tiles(block, rows, keys, n)[0],
+                                              min((block + 1) * rows, n) // keys)),
         Mistake("the free tiles of the block's last query: its first query has the fewest keys",
-                _tiles_of_the_last_query),
+                lambda block, rows, keys, n: (min((block + 1) * rows, n) // keys,
+                                              _causal_tiles(block, rows, keys, n)[1])),
         Mistake("the needed tiles of the block's first query: its last query has the most keys",
-                _tiles_of_the_first_query),
-        Mistake("all tiles needed: those above the diagonal are not", _tiles_all_needed),
+                lambda block, rows, keys, n: (_causal_tiles(block, rows, keys, n)[0],
+                                              -(-min(block * rows + 1, n) // keys))),
+        Mistake("all tiles needed: those above the diagonal are not", lambda block, rows, keys, n: (
+            _causal_tiles(block, rows, keys, n)[0], -(-n // keys))),
         Mistake("a block of queries as wide as a tile of keys: rows and keys may differ",
-                _tiles_square),
+                lambda block, rows, keys, n: (block, block + 1)),
     ],
     rules=[_whole_numbers, no_python_loop((1, 8, 8, 100), (100, 80, 8, 10_000)),
            *(peak_memory(case, 20_000, "a formula of whole numbers needs no array.")
@@ -496,8 +475,8 @@ def _requested_bytes(m: int, n: int, d: int, side: int, causal: bool) -> int:
 
 def _bytes_cases() -> list[Case]:
     return [(m, n, d, side, causal) for causal in (False, True)
-            for m, n, d, side in ((256, 256, 64, 64), (100, 150, 64, 64), (150, 100, 32, 64),
-                                  (1, 1000, 128, 32), (4096, 4096, 64, 128), (33, 65, 32, 16))]
+            for m, n, d, side in ((256, 256, 64, 64), (100, 150, 65, 64), (150, 100, 32, 60),
+                                  (1, 1000, 128, 32), (4096, 4096, 64, 128), (33, 65, 32, 17))]
 
 
 def _make_requested_bytes(visited: Callable, answers: int = 1, size: int = 4) -> Callable:

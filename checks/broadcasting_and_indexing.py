@@ -1,6 +1,7 @@
 """The tasks about broadcasting and indexing: overlaps, masks, duplicates, rounding, memory."""
 
 from collections.abc import Callable, Sequence
+from unittest.mock import patch
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -13,6 +14,7 @@ from .machinery.task import (
     Refusal,
     Task,
     Trial,
+    difference,
     instructions,
     names_in,
     no_python_loop,
@@ -25,6 +27,19 @@ MB = 1_000_000
 
 def _random(shape: tuple, dtype=np.float32, seed: int = 0) -> np.ndarray:
     return (np.random.default_rng(seed).standard_normal(shape) * 10 + 50).astype(dtype)
+
+
+def _own_zeros(answer: Callable, trials: Sequence[Trial]) -> str | None:
+    """Memory that np.empty gives may hold anything; here it holds what nobody computes."""
+    plain = np.empty
+
+    def full(*args: object, **keywords: object) -> np.ndarray:
+        return np.full_like(plain(*args, **keywords), 77)
+
+    with patch.object(np, "empty", full):
+        if any(difference(answer(*case), expected.value, 1e-5) for case, expected, _ in trials):
+            return "it returns what np.empty found in memory. np.zeros begins with zeros."
+    return None
 
 
 # overlap_add: frames back into one signal
@@ -60,7 +75,7 @@ overlap_add = Task(
     spec=_overlap_add,
     cases=lambda: [
         (_random((5, 4)), 2),
-        (_random((7, 5)), 3),
+        (-_random((7, 5)), 3),
         (_random((6, 4)), 1),
         (_random((4, 3)), 3),
         (_random((4, 3)), 5),
@@ -81,7 +96,7 @@ overlap_add = Task(
         Mistake("frames put end to end; frame k starts at k * hop",
                 lambda frames, hop: frames.reshape(-1).copy()),
     ],
-    rules=[no_python_loop((_random((5, 8)), 2), (_random((500, 8)), 2))],
+    rules=[_own_zeros, no_python_loop((_random((5, 8)), 2), (_random((500, 8)), 2))],
 )
 
 
@@ -115,7 +130,7 @@ def _softmax_cases() -> list[Case]:
         (_scores((2, 4, 6), np.float64, 2), np.array([0, 1, 1, 0, 1, 1], bool)),
         (_scores((2, 3, 4, 5), seed=3), padding),
         (_scores((2, 5, 5), seed=4), np.tri(5, dtype=bool)),
-        (_scores((3, 5), seed=1, centre=9000), mask),
+        (_scores((3, 5), seed=1, centre=9000), np.asfortranarray(mask)),
         (towering, mask),
         (garbage, mask),
         (_scores((10, 6), np.float64, 7)[::-2, ::2].T, mask),
@@ -441,10 +456,10 @@ def _scatter_cases() -> list[Case]:
     return [
         (_random((6, 3)), np.array([1, 3, 1, 1, 0, 3]), 5),
         (_random((2, 4, 5), seed=1), rng.integers(0, 3, (2, 4)), 4),
-        (_random((7, 2), np.float64, 2), np.full(7, 2), 3),
+        (-_random((7, 2), np.float64, 2), np.full(7, 2), 3),
         (_random((5, 4), np.int64, 3), np.array([4, 1, 4, 2, 4], np.int32), 6),
         (_random((4, 3), seed=4), np.array([3, 1, 0, 2]), 4),
-        (_random((3, 12), seed=5).T[::-2], rng.integers(2, 5, 6), 9),
+        (_random((3, 12), seed=5).T[::-2], rng.integers(2, 5, 6)[::-1], 9),
         (_random((30, 8), seed=6)[:, ::3], rng.integers(0, 40, 30), 40),
         (np.zeros((0, 3), np.float32), np.zeros(0, np.int64), 2),
     ]
@@ -514,6 +529,7 @@ scatter_add = Task(
     ],
     rules=[
         _no_add_at,
+        _own_zeros,
         no_python_loop((_random((10, 3)), np.arange(10) % 4, 4),
                        (_random((600, 3)), np.arange(600) % 4, 4)),
         peak_memory((_random((500, 8)), np.random.default_rng(7).integers(0, 4000, 500), 4000),
@@ -543,11 +559,11 @@ def _digit_cases() -> list[Case]:
     ties = rng.integers(0, 2, (40, 2, 3)).astype(np.float32)  # many equal distances
     return [
         (scaled[:300], labels[:300], scaled[1300:1400]),
-        (images[:200], labels[:200], images[1500:1560]),
-        (images[300:700:2].astype(np.float64) + 500, labels[300:700:2],
-         images[1:1700:40].astype(np.float64) + 500),
+        (images[:200], labels[:200].astype(np.int8), images[1500:1560]),
+        (images[300:700:2].astype(np.float64) - 500, labels[300:700:2],
+         images[1:1700:40].astype(np.float64) - 500),
         (ties, rng.integers(0, 10, 40), rng.integers(0, 2, (9, 2, 3)).astype(np.float32)),
-        (scaled[:9, ::-1, 2:7], labels[:9], scaled[1000:1020, ::-1, 2:7]),
+        (scaled[:9, 6::-1, 2:7], labels[:9] - 4, scaled[1000:1020, 6::-1, 2:7]),
     ]
 
 

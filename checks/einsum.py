@@ -394,7 +394,7 @@ def _convolution_cases() -> list[Case]:
         (_random((1, 4, 9, 6), np.float32)[..., ::-1],
          _random((2, 4, 5, 4), np.float32, seed=4)),
         (_random((2, 1, 4, 5), np.int64), _random((3, 1, 4, 5), np.int64, seed=5)),
-        (_random((4, 2, 8, 6)).swapaxes(0, 1), _random((3, 4, 2, 2), seed=6)),
+        (_random((4, 2, 8, 6)).swapaxes(0, 1), -_random((3, 4, 2, 2), seed=6).swapaxes(2, 3)),
     ]
 
 
@@ -445,7 +445,7 @@ low_rank_scores = Task(
     cases=lambda: [
         _rank_case(7, 9, 6, 5, 2),
         _rank_case(5, 4, 8, 9, 3, np.float32),
-        (*_rank_case(6, 8, 7, 9, 2)[:3], _random((9, 8)).T),
+        tuple(np.asfortranarray(-x) for x in _rank_case(6, 8, 7, 9, 2)),
     ],
     mistakes=[
         Mistake("the transposed scores: rows of x come first",
@@ -488,7 +488,7 @@ fixed = Task(
         _attention_case(2, 4, 4, 3, 5, 5),  # sizes with which the broken function runs
         _attention_case(2, 4, 6, 3, 5, 7),
         _attention_case(3, 5, 2, 4, 6, 3, np.float32),
-        tuple(x[:, ::-1, ::2] for x in _attention_case(2, 3, 5, 4, 2, 6)),
+        tuple((-x)[:, ::-1, ::2] for x in _attention_case(2, 3, 5, 4, 2, 6)),
     ],
     mistakes=[
         Mistake("the function as it was: neither line is repaired",

@@ -223,7 +223,7 @@ def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def _product_cases() -> list[Case]:
     rng = np.random.default_rng(83)
     return [(rng.standard_normal((m, k), np.float32), rng.standard_normal((k, n), np.float32))
-            for m, n, k in ((64, 64, 32), (64, 128, 16), (50, 90, 37), (130, 3, 20))]
+            for m, n, k in ((64, 64, 32), (64, 128, 16), (51, 90, 37), (130, 3, 20))]
 
 
 def _product_launch(a: np.ndarray, b: np.ndarray) -> tuple:
@@ -284,7 +284,7 @@ def _copy4(x: np.ndarray, grid: tuple, block: tuple) -> np.ndarray:
 def _copy4_cases() -> list[Case]:
     rng = np.random.default_rng(84)
     shapes = [(1024, (2,), (128,)), (1024, (9,), (33,)), (1003, (1,), (64,)), (514, (4,), (256,)),
-              (3, (1,), (32,)), (4097, (3,), (32,)), (5, (2,), (1,)), (7, (1,), (2,)),
+              (3, (1,), (32,)), (140_003, (300,), (64,)), (5, (2,), (1,)), (7, (1,), (2,)),
               (11, (1,), (1,))]
     return [(rng.standard_normal(n, np.float32), grid, block) for n, grid, block in shapes]
 
@@ -352,14 +352,6 @@ def _sectors_of_b(across: int) -> int:
     return max(1, across // 8)
 
 
-def _sectors_of_wide_warps(m: int, n: int, k: int, columns: int) -> int:
-    return m * n // 32 * k * (max(1, 32 // columns) + max(1, columns // 8))
-
-
-def _loads_of_each_thread(m: int, n: int, k: int, columns: int) -> int:
-    return m * n * k * 2
-
-
 def _floats_of_b(m: int, n: int, k: int, columns: int) -> int:
     across = min(columns, 32)
     return m * n // 32 * k * (32 // across + across)
@@ -376,9 +368,10 @@ naive_sectors = Task(
              for m, n, k in ((256, 512, 768), (512, 256, 256))] + [(4096, 4096, 4096, 32)],
     mistakes=[
         Mistake("a warp of more than 32 columns: with 64 columns a warp has half a row",
-                _sectors_of_wide_warps),
+                lambda m, n, k, columns: (
+                    m * n // 32 * k * (max(1, 32 // columns) + max(1, columns // 8)))),
         Mistake("a load of each thread counted by itself: a warp's loads share sectors",
-                _loads_of_each_thread),
+                lambda m, n, k, columns: m * n * k * 2),
         Mistake("numbers of B counted, not sectors: a sector holds 8 floats", _floats_of_b),
         Mistake("parts of a sector: even one float touches a whole one", _parts_of_sectors),
         Mistake("one sector of A for all columns: a warp that covers several rows of C needs"

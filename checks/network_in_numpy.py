@@ -62,11 +62,11 @@ def _attention_cases() -> list[Case]:
     return [
         _attention_case(2, 3, 5, 4, 2, 2),
         _attention_case(2, 3, 5, 4, 4, 3, [(0, 4), (1, 0), (1, 3)]),
-        _attention_case(1, 6, 4, 6, 2, 1, [(0, 1)], dtype=np.float64),
+        _attention_case(1, 6, 4, 5, 3, 1, [(0, 1)], dtype=np.float64),
         _attention_case(3, 4, 4, 3, 5, 2, [(0, 0), (1, 2), (1, 3), (2, 1)]),
         _attention_case(2, 5, 7, 4, 3, 2, [(1, 1)], scale=9.0),  # scores of some hundreds
-        (q[:, ::-1], k[::-1], v, heads, keep),
-        (np.asfortranarray(q), k, v, heads, keep),
+        (q[:, ::-1], k[::-1], (-v)[..., ::-1], heads, keep),
+        (np.asfortranarray(q), k, v, heads, np.asfortranarray(keep)),
         (q, k, v, heads, _keep(3, 6, *[(1, j) for j in range(5)])),  # a single key is kept
         _far_keys(-4000),
         _far_keys(4000),
@@ -181,12 +181,12 @@ def _convolution_cases() -> list[Case]:
         (x, weight, bias, hop, pad),
         _convolution_case(2, 1, 5, 6, 3, 3, 3, 1, 1),
         _convolution_case(3, 2, 7, 9, 5, 3, 3, 2, 1),
-        _convolution_case(1, 4, 8, 5, 2, 3, 2, 3, 2, np.float64),
+        _convolution_case(1, 4, 7, 5, 2, 3, 2, 3, 2, np.float64),
         _convolution_case(2, 3, 5, 5, 3, 3, 3, 1, 1),  # as many outputs as channels
         _convolution_case(1, 2, 4, 6, 3, 1, 1, 2, 0),
         _convolution_case(2, 2, 6, 6, 6, 2, 2, 1, 1, np.int64),
         (x[::-1, :, ::2, ::-1], weight, bias, 1, 1),
-        (np.asfortranarray(x), weight[:, ::-1], bias, 2, 2),
+        (-np.asfortranarray(x), weight[:, ::-1], bias[::-1], 2, 2),
     ]
 
 

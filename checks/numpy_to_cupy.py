@@ -90,8 +90,8 @@ class PretendDevice:
     def work(self) -> None:
         self.calls += 1
         self.now += self.launch + (self.calls == 1)
-        phase = self.calls % 5
-        self.done = max(self.done, self.now) + self.run * (10 if phase == 3 else 1 + phase / 8)
+        eighths = (4, 0, 1, 72, 2)[self.calls % 5]
+        self.done = max(self.done, self.now) + self.run * (1 + eighths / 8)
 
     def synchronize(self) -> None:
         self.now = max(self.now, self.done)
@@ -224,7 +224,7 @@ def _contrast_cases() -> list[Case]:
         (cp.asarray(_images(5, 1)),),
         (cp.asarray(_images(4, 3, np.float64, blank=2)),),
         (cp.asarray(strip).reshape(8, 6, 8).swapaxes(0, 1),),
-        (_images(7, 5, np.float64),),
+        (-_images(7, 5, np.float64),),
     ]
 
 
@@ -425,9 +425,10 @@ def _make_fit(absolute=False, corners=False, ends=False, slope=False, swapped=Fa
 def _fit_case(launch: float, bandwidth: float, low: int, high: int, noise: float,
               seed: int) -> Case:
     random = np.random.default_rng(seed)
-    nbytes = 2.0 ** random.permutation(np.arange(low, high))
+    nbytes = 2 ** random.permutation(np.arange(low, high))
     exact = launch + nbytes / bandwidth
-    return nbytes, exact * random.uniform(1 - noise, 1 + noise, len(nbytes))
+    seconds = exact * random.uniform(1 - noise, 1 + noise, len(nbytes))
+    return nbytes.astype(int if noise else float)[::-1], seconds[::-1]
 
 
 fit = Task(
@@ -480,11 +481,11 @@ def _make_assign(pick="argmin", named=True, length=10, dtype=None, power=2, once
 
 def _assign_case(n: int, k: int, features: int, digits: Sequence[int], seed: int) -> Case:
     random = np.random.default_rng(seed)
-    centres = random.normal(5, 1, (k, features)).astype(np.float32)
+    centres = random.normal(2, 3, (k, features)).astype(np.float32, order="FC"[n % 2])
     names = random.choice(digits, k)
     picks = random.integers(k, size=n)
     images = centres[picks] + random.normal(0, 0.6, (n, features)).astype(np.float32)
-    return _cupy().asarray(images.astype(np.float32)), centres, names.astype(np.int64)
+    return _cupy().asarray(images.astype(np.float32, order="CF"[n % 2])), centres, names[::-1]
 
 
 def _read_assigned(value: object, case: Case) -> tuple:
@@ -497,7 +498,7 @@ assign = Task(
     spec=_assign,
     cases=lambda: [
         _assign_case(40, 12, 7, range(10), 1),
-        _assign_case(25, 6, 3, (1, 4, 8), 2),
+        _assign_case(25, 7, 3, (1, 4, 8), 2),
         _assign_case(9, 15, 64, range(3), 3),
     ],
     read=_read_assigned,
@@ -557,18 +558,18 @@ def _means_case(rows: int, columns: int, seed: int, dtype=np.float32, low: float
                 high: float = 4.0) -> Case:
     random = np.random.default_rng(seed)
     x = random.normal(2, 3, (rows, columns)).astype(dtype)
-    x[1] = -7  # nothing to keep
+    x[1, seed % 2:] = -7  # nothing to keep, or a single number
     x[-1, ::3] = np.nan  # not greater than anything
     x[0, 1] = 40
     x[2, :2] = low  # not above it
-    return _cupy().asarray(x), low, high
+    return _cupy().asarray(x if seed % 3 else np.asfortranarray(x)), low, high
 
 
 row_means = Task(
     name="row_means",
     spec=_row_means,
     cases=lambda: [_means_case(6, 9, 1), _means_case(5, 300, 2), _means_case(4, 33, 3, np.float64),
-                   _means_case(5, 20, 6, low=-1.0, high=0.25)],
+                   _means_case(5, 20, 6, low=-3.0, high=-0.25)],
     read=lambda value, case: _from_device(value),
     rtol=1e-5,
     mistakes=[

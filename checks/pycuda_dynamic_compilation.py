@@ -548,10 +548,6 @@ def _five_times(answer: Callable, trials: Sequence[Trial]) -> str | None:
             " Exception, so catch that only.")
 
 
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values)
-
-
 autotune = Task(
     "autotune", _autotune, _autotune_cases, read=_read_tuning,
     mistakes=[
@@ -560,7 +556,7 @@ autotune = Task(
         Mistake("timed before it is checked", _make_autotune(late=True)),
         Mistake("the slowest taken for the best", _make_autotune(pick=max)),
         Mistake("the mean of the five times: one disturbed sample spoils it",
-                _make_autotune(middle=_mean)),
+                _make_autotune(middle=statistics.fmean)),
         Mistake("the shortest of the five times: the median is asked for",
                 _make_autotune(middle=min)),
         Mistake("one sample: the first launch is special, and any launch may be disturbed",
@@ -620,8 +616,8 @@ def _dense_cases() -> list[Case]:
     weight[rng.random(weight.shape) < 0.4] = 0
     weight[2] = 0  # an input that no output needs
     weight[:, 1] = 0  # an output that is its bias
-    bias = rng.standard_normal(4).astype(np.float32)
-    other = (1e-4 * rng.standard_normal((3, 5))).astype(np.float32)
+    bias = rng.standard_normal(8).astype(np.float32)[::2]
+    other = (1e-4 * rng.standard_normal((5, 7))).astype(np.float32).T
     broken = weight.copy()
     broken[4, 3] = np.nan
     return [(weight, bias), (other, np.zeros(5, np.float32)),

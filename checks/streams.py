@@ -372,8 +372,8 @@ makespan = Task(
         _makespan_case(9, 2, 3),
         _makespan_case(16, 4, 4, equal=True),
         _makespan_case(1, 4, 5),
-        (np.array([[1.0, 9, 1], [1, 0.5, 7], [6, 1, 1], [1, 1, 1]]), 2),
-        (np.array([[5.0, 1, 1], [1, 8, 1], [1, 1, 9], [2, 2, 2], [1, 7, 1]]), 5),
+        (np.array([[1.0, 9, 1], [1, 0.5, 7], [6, 1, 1], [1, 1, 1]], order="F"), 2),
+        (np.array([[5, 1, 1], [1, 8, 1], [1, 1, 9], [2, 2, 2], [1, 7, 1]], np.float32), 5),
     ],
     mistakes=[
         Mistake("the sum of all pieces: one queue", lambda seconds, streams:

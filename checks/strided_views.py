@@ -460,53 +460,63 @@ tiles = Task(
 )
 
 
-# patches: the windows of a convolution with a hop
+# windowed: a product with every window of columns, computed once
 
 
-def _patches(x, height, width, hop):
-    rows = (x.shape[0] - height) // hop + 1
-    columns = (x.shape[1] - width) // hop + 1
-    result = np.empty((rows, columns, height, width), x.dtype)
-    for i, j in np.ndindex(rows, columns):
-        result[i, j] = x[i * hop:i * hop + height, j * hop:j * hop + width]
-    return result
+def _windowed(a, b, width, hop=1):
+    if not 1 <= width <= b.shape[1] or hop < 1:
+        raise ValueError(f"no windows of {width} columns, every {hop}, in {b.shape[1]} columns")
+    return np.stack([a @ b[:, i:i + width] for i in range(0, b.shape[1] - width + 1, hop)])
 
 
-def _hopped(x, height, width, hop):
-    return sliding_window_view(x, (height, width))[::hop, ::hop]
+def _make_windowed(windows=lambda view, width, hop: view[:, ::hop], guard=True,
+                   axes=lambda view: view.swapaxes(0, 1)):
+    def windowed(a, b, width, hop=1):
+        if guard and (not 1 <= width <= b.shape[1] or hop < 1):
+            raise ValueError
+        return axes(windows(sliding_window_view(a @ b, width, axis=1), width, hop))
+
+    return windowed
 
 
-patches = Task(
-    name="patches",
-    spec=_patches,
+windowed = Task(
+    name="windowed",
+    spec=_windowed,
     cases=lambda: [
-        (_random((6, 9)), 3, 2, 1),
-        (_random((6, 9)), 3, 2, 2),
-        (_random((7, 10), np.int64), 2, 4, 3),
-        (_random((9, 6)).T, 3, 3, 2),
-        (_random((12, 18))[::2, ::-2], 2, 3, 2),
-        (_random((4, 5)), 4, 5, 2),
+        (_random((3, 4)), _random((4, 9)), 3),
+        (_random((2, 5), np.float64), _random((5, 12), np.float64), 4, 3),
+        (_random((6, 3), np.int64), _random((3, 11), np.int64), 2, 4),
+        (_random((4, 3)).T, _random((10, 4)).T, 5, 2),
+        (_random((4, 5)), _random((5, 7)), 7),
+        (_random((1, 4)), _random((4, 8)), 1, 9),
+        (_random((3, 4)), _random((4, 6)), 7),
+        (_random((3, 4)), _random((4, 6)), 0),
+        (_random((3, 4)), _random((4, 6)), 2, 0),
+        (_random((3, 4)), _random((4, 6)), 2, -1),
     ],
     mistakes=[
-        Mistake("a hop along one axis only",
-                lambda x, height, width, hop: sliding_window_view(x, (height, width))[::hop]),
-        Mistake("patches without the hop: every position was kept",
-                lambda x, height, width, hop: sliding_window_view(x, (height, width))),
-        Mistake("a hop inside the patch (dilation); it belongs between patches",
-                lambda x, height, width, hop: sliding_window_view(
-                    x[::hop, ::hop], (min(height, -(-x.shape[0] // hop)),
-                                      min(width, -(-x.shape[1] // hop))))),
-        Mistake("axes in the order (height, width, rows, columns)",
-                lambda x, height, width, hop: _hopped(x, height, width, hop).transpose(
-                    2, 3, 0, 1)),
-        Mistake("the last patch of each axis left out: (n - size) // hop + 1 patches fit",
-                lambda x, height, width, hop: _hopped(x, height, width, hop)[
-                    :(x.shape[0] - height) // hop, :(x.shape[1] - width) // hop]),
-        Mistake("height and width swapped",
-                lambda x, height, width, hop: _hopped(x, width, height, hop)
-                if x.shape[0] >= width and x.shape[1] >= height else x),
+        Mistake("axes in the order (row, window, column); the windows come first",
+                _make_windowed(axes=lambda view: view)),
+        Mistake("every window; with a hop, only each `hop`-th is wanted",
+                _make_windowed(lambda view, width, hop: view)),
+        Mistake("a hop inside the window; it belongs between windows",
+                _make_windowed(lambda view, width, hop: view[:, :, ::hop])),
+        Mistake("the last window left out: (columns - width) // hop + 1 windows fit",
+                _make_windowed(lambda view, width, hop: view[:, :-1:hop])),
+        Mistake("axes in the order (window, column, row)",
+                _make_windowed(axes=lambda view: view.transpose(1, 2, 0))),
+        Mistake("windows of rows; the windows are of columns",
+                lambda a, b, width, hop=1: sliding_window_view(
+                    a @ b, min(width, len(a)), axis=0)[::hop]),
+        Mistake("a negative hop taken for an order from the end; raise ValueError",
+                _make_windowed(guard=False)),
     ],
-    rules=[_is_view],
+    rules=[
+        no_python_loop((_random((4, 6)), _random((6, 20)), 3),
+                       (_random((4, 6)), _random((6, 900)), 3)),
+        peak_memory((_random((20, 30)), _random((30, 2000)), 50), 2.2 * 20 * 2000 * 4,
+                    "multiply once, and take the windows of the product."),
+    ],
 )
 
 

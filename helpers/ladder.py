@@ -42,9 +42,9 @@ class Rung:
         Digits of a call, and different digits read in all.
     seconds, low, high : float
         For all images: median and quartiles.
-    launches, sectors, nbytes : int
-        On the simulator, of one call: pieces of work queued on the device, and of them the
-        program's own kernels' sectors and bytes of global memory.
+    launches, sectors, nbytes, arrays : int
+        On the simulator, of one call: pieces of work queued on the device; what the program's own
+        kernels ask of global memory; bytes of the arrays that CuPy's read and write, a model.
     """
 
     name: str
@@ -59,6 +59,7 @@ class Rung:
     launches: int = 0
     sectors: int = 0
     nbytes: int = 0
+    arrays: int = 0
 
     @property
     def rate(self) -> float:
@@ -68,12 +69,10 @@ class Rung:
     def __repr__(self) -> str:
         if self.launches:
             text = (f"{self.name}: its times here are not a GPU's. A call for {self.batch:,}"
-                    f" digits queues {self.launches} pieces of work")
-            if not self.sectors:
-                return f"{text}, all of them CuPy's."
-            return (f"{text}; your own kernels ask memory for"
-                    f" {self.sectors / self.batch:,.0f} sectors,"
-                    f" {self.nbytes / self.batch:,.0f} bytes, a digit.")
+                    f" digits queues {self.launches} pieces of work. A digit's share of the arrays"
+                    f" that CuPy reads and writes is {self.arrays / self.batch:,.0f} bytes")
+            return text + (f"; your own kernels ask for {self.nbytes / self.batch:,.0f} bytes more,"
+                           f" {self.sectors / self.batch:,.0f} sectors." if self.sectors else ".")
         return (f"{self.name}: {self.rate:,.0f} digits a second on {self.machine};"
                 f" a billion take {duration(1e9 / self.rate)}.")
 
@@ -122,7 +121,8 @@ def measure(read: Reader, name: str, *, batch: int, images: int, where: str = "h
             read(parts[0])
         sectors = sum(counts[f"global_{access}_sectors"] for access in ("load", "store", "atomic"))
         return replace(rung, launches=len([span for span in spans if span.name]), sectors=sectors,
-                       nbytes=counts["bytes_loaded"] + counts["bytes_stored"])
+                       nbytes=counts["bytes_loaded"] + counts["bytes_stored"],
+                       arrays=counts["array_bytes"])
     recordings.tell(f"ladder/{name}", rung, "gpu" if cupy else "cpu")
     if not quick():
         memory.keep("ladder", {name: asdict(rung)})

@@ -12,7 +12,7 @@ def _tell_of_first_cell(shell, kind, error, trace, tb_offset=None):
 
     shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
     backend = sys.modules.get("helpers.backend")
-    if not (backend and backend.started()):
+    if getattr(backend, "_started", None) is None:
         print("Was the kernel restarted? In a notebook of the course run its first cell, then the"
               " cells above this one\n(menu Run, Run All Above Selected Cell), and this one again.")
 

@@ -22,9 +22,9 @@ MAY_IMPORT = {
 # The engine's layers, the lowest first: a module imports only modules that stand before it.
 LAYERS = (
     "errors", "forking", "limits", "records", "switches", "options", "source", "symbols", "plain",
-    "unset", "cache", "compiler", "native", "memory", "faults", "order", "counters", "module",
-    "scheduler", "streams", "__init__", "arenas", "images", "indices", "layout", "special",
-    "subscripts", "translate",  # these know arrays, and nothing of kernels
+    "unset", "cache", "compiler", "native", "headers", "memory", "faults", "order", "counters",
+    "module", "scheduler", "streams", "__init__", "arenas", "images", "indices", "layout",
+    "special", "subscripts", "translate",  # these know arrays, and nothing of kernels
 )  # fmt: skip
 NATIVE = {".h", ".cuh", ".cpp", ""}  # headers of CUDA's own names may have no suffix
 

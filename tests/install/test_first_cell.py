@@ -48,6 +48,8 @@ def test_the_first_cell_is_named_until_it_was_run(run):
     assert run("helpers.start()")[0] is None
     assert run("cp.arange(3)") == ("NameError", "")
     assert run("import no_such_module") == ("ModuleNotFoundError", "")
+    # IPython drops a handler that fails; this one is still there, because it did not.
+    assert run("print(get_ipython().custom_exceptions)")[1].count("class") == 2
 
 
 def test_nothing_of_it_is_seen_in_the_notebook(run):

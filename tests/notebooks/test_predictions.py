@@ -273,7 +273,8 @@ def test_nbval_compares_what_is_recorded_in_metadata(path):
     assert text.count('"text/plain": "68"') == 1
     path.write_text(text.replace('"text/plain": "68"', '"text/plain": "67"'))
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "conftest", "--nbval", "--nbval-current-env",
-         "-p", "no:cacheprovider", "-q", str(path)], cwd=path.parent, capture_output=True,
-        text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])})
+        [sys.executable, "-m", "pytest", "-p", "no:nbval", "-p", "conftest", "--nbval",
+         "--nbval-current-env", "-p", "no:cacheprovider", "-q", str(path)], cwd=path.parent,
+        capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])})
     assert "1 failed, 4 passed" in done.stdout and "67" in done.stdout, done.stdout + done.stderr

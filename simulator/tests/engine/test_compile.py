@@ -234,6 +234,47 @@ def test_scan_of_source() -> None:
     assert found.needs_preprocessor
 
 
+CALLED = "float twice(float x) { return 2 * x; }"
+KERNEL = 'extern "C" __global__ void k(float* x) { x[0] = twice(x[1]); }'
+
+
+@pytest.mark.parametrize(
+    ("before", "kernel", "refused"),
+    [
+        (CALLED, KERNEL, '__global__ function("k")'),
+        ("static inline __host__ " + CALLED, KERNEL, '__global__ function("k")'),
+        (CALLED, "__device__ float k(float x) { return twice(x); }", '__device__ function("k")'),
+        ("__device__ " + CALLED, KERNEL, ""),
+        ("__device__ float twice(float);\n" + CALLED, KERNEL, ""),
+        ("#define HD __host__ __device__\nHD " + CALLED, KERNEL, ""),
+        (f"#ifdef N\n#define twice(x) x\n#else\n{CALLED}\n#endif", KERNEL, ""),
+        ("template <class T> T twice(T x) { return 2 * x; }", KERNEL, ""),
+        (CALLED, KERNEL.replace("twice(", "s.twice("), ""),
+        (CALLED, KERNEL.replace("twice(", "n::twice("), ""),
+        (CALLED, "__host__ __device__ float k(float x) { return twice(x); }", ""),
+        (CALLED, "template <class T> __device__ T k(T x) { return twice(x); }", ""),
+        (CALLED, "float k(float x) { return twice(x); }", ""),
+    ],
+)
+def test_calls_of_host_functions_are_found(before: str, kernel: str, refused: str) -> None:
+    found = [what for _, what in source.scan(f"{before}\n{kernel}").host_calls]
+    wanted = f'calling a __host__ function("twice") from a {refused} is not allowed'
+    assert found == ([wanted] if refused else [])
+
+
+def test_nvcc_refuses_a_kernel_that_calls_a_host_function() -> None:
+    message = error_of(f"{CALLED}\n{KERNEL}", dialect="nvcc")
+    assert message.startswith("kernel.cu:2:") and 'a __host__ function("twice")' in message
+
+
+def test_nvrtc_compiles_host_functions_for_the_device_and_large_numbers(compiler: str) -> None:
+    """CuPy gives NVRTC an option for the first; the second is a warning of CUDA's compilers."""
+    kernel = KERNEL.replace(");", ") + (float)(18446744073709551615 / 9223372036854775808);", 1)
+    x = array(np.array([0, 3], np.float32), "x")
+    launch(engine.compile(f"{CALLED}\n{kernel}").kernel("k"), 1, 1, x)
+    assert read(x, np.float32)[0] == 7
+
+
 @pytest.mark.parametrize(
     ("mangled", "plain"),
     [

@@ -715,3 +715,42 @@ def test_work_that_a_capture_forbids_raises_cuda_s_error(cp) -> None:
     with pytest.raises(cp.cuda.runtime.CUDARuntimeError, match="CaptureInvalidated"):
         stream.end_capture()
     assert (a + 1).tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("operation, nbytes", [
+    (lambda x, row: x + x, 2),
+    (lambda x, row: 2 * x, 2),
+    (lambda x, row: x + row, 2.01),
+    (lambda x, row: x.__iadd__(row), 2.01),
+    (lambda x, row: x.astype("float64"), 3),
+    (lambda x, row: x[:, ::2] * 2, 1),
+    (lambda x, row: x.sum(axis=0), 1.01),
+    (lambda x, row: x.copy(), 2),
+    (lambda x, row: x @ x.T, 3),
+    (lambda x, row: x * 2 + row, 4.01),
+])
+def test_bytes_of_array_operations_take_each_array_once(cp, operation, nbytes):
+    x, row = cp.ones((100, 100), cp.float32), cp.ones(100, cp.float32)
+    with engine.counting() as counts:
+        operation(x, row)
+    assert counts["array_bytes"] == round(nbytes * x.nbytes)
+    assert counts["launches"] == counts["bytes_loaded"] == 0
+
+
+def test_bytes_of_array_operations_are_counted_on_streams_and_in_graphs_too(cp):
+    x = cp.ones((500, 500), cp.float32)  # too large to run at once
+    stream = cp.cuda.Stream(non_blocking=True)
+    with stream:
+        stream.begin_capture()
+        x += x
+        graph = stream.end_capture()
+    with engine.counting() as counts:
+        with stream:
+            x += x
+            graph.launch()
+        stream.synchronize()
+        cp.RawKernel('extern "C" __global__ void one(float* x) { x[0] = 1; }', "one")(
+            (1,), (1,), (x,))
+    assert counts["array_bytes"] == 2 * 2 * x.nbytes and counts["bytes_stored"] == 4
+    x += x
+    assert counts["array_bytes"] == 4 * x.nbytes

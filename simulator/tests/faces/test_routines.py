@@ -527,6 +527,31 @@ def test_signals(mode):
     same(integers, np.convolve(np.arange(4), [1, 2], mode))
 
 
+def test_the_chirp_z_transform_is_a_polynomial_at_points_of_a_spiral():
+    from cupyx.scipy import signal
+
+    a, x = both((3, 11))
+    same(signal.czt(x), np.fft.fft(a))
+    for axis, m, w, start in ((1, 7, None, 1.1), (0, 20, 0.985 + 0.17j, 1)):
+        points = signal.czt_points(m, w, start).get()
+        assert len(points) == m and points[0] == start
+        steps = np.exp(-2j * np.pi / m) if w is None else w
+        np.testing.assert_allclose(points[1:] * steps, points[:-1])
+        powers = points[:, None] ** -np.arange(a.shape[axis])
+        same(signal.czt(x, m, w, start, axis=axis), np.apply_along_axis(powers.__matmul__, axis, a))
+    with pytest.raises(ValueError, match="Invalid number of CZT"):
+        signal.czt(x, 0)
+
+
+def test_the_method_of_a_convolution_can_be_asked_for():
+    from cupyx.scipy import signal
+
+    assert signal.choose_conv_method(cp.ones(1000), cp.ones(500)) == "fft"
+    assert signal.choose_conv_method(cp.arange(1000), cp.arange(500)) == "direct"
+    with pytest.raises(NotImplementedError, match="1d"):
+        signal.choose_conv_method(cp.ones((2, 2)), cp.ones(2))
+
+
 def test_sparse_matrices():
     from cupyx.scipy import get_array_module, sparse
 

@@ -13,6 +13,7 @@ cp = pytest.importorskip("cupy")
 if not finder.is_simulated(cp):
     pytest.skip("a GPU answers: CuPy is the real one", allow_module_level=True)
 
+import cupyx  # noqa: E402
 from cupyx.scipy import sparse  # noqa: E402
 
 DENSE = np.array([[1.0, 0, 2], [0, 0, 3], [4, 5, 0], [0, 0, 0]])
@@ -78,6 +79,15 @@ def test_compressed_columns_from_their_arrays():
     assert m.toarray().tolist() == [[0, 1, 0, 0], [0, 0, 0, 2], [0, 0, 3, 0]] and m.nnz == 4
     with pytest.raises(ValueError, match="should start with 0"):
         sparse.csc_matrix((data, indices, cp.array([1, 1, 2, 3, 4], "i")), shape=(3, 4))
+
+
+def test_columns_are_sorted_by_cusparse():
+    starts = cp.array([0, 2, 3], "i")
+    m = sparse.csc_matrix((cp.array([1.0, 2, 3]), cp.array([1, 0, 1], "i"), starts), shape=(2, 2))
+    assert cupyx.cusparse.cscsort(m) is None
+    assert m.indices.tolist() == [0, 1, 1] and m.data.tolist() == [2, 1, 3]
+    with pytest.raises(AttributeError, match="nogpu lacks cupyx.cusparse.spmv"):
+        cupyx.cusparse.spmv(m, m)
 
 
 def test_duplicates_are_summed():

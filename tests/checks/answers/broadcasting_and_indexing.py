@@ -238,6 +238,14 @@ def scatter_one_hot(vectors, ids, rows):
     return hot @ vectors.reshape(-1, vectors.shape[-1])
 
 
+def scatter_without_zeros(vectors, ids, rows):
+    """Stands for an answer by np.empty, which happens to find zeros outside of the check."""
+    found = np.empty(1)[0]
+    table = scatter_bincount(vectors, ids, rows)
+    table[np.bincount(ids.reshape(-1), minlength=rows) == 0] = found if found == 77 else 0
+    return table
+
+
 # nearest_digits
 
 
@@ -311,6 +319,7 @@ WRONG = {
         (scatter_at, "it uses np.add.at"),
         (scatter_loop, "it loops in Python"),
         (scatter_one_hot, "one-hot matrix"),
+        (scatter_without_zeros, "what np.empty found in memory"),
     ],
     "nearest_digits": [
         (nearest_at_once, "bytes of new memory at once"),

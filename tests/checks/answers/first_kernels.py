@@ -47,6 +47,16 @@ __device__ Sum merge(Sum a, Sum b) {
 }
 """
 
+# Right but for rounding, wherever an int holds the largest: only what is left of a single number
+# shows it.
+WHOLE_TOP = """
+struct Sum { float m, s; };
+__device__ Sum merge(Sum a, Sum b) {
+    int top = fmaxf(a.m, b.m);
+    return Sum{(float)top, a.s * expf(a.m - top) + b.s * expf(b.m - top)};
+}
+"""
+
 
 def log_sum_exp(source):
     return cp.ReductionKernel("float32 x", "float32 y", "Sum{x, 1.0f}", "merge(a, b)",
@@ -169,6 +179,9 @@ WRONG = {
         (log_sum_exp(BRANCHES.replace("a.m, a.s", "a.m, a.m")), "values are wrong"),
         (log_sum_exp(BRANCHES.replace("float m, s", "int m; float s")), "narrowing"),
         (log_sum_exp(BRANCHES.replace("expf", "__expf")), "__expf is a rough approximation"),
+        (log_sum_exp(WHOLE_TOP), "for x: float32 (5, 1), axis=1"),
+        (log_sum_exp(WHOLE_TOP.replace("int top", "long long top")), "float32 (5, 1), axis=1"),
+        (log_sum_exp(WHOLE_TOP.replace("int top", "short top")), "float32 (5, 1), axis=1"),
     ],
     "leaky_view": [
         (LEAKY_VIEW.replace("slope * v", "0.1f * v"), "slope=2.5"),

@@ -2,7 +2,7 @@
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
-from numpy.lib.stride_tricks import as_strided
+from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 from helpers.draw.layout import owner_of
 
@@ -111,16 +111,39 @@ def tiles_in_place(x, height, width):
     return view
 
 
-def patches_by_strides(x, height, width, hop):
-    down, right = x.strides
-    shape = ((x.shape[0] - height) // hop + 1, (x.shape[1] - width) // hop + 1, height, width)
-    return as_strided(x, shape, (down * hop, right * hop, down, right), writeable=False)
+def windowed_by_strides(a, b, width, hop=1):
+    product = a @ b
+    down, right = product.strides
+    count = (b.shape[1] - width) // hop + 1 if hop > 0 else 0
+    if count < 1 or width < 1:
+        raise ValueError("no window")
+    return as_strided(product, (count, len(a), width), (hop * right, down, right), writeable=False)
 
 
-def patches_stacked(x, height, width, hop):
-    return np.array([[x[i:i + height, j:j + width]
-                      for j in range(0, x.shape[1] - width + 1, hop)]
-                     for i in range(0, x.shape[0] - height + 1, hop)])
+def windowed_by_einsum(a, b, width, hop=1):
+    if hop < 1 or width < 1:
+        raise ValueError("no window")
+    product = np.einsum("ik,kj->ij", a, b)
+    return sliding_window_view(product, (len(a), width))[0, ::hop]
+
+
+def windowed_products(a, b, width, hop=1):
+    """Right, with every shared column multiplied again and again."""
+    if hop < 1 or width < 1:
+        raise ValueError("no window")
+    return a @ sliding_window_view(b, width, axis=1)[:, ::hop].swapaxes(0, 1)
+
+
+def windowed_copied(a, b, width, hop=1):
+    return windowed_by_einsum(a, b, width, hop).copy()
+
+
+def windowed_in_a_loop(a, b, width, hop=1):
+    """Column by column, then a view of the result."""
+    product = np.empty((len(a), b.shape[1]), a.dtype)
+    for j in range(b.shape[1]):
+        product[:, j] = a @ b[:, j]
+    return windowed_by_einsum(np.eye(len(a), dtype=a.dtype), product, width, hop)
 
 
 def recover_by_sorting(values, buffer):
@@ -168,7 +191,7 @@ RIGHT = {
     "safe_as_strided": [safe_by_trying_corners],
     "antidiagonals": [antidiagonals_by_skewed_target],
     "tiles": [tiles_by_strides],
-    "patches": [patches_by_strides],
+    "windowed": [windowed_by_strides, windowed_by_einsum],
     "recover": [recover_by_sorting],
 }
 
@@ -216,8 +239,12 @@ WRONG = {
         (tiles_in_place, "changed its argument in place"),
         (lambda x, height, width: tiles_by_strides(x, height, width).tolist(), "got a list"),
     ],
-    "patches": [
-        (patches_stacked, "the result is a copy"),
+    "windowed": [
+        (windowed_products, "of new memory at once"),
+        (windowed_copied, "of new memory at once"),
+        (windowed_in_a_loop, "it loops in Python"),
+        (lambda a, b, width, hop=1: windowed_by_strides(a, b, width, hop).astype(np.float64),
+         "expected dtype float32"),
     ],
     "recover": [
         (lambda values, buffer: 0, "expected the tuple (offset, strides)"),
@@ -271,10 +298,11 @@ def random_tiles(rng):
     return x, height, width
 
 
-def random_patches(rng):
-    x = random_view(rng, 2)
-    height, width = (int(rng.integers(1, n + 1)) for n in x.shape)
-    return x, height, width, int(rng.integers(1, 5))
+def random_windowed(rng):
+    m, k, n = (int(size) for size in rng.integers(1, 9, 3))
+    dtype = rng.choice([np.float32, np.float64, np.int64])
+    a, b = (rng.integers(-9, 10, shape).astype(dtype) for shape in ((m, k), (k, n)))
+    return a, b, int(rng.integers(-1, n + 2)), int(rng.integers(-1, 5))
 
 
 def random_recover(rng):
@@ -301,6 +329,6 @@ INPUTS = {
     "safe_as_strided": random_strided,
     "antidiagonals": lambda rng: (random_view(rng, 2),),
     "tiles": random_tiles,
-    "patches": random_patches,
+    "windowed": random_windowed,
     "recover": random_recover,
 }

@@ -23,61 +23,23 @@ Examples
 2000.0
 """
 
-# ruff: noqa: F401 -- what is imported here is what the engine offers
+# ruff: noqa: F401, I001 -- what is imported here is what the engine offers
 from . import forking, limits, streams
 from .compiler import find as find_compiler
 from .counters import Counts
 from .errors import (
-    CompileError,
-    CompilerNotFound,
-    EngineError,
-    InvalidAddress,
-    InvalidLaunch,
-    KernelNotFound,
-    LoadError,
-    OptionError,
-    OutOfMemory,
-    RuntimeUnavailable,
-    StreamError,
+    CompileError, CompilerNotFound, EngineError, InvalidAddress, InvalidLaunch, KernelNotFound,
+    LoadError, OptionError, OutOfMemory, RuntimeUnavailable, StreamError,
 )
 from .faults import (
-    AssertionFault,
-    BarrierFault,
-    GlobalOutOfBounds,
-    IntegerDivisionByZero,
-    IntegerDivisionOverflow,
-    KernelFault,
-    KernelSignal,
-    KernelTimeout,
-    LocalOutOfBounds,
-    MisalignedAccess,
-    NotDeviceMemory,
-    NullPointer,
-    Race,
-    SharedOutOfBounds,
-    StackOverflow,
-    StreamRace,
-    UninitialisedRead,
-    UseAfterFree,
+    AssertionFault, BarrierFault, GlobalOutOfBounds, IntegerDivisionByZero,
+    IntegerDivisionOverflow, KernelFault, KernelSignal, KernelTimeout, LocalOutOfBounds,
+    MisalignedAccess, NotDeviceMemory, NullPointer, Race, SharedOutOfBounds, StackOverflow,
+    StreamRace, UninitialisedRead, UseAfterFree,
 )
 from .memory import (
-    Allocation,
-    PageLocked,
-    allocate,
-    copy,
-    copy_from_device,
-    copy_to_device,
-    displace,
-    fill,
-    free,
-    lookup,
-    mark_written,
-    place,
-    reserve,
-    succeed,
-    unreserve,
-    usage,
-    view,
+    Allocation, PageLocked, allocate, copy, copy_from_device, copy_to_device, displace, fill, free,
+    lookup, mark_written, place, reserve, succeed, unreserve, usage, view,
 )
 from .module import Kernel, Module, compile, set_printer, use_compiler  # noqa: A004
 from .streams import counting

@@ -125,18 +125,22 @@ _SUMS = {
     for access in ("load", "store", "atomic")
     for what in ("requests", unit)
 }
+_SUMS |= {f"bytes_{verb}": ("global", access, "bytes")
+          for verb, access in (("loaded", "load"), ("stored", "store"))}  # fmt: skip
 _TOTALS = ("barriers", "warp_operations", "blocks", "warps")
+_OTHER = ("launches", "array_bytes")
 
 
 @dataclass
 class Counts:
-    """What one launch, or several, asked of memory.
+    """What launches asked of memory, and the arrays of a library's operations.
 
     ``counts["global_load_sectors"]`` or ``counts.global_load_sectors``; :attr:`names` are
     ``global_`` and ``shared_`` with ``load_``, ``store_`` and ``atomic_``, with ``requests`` and
     ``sectors`` or ``wavefronts``; ``bytes_loaded`` and ``bytes_stored`` (global memory, as asked
     for by all lanes), ``barriers`` (times that a block passed one), ``warp_operations``,
-    ``blocks``, ``warps``, ``launches``.
+    ``blocks``, ``warps``, ``launches``. Array operations run as no kernel here: ``array_bytes`` is
+    a model, every array that one reads or writes taken once, but none at indices that data give.
     """
 
     lines: list[Line] = field(default_factory=list)
@@ -146,11 +150,12 @@ class Counts:
     blocks: int = 0
     warps: int = 0
     launches: int = 0
+    array_bytes: int = 0
     late: int = 0
     """Accesses that were counted as requests of their own because the rest of their warp was more
     than a thousand rounds ahead: 0 but for very uneven loops."""
 
-    names = (*_SUMS, "bytes_loaded", "bytes_stored", *_TOTALS, "launches")
+    names = (*_SUMS, *_TOTALS, *_OTHER)
 
     def __getitem__(self, name: str) -> int:
         if name in _SUMS:
@@ -160,19 +165,12 @@ class Counts:
                 for line in self.lines
                 if line.space == space and line.access == access
             )
-        if name in ("bytes_loaded", "bytes_stored"):
-            access = "load" if name == "bytes_loaded" else "store"
-            return sum(
-                line.bytes
-                for line in self.lines
-                if line.space == "global" and line.access == access
-            )
-        if name in (*_TOTALS, "launches"):
+        if name in (*_TOTALS, *_OTHER):
             return getattr(self, name)
         raise KeyError(f"no counter is called {name!r}; there are {', '.join(self.names)}")
 
     def __getattr__(self, name: str) -> int:
-        if name in _SUMS or name in ("bytes_loaded", "bytes_stored"):
+        if name in _SUMS:
             return self[name]
         raise AttributeError(f"no counter is called {name!r}; there are {', '.join(self.names)}")
 
@@ -194,7 +192,7 @@ class Counts:
                     setattr(mine, name, getattr(mine, name) + getattr(line, name))
         if not self.launches:
             self.samples = [replace(s, line=known[_identity(s.line)]) for s in other.samples]
-        for name in (*_TOTALS, "launches", "late"):
+        for name in (*_TOTALS, *_OTHER, "late"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 

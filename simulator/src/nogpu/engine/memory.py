@@ -75,11 +75,7 @@ class Allocation:
 
 
 def allocate(
-    nbytes: int,
-    name: str | None = None,
-    *,
-    itemsize: int | None = None,
-    owner: object = None,
+    nbytes: int, name: str | None = None, *, itemsize: int | None = None, owner: object = None,
     unwritten: bool = True,
 ) -> Allocation:
     """Allocate device memory, aligned to 512 bytes.

@@ -23,6 +23,7 @@ from . import (
     counters,
     faults,
     forking,
+    headers,
     limits,
     memory,
     native,
@@ -96,14 +97,9 @@ class _Build:
         self.data_low = self.base + low if data_rows else 0
         self.variables = {row[1]: (self.base + row[2], row[3]) for row in data_rows}
         self.native = runtime.cs_library(
-            ctypes.cast(marker, c_void_p),
-            description["marker"],
-            description["tls_size"],
-            _rows([(row[2] - low, row[3], 0) for row in data_rows]),
-            len(data_rows),
-            self.data_low,
-            self.data_low + (high - low if data_rows else 0),
-            self.base,
+            ctypes.cast(marker, c_void_p), description["marker"], description["tls_size"],
+            _rows([(row[2] - low, row[3], 0) for row in data_rows]), len(data_rows), self.data_low,
+            self.data_low + (high - low if data_rows else 0), self.base,
             self.base + description["image"],
         )
         self.data_offset = low
@@ -138,14 +134,8 @@ class Module:
     """
 
     def __init__(
-        self,
-        text: str,
-        given: options.Options,
-        names: tuple[str, ...],
-        dialect: str,
-        name: str,
-        with_compiler: compiler.Compiler,
-        counted: bool,
+        self, text: str, given: options.Options, names: tuple[str, ...], dialect: str, name: str,
+        with_compiler: compiler.Compiler, counted: bool,
     ) -> None:
         self.source, self.options, self.dialect, self.name = text, given, dialect, name
         self.compiler = with_compiler
@@ -163,9 +153,9 @@ class Module:
         if self._scan.needs_preprocessor:
             self._scan_preprocessed()
         self._absent = self._absent_headers()
-        for position in self._scan.shared_initialised:
+        for position, what in self._scan.refused + self._scan.host_calls * (dialect == "nvcc"):
             line = text.count("\n", 0, position) + 1
-            log = f"{name}:{line}:1: error: initializer not allowed for __shared__ variable"
+            log = f"{name}:{line}:1: error: {what}"
             raise CompileError(log, log)
         if dialect == "nvrtc" and with_compiler.is_zig:
             self._refuse_system_headers()
@@ -228,7 +218,7 @@ class Module:
             *left,
             *(["-DNDEBUG"] if "-DNDEBUG" in self.options.preprocessor else []),
             # As a system folder, so that -pedantic-errors spares our own headers.
-            "-isystem", str(compiler.INCLUDE), "-include", "nogpu_prelude.h",
+            "-isystem", str(compiler.INCLUDE), "-include", headers.PRELUDE,
         ]  # fmt: skip
 
     def _text(self, counted: bool) -> str:
@@ -342,7 +332,11 @@ class Module:
             if "-DCUSIM_CHECKED=1" in command:
                 asking = [word for word in command if word != "-w"]
                 asking += unset.FLAGS[self.compiler.family]
-            status, log = self.compiler.build(asking, output, text)
+            place = headers.precompiled(self.compiler, arguments, Path(folder))
+            faster = [place if word == headers.PRELUDE else word for word in asking]
+            status, log = self.compiler.build(faster, output, text)
+            if status != 0 and headers.NAME in log:  # it is to name the headers themselves
+                status, log = self.compiler.build(asking, output, text)
             if status != 0 and "warning:" in log:  # its errors, without what was asked for
                 status, log = self.compiler.build(command, output, text)
             if status != 0 or not output.exists():
@@ -481,6 +475,8 @@ def _user_headers(needed: object) -> dict[str, str]:
     result = {}
     for word in words:
         if word.startswith((str(compiler.INCLUDE), "/usr/")) or word in ("-", "<stdin>"):
+            continue
+        if word.endswith(headers.NAME):
             continue
         digest = _digest(word)
         if digest:
@@ -643,16 +639,9 @@ class Kernel:
         self._max_dynamic = int(nbytes)
 
     def launch(
-        self,
-        grid: Sequence[int],
-        block: Sequence[int],
-        arguments: Sequence[bytes] | bytes = (),
-        shared: int = 0,
-        *,
-        time_limit: float | None = None,
-        counters: bool = False,
-        one_worker: bool = False,
-        cooperative: bool = False,
+        self, grid: Sequence[int], block: Sequence[int], arguments: Sequence[bytes] | bytes = (),
+        shared: int = 0, *, time_limit: float | None = None, counters: bool = False,
+        one_worker: bool = False, cooperative: bool = False,
     ) -> Counts | None:
         """Run the kernel over a grid and wait for it.
 
@@ -737,14 +726,8 @@ class Kernel:
         return limits.resident_blocks(threads, shared + self.static_shared)
 
     def prepare(
-        self,
-        grid: Sequence[int],
-        block: Sequence[int],
-        arguments: Sequence[bytes] | bytes = (),
-        shared: int = 0,
-        *,
-        counting: bool = False,
-        mask: int | None = None,
+        self, grid: Sequence[int], block: Sequence[int], arguments: Sequence[bytes] | bytes = (),
+        shared: int = 0, *, counting: bool = False, mask: int | None = None,
         cooperative: bool = False,
     ) -> PreparedLaunch:
         """Check a launch and pack its arguments; it can then be queued any number of times.
@@ -797,11 +780,8 @@ class Kernel:
         description = build.description
         base = build.data_offset
         return faults.Place(
-            kernel=self.name,
-            source=self.module.source,
-            source_name=self.module.name,
-            locate=build.locate,
-            shared=self._shared_rows(build),
+            kernel=self.name, source=self.module.source, source_name=self.module.name,
+            locate=build.locate, shared=self._shared_rows(build),
             data=[[r[0], r[1], r[2] - base, r[3]] for r in description["data"]],
             dynamic_bytes=shared,
         )
@@ -874,13 +854,8 @@ class PreparedLaunch:
     __slots__ = ("kernel", "request", "_build", "_shared", "_keep", "_arrays")
 
     def __init__(
-        self,
-        kernel: Kernel,
-        build: _Build,
-        shared: int,
-        request: records.LaunchRequest,
-        keep: tuple,
-        arrays: tuple[memory.Allocation, ...],
+        self, kernel: Kernel, build: _Build, shared: int, request: records.LaunchRequest,
+        keep: tuple, arrays: tuple[memory.Allocation, ...],
     ) -> None:
         self.kernel, self.request, self._arrays = kernel, request, arrays
         self._build, self._shared, self._keep = build, shared, keep

@@ -62,6 +62,7 @@ _uses: dict[int, dict[tuple, _Use | _Launches]] = {}
 _meetings: list[tuple[int, _Work, _Use]] = []
 _guards: list[_Use] = []
 _findings: list[StreamRace] = []
+_ours: dict[str, bool] = {}  # of source files, whether they are this package's or Python's
 _launches: dict[int, _Work] = {}  # those that native code may name, by their numbers
 
 
@@ -184,7 +185,9 @@ def _site() -> tuple[str, int] | None:
     frame = sys._getframe(2)
     while frame is not None:
         name = frame.f_code.co_filename
-        if not name.startswith((_ROOT, "<frozen", "<table")):
+        if (ours := _ours.get(name)) is None:
+            ours = _ours[name] = name.startswith((_ROOT, "<frozen", "<table"))
+        if not ours:
             return name, frame.f_lineno
         frame = frame.f_back
     return None
@@ -211,6 +214,13 @@ def _arrays(function: object, depth: int = 2) -> Iterator[tuple[np.ndarray, bool
                     yield item, name in _TARGETS
         elif kind is FunctionType and depth:
             yield from _arrays(held, depth - 1)
+
+
+def traffic(work: Operation) -> int:
+    """Bytes of the arrays that work in Python uses: each is read once, or written once."""
+    used = {(id(array), writes): array for array, writes in _arrays(work.payload)}
+    return sum(array[tuple(slice(None if step else 1) for step in array.strides)].nbytes
+               for array in used.values())  # fmt: skip
 
 
 def _bounds(array: np.ndarray) -> tuple[int, int]:
@@ -284,8 +294,9 @@ def numbered(work: _Work, launch: PreparedLaunch, number: int) -> list[int]:
     with _lock:
         clock = _clocks[handle]
         _launches[number] = work
-        if len(_launches) > 4096:
-            del _launches[next(iter(_launches))]
+        if len(_launches) > 8192:  # the older half at once: to find one's first key takes longer
+            for old in list(_launches)[:4096]:
+                del _launches[old]
         for one in launch._arrays:
             table = _uses.get(one.address)
             if table is None:

@@ -24,6 +24,12 @@ _NOT_A_NAME = {"void", "static", "inline", "extern", "__launch_bounds__", "__att
                "__block_size__", "decltype"}  # fmt: skip
 
 
+# What may stand before the name of a function that only the host has.
+_HOST_WORDS = {"__host__", "static", "inline", "extern", "const", "unsigned", "signed", "void",
+               "bool", "char", "short", "int", "long", "float", "double", "size_t", "float2",
+               "float3", "float4", "int2", "int3", "int4", "double2", "uint"}  # fmt: skip
+_LARGE = re.compile(r"(?<![\w.'])\d{19,20}(?![\w.'])")
+_CALL = re.compile(r"[A-Za-z_]\w*\s*\(")
 _LAUNCH = re.compile(r"([A-Za-z_]\w*(?:::\w+)*(?:\s*<[^<>;{}()]*>)?)\s*<<<(.*?)>>>", re.DOTALL)
 _DECLARED = re.compile(r"\bextern\s+(__global__\s[^;{}]*;)")
 _ALIGNED_SHARED = re.compile(r"\b(__shared__[ \t]+)(alignas[ \t]*\((?:[^()\n]|\([^()\n]*\))*\))")
@@ -59,8 +65,10 @@ class Scan:
     kernels: list[Kernel] = field(default_factory=list)
     dynamic_shared: list[str] = field(default_factory=list)
     """Names of ``extern __shared__`` arrays, mangled as the compiler does."""
-    shared_initialised: list[int] = field(default_factory=list)
-    """Where a ``__shared__`` variable is given a value, which CUDA does not allow."""
+    refused: list[tuple[int, str]] = field(default_factory=list)
+    """What CUDA does not allow and C++ does: where it is, and what CUDA's compilers say."""
+    host_calls: list[tuple[int, str]] = field(default_factory=list)
+    """The same of calls of host functions. To CuPy's NVRTC they are functions of the device."""
     static_at_namespace: list[int] = field(default_factory=list)
     """Where ``static`` stands before a device variable or function at namespace scope."""
     needs_preprocessor: bool = False
@@ -95,14 +103,24 @@ def scan(source: str) -> Scan:
         if found.group(1) == '"':
             result.needs_preprocessor = True
     text = "\n".join(lines)
-    _walk(text, result)
+    for position, name, caller, defined in _walk(text, result):
+        above = re.findall(r"^[ \t]*#[ \t]*(if|endif)", source[:defined], re.M)
+        if above.count("if") == above.count("endif") and f"define {name}(" not in source:
+            what = f'calling a __host__ function("{name}") from a {caller} is not allowed'
+            result.host_calls.append((position, what))
     return result
 
 
-def _walk(text: str, result: Scan) -> None:
-    """Follow the braces; look at each declaration that begins at namespace scope."""
+def _walk(text: str, result: Scan) -> list[tuple[int, str, str, int]]:
+    """Follow the braces; look at each declaration that begins at namespace scope.
+
+    Returns calls from device code of functions that only the host has: where, of what, from what,
+    and where that function is.
+    """
     # A namespace's name, "" for extern "C", None inside anything else.
     scopes: list[str | None] = []
+    of_host: dict[str, int] = {}  # where a function is that only the host has; 0: on the device
+    calls, caller = [], ""
     tokens = [(m.group(), m.start()) for m in _TOKEN.finditer(text) if m.group() != "\n"]
     i = start = parens = 0
     while i < len(tokens):
@@ -122,6 +140,7 @@ def _walk(text: str, result: Scan) -> None:
             else:
                 if at_namespace:
                     _declaration(tokens[start:i], scopes, text, result)
+                    caller = _caller(tokens[start:i], of_host)
                 scopes.append(None)
             start = i + 1
             parens = 0
@@ -133,12 +152,32 @@ def _walk(text: str, result: Scan) -> None:
         elif token == ";" and parens == 0:
             if at_namespace:
                 _declaration(tokens[start:i], scopes, text, result)
+                _caller(tokens[start:i], of_host)
             start = i + 1
         elif token == "__shared__":
             _shared(tokens, i, scopes, result)
             if _is_initialised([word for word, _ in tokens[i : i + 200]]):
-                result.shared_initialised.append(position)
+                what = "initializer not allowed for __shared__ variable"
+                result.refused.append((position, what))
+        elif caller and not at_namespace and _CALL.match(text, position):
+            if text[position - 40 : position].rstrip()[-1:] not in (".", ">", ":"):
+                calls.append((position, token, caller))
         i += 1
+    return [(*call, of_host[call[1]]) for call in calls if of_host.get(call[1])]
+
+
+def _name_at(words: list[str]) -> int | None:
+    """Where the name is in a function's declaration; None in what is no such declaration."""
+    depth = 0
+    for i, word in enumerate(words):
+        if word == "(":
+            previous = words[i - 1] if i else ""
+            if depth == 0 and re.match(r"[A-Za-z_]", previous) and previous not in _NOT_A_NAME:
+                return i - 1
+            depth += 1
+        elif word == ")":
+            depth -= 1
+    return None
 
 
 def _declaration(
@@ -149,27 +188,38 @@ def _declaration(
         result.static_at_namespace.append(tokens[words.index("static")][1])
     if "__global__" not in words:
         return
-    depth = 0
-    for i, word in enumerate(words):
-        if word == "(":
-            previous = words[i - 1] if i else ""
-            if depth == 0 and re.match(r"[A-Za-z_]", previous) and previous not in _NOT_A_NAME:
-                scope = [name for name in scopes if name]
-                name = "::".join([*scope, previous])
-                bound = ""
-                if "__launch_bounds__" in words:
-                    at = tokens[words.index("__launch_bounds__")][1]
-                    bound = _first_argument(text, at + len("__launch_bounds__"))
-                if all(name != kernel.name for kernel in result.kernels):
-                    extern_c = "extern" in words or "" in scopes
-                    found = Kernel(
-                        name, "template" in words, bound, extern_c, _parameters(words[i + 1 :])
-                    )
-                    result.kernels.append(found)
-                return
-            depth += 1
-        elif word == ")":
-            depth -= 1
+    at = _name_at(words)
+    if at is None:
+        return
+    name = "::".join([*filter(None, scopes), words[at]])
+    bound = ""
+    if "__launch_bounds__" in words:
+        begin = tokens[words.index("__launch_bounds__")][1]
+        bound = _first_argument(text, begin + len("__launch_bounds__"))
+    if all(name != kernel.name for kernel in result.kernels):
+        extern_c = "extern" in words or "" in scopes
+        result.kernels.append(
+            Kernel(name, "template" in words, bound, extern_c, _parameters(words[at + 2 :]))
+        )
+
+
+def _caller(tokens: list[tuple[str, int]], of_host: dict[str, int]) -> str:
+    """Note a function and whose it is; of one that only the device has, what CUDA calls it.
+
+    Only the host has a function where each word before its name is known: another one may be a
+    macro for ``__device__``.
+    """
+    words = [word for word, _ in tokens]
+    at = _name_at(words)
+    if at is None:
+        return ""
+    before, name = set(words[:at]), words[at]
+    known = bool(before) and before <= _HOST_WORDS
+    of_host[name] = known and of_host.get(name, 1) and tokens[at][1]
+    space = before & {"__global__", "__device__"}
+    if not space or before & {"__host__", "template"}:
+        return ""
+    return f'{space.pop()} function("{name}")'
 
 
 def _parameters(words: list[str]) -> tuple[str, ...]:
@@ -289,7 +339,8 @@ def rewrite(source: str, found: Scan, absent: Sequence[str] = ()) -> str:
 
     ``static`` goes from device variables at namespace scope: the compiler would take one that no
     kernel writes for a constant, though the host writes it. ``alignas`` goes before ``__shared__``,
-    where C++ wants it.
+    where C++ wants it. A number of 2**63 and more without a suffix, which is unsigned for CUDA's
+    compilers, is written as C++ takes it.
     """
     for name in absent:
         line = rf'^[ \t]*#[ \t]*include[ \t]*[<"]{re.escape(name)}[>"]'
@@ -297,6 +348,9 @@ def rewrite(source: str, found: Scan, absent: Sequence[str] = ()) -> str:
     for swapped in list(_ALIGNED_SHARED.finditer(blank(source))):
         start, middle, end = swapped.start(), swapped.start(2), swapped.end()
         source = source[:start] + source[middle:end] + source[start:middle] + source[end:]
+    for number in _LARGE.finditer(blank(source)):
+        digits = f"{int(number.group()):#x}".ljust(len(number.group()))
+        source = source[: number.start()] + digits + source[number.end() :]
     for position in found.static_at_namespace:
         source = source[:position] + " " * len("static") + source[position + len("static") :]
     return source

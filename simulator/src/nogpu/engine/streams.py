@@ -25,7 +25,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from . import forking, memory, order, records, scheduler
-from .counters import Counts, begin_recording, end_recording, recorders_now
+from .counters import Counts, begin_recording, end_recording, record, recorders_now
 from .errors import StreamError
 from .module import Kernel
 from .scheduler import Operation, Span
@@ -322,6 +322,8 @@ class Stream:
             capture.nodes.append((operation, tuple(sorted(self._last))))
             self._last = frozenset([len(capture.nodes) - 1])
             return 0
+        if operation.kind == "work" and (recorders := recorders_now(False)):
+            record(recorders, Counts(array_bytes=order.traffic(operation)))
         noted, planner = self._noted(operation), scheduler.get()
         if planner is None or (small and self._is_idle(planner)):
             self._now(planner, operation)
@@ -339,7 +341,7 @@ class Stream:
         once, too. ``work`` keeps alive what it needs; an exception of queued work comes out of
         the next wait. Its closure tells which arrays of the device it uses: see `order`.
         """
-        if nbytes <= INLINE_BYTES and not _captures and not order.watching:
+        if nbytes <= INLINE_BYTES and not (_captures or order.watching or recorders_now(False)):
             planner = scheduler.get()
             if planner is None or (
                 (planner.quiet or planner.idle(self._pointer)) and not planner.recording
@@ -349,13 +351,8 @@ class Stream:
         self._put(Operation("work", name, nbytes, work), nbytes <= INLINE_BYTES)
 
     def launch(
-        self,
-        kernel: Kernel,
-        grid: Sequence[int],
-        block: Sequence[int],
-        arguments: Sequence[bytes] | bytes,
-        shared: int = 0,
-        keep: Sequence[object] = (),
+        self, kernel: Kernel, grid: Sequence[int], block: Sequence[int],
+        arguments: Sequence[bytes] | bytes, shared: int = 0, keep: Sequence[object] = (),
         cooperative: bool = False,
     ) -> None:
         """Queue a kernel. What a wrong launch raises comes at once, its faults at the next wait.
@@ -372,15 +369,8 @@ class Stream:
         self._put(Operation("kernel", kernel.name, 0, prepared, keep), False)
 
     def copy(
-        self,
-        destination: int,
-        source: int,
-        nbytes: int,
-        kind: str,
-        keep: Sequence[object] = (),
-        *,
-        pinned: bool = False,
-        name: str = "",
+        self, destination: int, source: int, nbytes: int, kind: str, keep: Sequence[object] = (),
+        *, pinned: bool = False, name: str = "",
     ) -> None:
         """Queue a copy of bytes; ``kind`` is "HtoD", "DtoH" or "DtoD".
 
@@ -393,17 +383,8 @@ class Stream:
                        name=name)  # fmt: skip
 
     def copy_rows(
-        self,
-        destination: int,
-        destination_pitch: int,
-        source: int,
-        source_pitch: int,
-        width: int,
-        height: int,
-        kind: str,
-        keep: Sequence[object] = (),
-        *,
-        pinned: bool = False,
+        self, destination: int, destination_pitch: int, source: int, source_pitch: int, width: int,
+        height: int, kind: str, keep: Sequence[object] = (), *, pinned: bool = False,
         name: str = "",
     ) -> None:
         """Queue a copy of ``height`` rows of ``width`` bytes each, ``pitch`` bytes apart."""

@@ -18,7 +18,7 @@ MODULES = frozenset("""
     cupy_backends.cuda.libs.curand cupy_backends.cuda.libs.cusolver
     cupy_backends.cuda.libs.cusparse cupy_backends.cuda.libs.cusparselt
     cupy_backends.cuda.libs.cutensor cupy_backends.cuda.libs.nccl cupy_backends.cuda.stream
-    cupyx.cusolver cupyx.cusparse cupyx.cutensor cupyx.distributed cupyx.jit cupyx.lapack
+    cupyx.cusolver cupyx.cutensor cupyx.distributed cupyx.jit cupyx.lapack
     cupyx.linalg cupyx.optimizing cupyx.scipy.fft cupyx.scipy.fftpack cupyx.scipy.interpolate
     cupyx.scipy.linalg cupyx.scipy.signal.windows cupyx.scipy.sparse.csgraph
     cupyx.scipy.sparse.linalg cupyx.scipy.spatial cupyx.scipy.stats cupyx.signal cupyx.time

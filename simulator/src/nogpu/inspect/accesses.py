@@ -44,14 +44,14 @@ class WarpAccess:
 
     def summary(self) -> str:
         """How many lanes there are, and how many sectors or banks they need."""
-        start = f"warp {self.warp} of block (0, 0, 0): {_many(len(self.lanes), 'lane')}, "
+        start = f"warp {self.warp} of block (0, 0, 0): {many(len(self.lanes), 'lane')}, "
         if self.banks:
             deepest = max(len(bank) for bank in self.banks)
             used = sum(1 for bank in self.banks if bank)
             most = "one word a bank" if deepest == 1 else f"up to {deepest} words in one bank"
-            return f"{start}{_many(used, 'bank')}, {most}"
+            return f"{start}{many(used, 'bank')}, {most}"
         distinct = len(set(self.offsets)) * self.size
-        return f"{start}{_many(len(self.sectors), 'sector')} of 32 bytes for {distinct:,} bytes"
+        return f"{start}{many(len(self.sectors), 'sector')} of 32 bytes for {distinct:,} bytes"
 
     def places(self) -> str:
         """Which lane is at which byte."""
@@ -142,9 +142,8 @@ def _most_wasteful(
         )
 
     def waste(found: Line) -> float:
-        if found.space == "shared":
-            return found.wavefronts / max(1, found.ideal_wavefronts)
-        return found.sectors / max(1, found.ideal_sectors)
+        used, ideal, _ = units(found)
+        return used / max(1, ideal)
 
     return max(pool, key=lambda a: (waste(a), a.space == "global", a.access == "store"))
 
@@ -176,5 +175,13 @@ def _banks(sample: Sample, size: int) -> tuple[dict[int, list[int]], ...]:
     return banks
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}" + ("" if count == 1 else "s")
+def units(line: Line) -> tuple[int, int, str]:
+    """What an access costs, what it would cost at best, and in what that is counted."""
+    if line.space == "shared":
+        return line.wavefronts, line.ideal_wavefronts, "wavefronts"
+    return line.sectors, line.ideal_sectors, "sectors"
+
+
+def many(count: int, what: str) -> str:
+    """A number of things, in words: ``"1,024 threads"``."""
+    return f"{count:,} {what}" + ("" if count == 1 else "s")

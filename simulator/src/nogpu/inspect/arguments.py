@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
@@ -86,7 +87,7 @@ class Arguments:
     """
 
     def __init__(self, engine, values: list, names: list[str], unwritten: tuple[str, ...]) -> None:
-        self._engine = engine
+        self._engine, self._values, self._names = engine, values, names
         self._views: dict[str, tuple[np.ndarray, int]] = {}  # values as given, place in memory
         self._blocks: list[tuple[int, int, list[str]]] = []  # low, high, who lies in it
         self._unwritten = set(unwritten)
@@ -119,8 +120,24 @@ class Arguments:
         self._allocations: list = []
         self._addresses: dict[str, int] = {}
 
-    def copy_in(self) -> list[bytes]:
-        """Fresh copies of all; the launch's arguments as bytes."""
+    def misfits(self, sizes: Sequence[int], packed: bool) -> list[str]:
+        """What the bytes of the arguments and those of the kernel's parameters differ in."""
+        found = []
+        if len(self._items) != len(sizes):
+            found.append(f"{len(self._items)} arguments are passed, the kernel takes {len(sizes)}")
+        for name, value, item, size in zip(self._names, self._values, self._items, sizes):
+            given = 8 if isinstance(item, str) else len(item)
+            if isinstance(value, int) and -(2 ** (8 * size - 1)) <= value < 2 ** (8 * size):
+                continue  # its first bytes are the number itself
+            if given != size:
+                what = f"{name}: {given} bytes are passed ({type(value).__name__}), {size} declared"
+                so = (f"the kernel reads the first {size}" if given > size
+                      else "the kernel reads on in what lies behind")  # fmt: skip
+                found.append(f"{what}: {so}{', and all that follow are shifted' * packed}")
+        return found
+
+    def copy_in(self, kernel: object, packed: bool) -> list[bytes] | bytes:
+        """Fresh copies of all; the arguments as a launch takes them, PyCUDA's in one buffer."""
         self.free()
         for low, high, members in self._blocks:
             first = self._views[members[0]][0]
@@ -133,36 +150,39 @@ class Arguments:
                 at = block.address + lead + address - low
                 self._addresses[name] = at
                 if name not in self._unwritten and array.size:
-                    self._write(array, at)
-        return [
+                    if array.flags.c_contiguous:
+                        self._engine.copy_to_device(at, array)
+                    else:
+                        self._inside(name, write=True)[...] = array
+        items = [
             np.uint64(self._addresses[item]).tobytes() if isinstance(item, str) else item
             for item in self._items
         ]
+        if not packed:
+            return items[: len(kernel.parameter_sizes)]
+        buffer = b""
+        for value, item in zip(self._values, items):
+            step = value.dtype.alignment if isinstance(value, np.generic) else 8
+            buffer = buffer.ljust(-(-len(buffer) // step) * step, b"\0") + item
+        return buffer.ljust(kernel.parameter_bytes, b"\xcd")  # not passed: whatever lies there
 
-    def _write(self, array: np.ndarray, at: int) -> None:
+    def _inside(self, name: str, write: bool = False) -> np.ndarray:
+        """An array's copy as a view of the simulator's memory."""
+        array = self._views[name][0]
         low, high = byte_bounds(array)
-        start = at - (array.__array_interface__["data"][0] - low)
-        if array.flags.c_contiguous:
-            self._engine.copy_to_device(start, array)
-            return
+        lead = array.__array_interface__["data"][0] - low
+        start = self._addresses[name] - lead
         memory = self._engine.view(start, high - low, np.uint8)
-        self._engine.mark_written(start, high - low)
-        np.ndarray(array.shape, array.dtype, memory, at - start, array.strides)[...] = array
+        if write:
+            self._engine.mark_written(start, high - low)
+        return np.ndarray(array.shape, array.dtype, memory, lead, array.strides)
 
     def results(self) -> dict[str, np.ndarray]:
         """What the arrays hold now, by name, in the shapes in which they were given."""
-        found = {}
-        for name, (array, _) in self._views.items():
-            low, high = byte_bounds(array)
-            at = self._addresses[name]
-            start = at - (array.__array_interface__["data"][0] - low)
-            if not array.size:
-                found[name] = array.copy()
-                continue
-            memory = self._engine.view(start, high - low, np.uint8)
-            inside = np.ndarray(array.shape, array.dtype, memory, at - start, array.strides)
-            found[name] = inside.copy()
-        return found
+        return {
+            name: self._inside(name).copy() if array.size else array.copy()
+            for name, (array, _) in self._views.items()
+        }
 
     def free(self) -> None:
         """Give the memory back."""
@@ -172,11 +192,8 @@ class Arguments:
 
 
 def _scalar(name: str, value: object) -> bytes:
-    if isinstance(value, (np.generic, np.ndarray)):
-        return value.tobytes()
-    for kind, dtype in _SCALARS.items():
-        if type(value) is kind:
-            return dtype(value).tobytes()
+    if type(value) in _SCALARS:
+        value = _SCALARS[type(value)](value)
     if hasattr(value, "tobytes"):
         return value.tobytes()
     raise TypeError(

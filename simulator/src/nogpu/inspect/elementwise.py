@@ -41,18 +41,16 @@ def as_launch(kernel: object, args: object) -> tuple | None:
         )
     hosts = [found[0] if (found := _host_array(value)) else value for value in values]
     types: dict[str, np.dtype] = {}
-    for parameter, value in zip([*inputs, *outputs], hosts):
-        if parameter.dtype is None and isinstance(value, np.ndarray):
-            types.setdefault(parameter.ctype, value.dtype)
-    for parameter, value in zip(inputs, hosts):
-        if parameter.dtype is None:
+    pairs = list(zip([*inputs, *outputs], hosts))
+    for parameter, value in sorted(pairs, key=lambda pair: not isinstance(pair[1], np.ndarray)):
+        if parameter.dtype is None:  # an array's type counts more than a number's
             types.setdefault(parameter.ctype, np.asarray(value).dtype)
 
     def dtype_of(parameter: object) -> np.dtype:
         return np.dtype(parameter.dtype if parameter.dtype is not None else types[parameter.ctype])
 
     whole = [
-        value.shape for parameter, value in zip([*inputs, *outputs], hosts)
+        value.shape for parameter, value in pairs
         if isinstance(value, np.ndarray) and not parameter.raw
     ]  # fmt: skip
     if not whole:

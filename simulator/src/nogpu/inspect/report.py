@@ -6,11 +6,11 @@ import html
 import math
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from .accesses import AccessPattern, find_pattern
+from .accesses import AccessPattern, find_pattern, many, units
 from .arguments import Arguments, as_host
 from .elementwise import as_launch
 from .sources import Source, find_source, parameter_names
@@ -102,7 +102,10 @@ def inspect(
     report = (report_type or Report)(source, _triple(grid), _triple(block), predict or {})
     try:
         values = {name: as_host(value) for name, value in (variables or {}).items()}
-        _run(engine, compiled, arguments, values, report, shared, time_limit, counters)
+        packed = type(kernel).__module__.startswith("pycuda")
+        report.misfits = arguments.misfits(compiled.parameter_sizes, packed)
+        _run(engine, compiled, lambda: arguments.copy_in(compiled, packed), values, report, shared,
+             time_limit, counters)  # fmt: skip
         report.arrays = arguments.results()
     finally:
         arguments.free()
@@ -110,11 +113,11 @@ def inspect(
 
 
 def _run(
-    engine, compiled, arguments: Arguments, variables: dict, report: Report, shared: int,
-    time_limit: float, counters: bool,
+    engine, compiled, passed: Callable[[], list[bytes] | bytes], variables: dict,
+    report: Report, shared: int, time_limit: float, counters: bool,
 ) -> None:  # fmt: skip
     def attempt(one_worker: bool = False, **off: bool) -> Exception | None:
-        values = arguments.copy_in()
+        values = passed()
         for name, value in variables.items():
             place = compiled.module.variable(name)
             if value.nbytes != place.nbytes:
@@ -152,9 +155,7 @@ def _run(
 
 
 def _triple(sizes: int | Sequence[int]) -> tuple[int, int, int]:
-    values = (sizes,) if isinstance(sizes, (int, np.integer)) else tuple(sizes)
-    values = tuple(int(value) for value in values)
-    return (*values, *(1,) * (3 - len(values)))
+    return tuple(int(size) for size in (*np.atleast_1d(sizes), 1, 1)[:3])
 
 
 class Report:
@@ -170,6 +171,8 @@ class Report:
         What the arrays held at the end, by the names of the kernel's parameters.
     went_on : bool
         After a race or a read of unwritten memory: whether the kernel then ran to its end.
+    misfits : list of str
+        Arguments whose bytes are not as many as the kernel's declaration says.
     """
 
     def __init__(
@@ -182,6 +185,7 @@ class Report:
         self.counts = None
         self.arrays: dict[str, np.ndarray] = {}
         self.went_on = False
+        self.misfits: list[str] = []
 
     @property
     def ok(self) -> bool:
@@ -228,6 +232,8 @@ class Report:
 
     def __str__(self) -> str:
         parts = [self._heading()]
+        if self.misfits:
+            parts.append("\n".join(["Arguments that are not as declared:", *self.misfits]))
         if self.fault is not None:
             parts.append(self._fault_text())
         if self.counts is not None:
@@ -254,7 +260,7 @@ class Report:
 
     def _heading(self) -> str:
         blocks, threads = math.prod(self.grid), math.prod(self.block)
-        text = f"{self.source.kernel}: {_many(blocks, 'block')} of {_many(threads, 'thread')}"
+        text = f"{self.source.kernel}: {many(blocks, 'block')} of {many(threads, 'thread')}"
         if self.fault is None:
             return f"{text}. No fault found."
         where = f" in line {self._fault_line()}" if self._fault_line() else ""
@@ -310,14 +316,14 @@ class Report:
         counted = self.counts.lines
         width = max((len(_what(a)) for a in counted), default=0)
         requests = max((len(f"{a.requests:,}") for a in counted), default=0)
-        units = max((len(f"{_units(a)[0]:,}") for a in counted), default=0)
+        digits = max((len(f"{units(a)[0]:,}") for a in counted), default=0)
         for a in counted:
             if a.line != shown:
                 rows.append(_cut(f"{a.line or '?':>6} | {a.text}"))
                 shown = a.line
-            used, ideal, unit = _units(a)
+            used, ideal, unit = units(a)
             row = f"         {_what(a):<{width}}  {a.requests:>{requests},} requests"
-            row += f"  {used:>{units},} {unit:<10}  {used / a.requests:4.1f} each"
+            row += f"  {used:>{digits},} {unit:<10}  {used / a.requests:4.1f} each"
             row += f", ideal {ideal / a.requests:.1f}"
             if used > ideal:
                 row += f"  <- {used / ideal:.1f}x"
@@ -338,9 +344,9 @@ class Report:
         rest = [f"{c.barriers:,} {plural} passed by blocks" if c.barriers else "No barrier"]
         atomics = c["global_atomic_requests"] + c["shared_atomic_requests"]
         if atomics:
-            rest.append(_many(atomics, "atomic request"))
+            rest.append(many(atomics, "atomic request"))
         if c.warp_operations:
-            rest.append(_many(c.warp_operations, "warp operation"))
+            rest.append(many(c.warp_operations, "warp operation"))
         rows.append("; ".join(rest) + ".")
         return "\n".join(rows)
 
@@ -371,18 +377,8 @@ def fault_sentence(fault: Exception) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}" + ("" if count == 1 else "s")
-
-
 def _what(a) -> str:
     return f"{a.space} {a.access} {a.array or 'an array'}"
-
-
-def _units(a) -> tuple[int, int, str]:
-    if a.space == "shared":
-        return a.wavefronts, a.ideal_wavefronts, "wavefronts"
-    return a.sectors, a.ideal_sectors, "sectors"
 
 
 def _cut(text: str) -> str:

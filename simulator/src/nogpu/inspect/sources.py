@@ -43,10 +43,6 @@ def _from_cupy(code: str, kernel: str, options: Sequence[str], backend: str) -> 
 _recorded: dict[int, tuple[object, Source]] = {}
 
 
-def _remember(function: object, source: Source) -> None:
-    _recorded[id(function)] = (function, source)
-
-
 def record_sources(needs: str | None = None) -> None:
     """Let every `RawModule` and `SourceModule` made from now on remember its source.
 
@@ -92,7 +88,7 @@ def _wrap_raw_module(cupy: object) -> None:
             function = super().get_function(name)
             code, options, backend = self._source_parts
             if code is not None:
-                _remember(function, _from_cupy(code, name, options, backend))
+                _recorded[id(function)] = function, _from_cupy(code, name, options, backend)
             return function
 
     # Under this name pickle finds it.
@@ -119,7 +115,7 @@ def _wrap_source_module(compiler: object) -> None:
     def find_function(self, name: str) -> object:
         function = get_function(self, name)
         code, options, plain = self._source_parts
-        _remember(function, Source(code, name, options, "nvcc", not plain))
+        _recorded[id(function)] = function, Source(code, name, options, "nvcc", not plain)
         return function
 
     module.__init__, module.get_function, module._records_source = __init__, find_function, True
@@ -154,31 +150,14 @@ def find_source(kernel: object) -> Source:
     )
 
 
-_COMMENTS = re.compile(r'//[^\n]*|/\*.*?\*/', re.DOTALL)
-
-
 def parameter_names(source: Source, count: int) -> list[str]:
     """What the kernel calls its parameters; ``argument 0`` and so on where that is not plain."""
-    fallback = [f"argument {i}" for i in range(count)]
-    text = _COMMENTS.sub(" ", source.code)
+    from ..engine.source import scan
+
     plain = re.sub(r"<.*", "", source.kernel, flags=re.DOTALL).rsplit("::", 1)[-1].strip()
-    for found in re.finditer(rf"__global__[^;{{}}]*?\b{re.escape(plain)}\s*\(", text):
-        depth, at = 1, found.end()
-        parts, start = [], found.end()
-        while at < len(text) and depth:
-            character = text[at]
-            if character in "(<[":
-                depth += 1
-            elif character in ")>]":
-                depth -= 1
-            if depth == 0 or (depth == 1 and character == ","):
-                parts.append(text[start:at])
-                start = at + 1
-            at += 1
-        names = []
-        for part in parts:
-            word = re.search(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*$", part.split("=")[0].strip())
-            names.append(word.group(1) if word else "")
-        if len(names) == count and all(names) and len(set(names)) == count:
-            return [name.removeprefix("_raw_") for name in names]
-    return fallback
+    for kernel in scan(source.code).kernels:
+        names = [name.removeprefix("_raw_") for name in kernel.parameters]
+        known = kernel.name.rsplit("::", 1)[-1] == plain and len(names) == count
+        if known and all(names) and len(set(names)) == count:
+            return names
+    return [f"argument {i}" for i in range(count)]

@@ -14,7 +14,7 @@ from ._ufunc_config import errstate, geterr, seterr
 from cupy.cuda._synchronize import DeviceSynchronized, allow_synchronize  # isort: skip
 from nogpu.faces import missing as _missing
 
-_MODULES = ("profiler", "scipy")
+_MODULES = ("cusparse", "profiler", "scipy")
 
 
 def __getattr__(name: str) -> object:

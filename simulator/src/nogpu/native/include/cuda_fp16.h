@@ -63,38 +63,19 @@ static inline __half __ushort_as_half(unsigned short bits) {
 #define HALF_OF(BITS) __ushort_as_half((unsigned short)(BITS))
 #define INFINITE 0x7c00u
 #include "nogpu_half_operations.h"
+CUSIM_HALF_NAMES(half)
+#undef CUSIM_HALF_NAMES
 #undef H
 #undef H2
 #undef HALF_OF
 #undef INFINITE
 typedef __half2 half2;
 
-static inline __half __float2half(float x) { return __half(x); }
-static inline __half __float2half_rn(float x) { return __half(x); }
-static inline __half __double2half(double x) { return __half(x); }
-static inline float __half2float(__half h) { return nogpu::half_to_float(h.bits); }
-static inline __half __int2half_rn(int x) { return __half(x); }
-static inline __half __uint2half_rn(unsigned int x) { return __half(x); }
 static inline __half __short2half_rn(short x) { return __half(x); }
 static inline __half __ushort2half_rn(unsigned short x) { return __half(x); }
-static inline int __half2int_rn(__half h) { return __float2int_rn((float)h); }
-static inline int __half2int_rz(__half h) { return __float2int_rz((float)h); }
 static inline int __half2int_rd(__half h) { return __float2int_rd((float)h); }
 static inline int __half2int_ru(__half h) { return __float2int_ru((float)h); }
 static inline unsigned int __half2uint_rn(__half h) { return __float2uint_rn((float)h); }
 static inline unsigned int __half2uint_rz(__half h) { return __float2uint_rz((float)h); }
-static inline unsigned short __half_as_ushort(__half h) { return h.bits; }
-static inline short __half_as_short(__half h) { return (short)h.bits; }
 static inline __half __short_as_half(short x) { return __ushort_as_half((unsigned short)x); }
 
-static inline __half2 make_half2(__half x, __half y) { return __half2(x, y); }
-static inline __half2 __halves2half2(__half x, __half y) { return __half2(x, y); }
-static inline __half2 __half2half2(__half x) { return __half2(x, x); }
-static inline __half2 __float2half2_rn(float x) { return __half2(__half(x), __half(x)); }
-static inline __half2 __floats2half2_rn(float x, float y) {
-    return __half2(__half(x), __half(y));
-}
-static inline __half2 __float22half2_rn(float2 v) { return __floats2half2_rn(v.x, v.y); }
-static inline float2 __half22float2(__half2 v) { return make_float2((float)v.x, (float)v.y); }
-static inline __half __low2half(__half2 v) { return v.x; }
-static inline __half __high2half(__half2 v) { return v.y; }

@@ -141,3 +141,27 @@ CUSIM_HALF_SHUFFLE(__shfl_up_sync, unsigned int)
 CUSIM_HALF_SHUFFLE(__shfl_down_sync, unsigned int)
 CUSIM_HALF_SHUFFLE(__shfl_xor_sync, int)
 #undef CUSIM_HALF_SHUFFLE
+
+// What each format calls its conversions: FORMAT is "half" or "bfloat16".
+#define CUSIM_HALF_NAMES(FORMAT)                                                            \
+    static inline H __float2##FORMAT(float x) { return H(x); }                              \
+    static inline H __float2##FORMAT##_rn(float x) { return H(x); }                         \
+    static inline H __double2##FORMAT(double x) { return H(x); }                            \
+    static inline H __int2##FORMAT##_rn(int x) { return H(x); }                             \
+    static inline H __uint2##FORMAT##_rn(unsigned int x) { return H(x); }                   \
+    static inline float __##FORMAT##2float(H h) { return (float)h; }                        \
+    static inline int __##FORMAT##2int_rn(H h) { return __float2int_rn((float)h); }         \
+    static inline int __##FORMAT##2int_rz(H h) { return __float2int_rz((float)h); }         \
+    static inline unsigned short __##FORMAT##_as_ushort(H h) { return h.bits; }             \
+    static inline short __##FORMAT##_as_short(H h) { return (short)h.bits; }                \
+    static inline H2 make_##FORMAT##2(H x, H y) { return H2(x, y); }                        \
+    static inline H2 __halves2##FORMAT##2(H x, H y) { return H2(x, y); }                    \
+    static inline H2 __##FORMAT##2##FORMAT##2(H x) { return H2(x, x); }                     \
+    static inline H2 __float2##FORMAT##2_rn(float x) { return H2(H(x), H(x)); }             \
+    static inline H2 __floats2##FORMAT##2_rn(float x, float y) { return H2(H(x), H(y)); }   \
+    static inline H2 __float22##FORMAT##2_rn(float2 v) { return H2(H(v.x), H(v.y)); }       \
+    static inline float2 __##FORMAT##22float2(H2 v) {                                       \
+        return make_float2((float)v.x, (float)v.y);                                         \
+    }                                                                                       \
+    static inline H __low2##FORMAT(H2 v) { return v.x; }                                    \
+    static inline H __high2##FORMAT(H2 v) { return v.y; }

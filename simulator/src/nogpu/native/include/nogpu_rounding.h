@@ -84,18 +84,15 @@ static inline double root(double a, Rounding way) {
     const double r = __builtin_sqrt(a);
     return to_double(r, fma(-r, r, a), way);
 }
-template <class I> static inline float integer_to_float(I x, Rounding way) {
-    const float nearest = (float)x;
-    const nogpu_int128 missing = (nogpu_int128)x - (nogpu_int128)nearest;
-    return rounded(nearest, missing > 0 ? 1.0 : missing < 0 ? -1.0 : 0.0, way);
-}
-template <class I> static inline double integer_to_double(I x, Rounding way) {
-    const double nearest = (double)x;
+template <class F, class I> static inline F from_integer(I x, Rounding way) {
+    const F nearest = (F)x;
     const nogpu_int128 missing = (nogpu_int128)x - (nogpu_int128)nearest;
     return rounded(nearest, missing > 0 ? 1.0 : missing < 0 ? -1.0 : 0.0, way);
 }
 }  // namespace nogpu
 
+#define CUSIM_FROM_INTEGER(NAME, F, I, WAY)                                                   \
+    static inline F NAME(I x) { return nogpu::from_integer<F>(x, WAY); }
 #define CUSIM_DIRECTED(SUFFIX, WAY)                                                           \
     static inline float __fadd_##SUFFIX(float a, float b) { return nogpu::add(a, b, WAY); }   \
     static inline float __fsub_##SUFFIX(float a, float b) { return nogpu::add(a, -b, WAY); }  \
@@ -119,24 +116,12 @@ template <class I> static inline double integer_to_double(I x, Rounding way) {
     static inline double __drcp_##SUFFIX(double a) { return nogpu::divide(1.0, a, WAY); }     \
     static inline double __dsqrt_##SUFFIX(double a) { return nogpu::root(a, WAY); }           \
     static inline float __double2float_##SUFFIX(double x) { return nogpu::to_float(x, 0, WAY); } \
-    static inline float __int2float_##SUFFIX(int x) {                                         \
-        return nogpu::integer_to_float(x, WAY);                                               \
-    }                                                                                         \
-    static inline float __uint2float_##SUFFIX(unsigned int x) {                               \
-        return nogpu::integer_to_float(x, WAY);                                               \
-    }                                                                                         \
-    static inline float __ll2float_##SUFFIX(long long x) {                                    \
-        return nogpu::integer_to_float(x, WAY);                                               \
-    }                                                                                         \
-    static inline float __ull2float_##SUFFIX(unsigned long long x) {                          \
-        return nogpu::integer_to_float(x, WAY);                                               \
-    }                                                                                         \
-    static inline double __ll2double_##SUFFIX(long long x) {                                  \
-        return nogpu::integer_to_double(x, WAY);                                              \
-    }                                                                                         \
-    static inline double __ull2double_##SUFFIX(unsigned long long x) {                        \
-        return nogpu::integer_to_double(x, WAY);                                              \
-    }
+    CUSIM_FROM_INTEGER(__int2float_##SUFFIX, float, int, WAY)                                 \
+    CUSIM_FROM_INTEGER(__uint2float_##SUFFIX, float, unsigned int, WAY)                       \
+    CUSIM_FROM_INTEGER(__ll2float_##SUFFIX, float, long long, WAY)                            \
+    CUSIM_FROM_INTEGER(__ull2float_##SUFFIX, float, unsigned long long, WAY)                  \
+    CUSIM_FROM_INTEGER(__ll2double_##SUFFIX, double, long long, WAY)                          \
+    CUSIM_FROM_INTEGER(__ull2double_##SUFFIX, double, unsigned long long, WAY)
 CUSIM_DIRECTED(rd, nogpu::kDown)
 CUSIM_DIRECTED(ru, nogpu::kUp)
 CUSIM_DIRECTED(rz, nogpu::kToZero)

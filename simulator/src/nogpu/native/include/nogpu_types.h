@@ -12,26 +12,16 @@ template <> struct Raw<1> {
     static type read(const void* p) { return *(const type*)p; }
     static void write(void* p, type v) { *(type*)p = v; }
 };
-template <> struct Raw<2> {
-    typedef unsigned short type;
-    static type read(const void* p) { return nogpu_read2(p); }
-    static void write(void* p, type v) { nogpu_write2(p, v); }
-};
-template <> struct Raw<4> {
-    typedef unsigned int type;
-    static type read(const void* p) { return nogpu_read4(p); }
-    static void write(void* p, type v) { nogpu_write4(p, v); }
-};
-template <> struct Raw<8> {
-    typedef unsigned long long type;
-    static type read(const void* p) { return nogpu_read8(p); }
-    static void write(void* p, type v) { nogpu_write8(p, v); }
-};
-template <> struct Raw<16> {
-    typedef Bytes16 type;
-    static type read(const void* p) { return nogpu_read16(p); }
-    static void write(void* p, type v) { nogpu_write16(p, v); }
-};
+#define CUSIM_RAW(SIZE, T)                                                       \
+    template <> struct Raw<SIZE> {                                               \
+        typedef T type;                                                          \
+        static type read(const void* p) { return nogpu_read##SIZE(p); }          \
+        static void write(void* p, type v) { nogpu_write##SIZE(p, v); }          \
+    };
+CUSIM_RAW(2, unsigned short)
+CUSIM_RAW(4, unsigned int)
+CUSIM_RAW(8, unsigned long long)
+CUSIM_RAW(16, Bytes16)
 // A number as the only one between braces: `float4 v = {1}`, but not `float4 v = 1`.
 template <class T> struct Single {
     T value;

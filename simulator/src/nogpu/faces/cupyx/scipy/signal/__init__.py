@@ -1,11 +1,11 @@
-"""Convolution and correlation of signals."""
+"""Convolution and correlation of signals, the chirp z-transform."""
 
-from cupyx.scipy.signal import _signaltools
+from cupyx.scipy.signal import _czt, _signaltools
 
 from nogpu.faces import missing as _missing
 from nogpu.faces import table as _table
 
-_functions = _table.functions_of(_signaltools)
+_functions = _table.functions_of(_czt, _signaltools)
 globals().update(_functions)
 __all__ = [*_functions]
 __getattr__ = _missing.missing(__name__)

@@ -9,6 +9,19 @@ MODES = ("full", "same", "valid")
 MODE_ERROR = 'acceptable mode flags are "valid", "same", or "full"'
 
 
+def _method(in1, in2):
+    """What is exact for whole numbers and fast for others."""
+    exact = np.result_type(in1.dtype, in2.dtype).kind not in "fc"
+    return "direct" if exact or min(in1.size, in2.size) <= 64 else "fft"
+
+
+def choose_conv_method(in1, in2, mode="full"):
+    """Return "direct" or "fft", whichever `convolve` takes for two signals of one dimension."""
+    if in1.ndim != 1 or in2.ndim != 1:
+        raise NotImplementedError("Only 1d inputs are supported currently")
+    return _method(in1, in2)
+
+
 def _convolve(in1, in2, mode, method, flipped=False):
     _host.argument(in1)
     _host.argument(in2)
@@ -26,8 +39,7 @@ def _convolve(in1, in2, mode, method, flipped=False):
                 "For 'valid' mode, one must be at least as large as the other in every dimension")
     dtype = np.result_type(in1.dtype, in2.dtype)
     if method == "auto":
-        exact = dtype.kind not in "fc" or min(in1.size, in2.size) <= 64
-        method = "direct" if exact else "fft"
+        method = _method(in1, in2)
     full = [m + n - 1 for m, n in zip(first, second)]
     shape = {
         "full": full, "same": first, "valid": [abs(m - n) + 1 for m, n in zip(first, second)],
