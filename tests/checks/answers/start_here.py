@@ -30,6 +30,11 @@ def _in_place(paper):
     return paper
 
 
+def _fastest(seconds, patience):
+    bearable = {batch: taken for batch, taken in seconds.items() if taken <= patience}
+    return max(bearable, key=lambda batch: batch / bearable[batch])
+
+
 def _sorted(seconds, patience):
     for batch in sorted(seconds, key=lambda batch: seconds[batch] / batch):
         if seconds[batch] <= patience:
@@ -52,6 +57,7 @@ RIGHT = {
         _drawn("..#..... ..#..... ..#.#... ..#.#... .#####.. ....#... ....#... ....#..."),
     ],
     "choose_batch": [
+        _fastest,
         lambda seconds, patience: max((n / t, n) for n, t in seconds.items() if t <= patience)[1],
         _sorted,
     ],
@@ -101,4 +107,24 @@ WRONG = {
         (lambda first, second, share: max(first[0], second[0]), "expected"),
         (lambda first, second, share: round(_search(first, second, share) / share), "expected"),
     ],
+}
+
+
+def _random_seconds(rng):
+    batches = rng.choice(10_000, rng.integers(1, 9), replace=False) + 1
+    taken = rng.uniform(1e-4, 2, batches.size)
+    seconds = dict(zip(batches.tolist(), taken.tolist()))
+    return seconds, float(rng.choice([taken.min(), taken.max(), rng.uniform(taken.min(), 2)]))
+
+
+def _random_calls(rng):
+    start, each = rng.uniform(1e-4, 1), rng.uniform(1e-5, 1e-2)
+    calls = [(int(n), float(start + n * each)) for n in rng.choice(500, 2, replace=False) + 1]
+    return *calls, float(rng.uniform(0.05, 0.99))
+
+
+INPUTS = {
+    "choose_batch": _random_seconds,
+    "share_of_peak": lambda rng: tuple(map(float, rng.uniform(0.1, 9, 5))),
+    "smallest_batch": _random_calls,
 }
