@@ -81,6 +81,13 @@ def pytest_xdist_make_scheduler(config, log):
         def _split_scope(self, nodeid):
             return find_group(nodeid)
 
+        def mark_test_complete(self, node, item_index, duration=0):
+            # The base class counts, after each test, all that its process has ever been given.
+            super().mark_test_complete(node, item_index, duration)
+            group = find_group(self.registered_collections[node][item_index])
+            if all(self.assigned_work[node][group].values()):
+                del self.assigned_work[node][group]
+
         def remove_node(self, node):
             # The test that a process died in has failed. The base class would run it once more.
             for unit in self.assigned_work.get(node, {}).values():

@@ -11,7 +11,7 @@ import ast
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -76,31 +76,33 @@ def imported_names(tree: ast.AST) -> dict[str, str]:
     return names
 
 
-def functions_in(code: str) -> Iterator[str]:
+@cache
+def functions_in(code: str) -> tuple[str, ...]:
     """The library functions in a notebook's code, each as often as it stands there.
 
     CUDA C++ inside strings counts too, and so does each attribute that is named as a method of
     arrays.
     """
-    tree = ast.parse(code)
+    tree, found = ast.parse(code), []
     names = imported_names(tree)
     inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     without_arguments = {id(node.func) for node in ast.walk(tree)
                          if isinstance(node, ast.Call) and not node.args}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield from (f"cuda.{name}" for name in CUDA_NAMES.findall(node.value))
+            found += [f"cuda.{name}" for name in CUDA_NAMES.findall(node.value)]
         if not isinstance(node, (ast.Attribute, ast.Name)):
             continue
         root, *attributes = ast.unparse(node).split(".")
         if root in names and all(map(str.isidentifier, attributes)):
             name = LONG.sub(lambda found: SHORT[found[0]], ".".join([names[root], *attributes]))
             if id(node) not in inner and is_listed(name):
-                yield name
+                found.append(name)
         elif isinstance(node, ast.Attribute) and node.attr in METHODS:
             # An array's `get` is called without arguments, a dictionary's with some.
             if node.attr != "get" or id(node) in without_arguments:
-                yield f"array.{node.attr}"
+                found.append(f"array.{node.attr}")
+    return tuple(found)
 
 
 def is_listed(name: str) -> bool:
@@ -112,8 +114,13 @@ def is_listed(name: str) -> bool:
 
 def code_of(notebook: nbformat.NotebookNode) -> str:
     """A notebook's Python, with IPython's commands translated."""
-    return "\n".join(TransformerManager().transform_cell(cell.source)
-                     for cell in notebook.cells if cell.cell_type == "code")
+    return "\n".join(in_python(cell.source) for cell in notebook.cells if cell.cell_type == "code")
+
+
+@cache
+def in_python(source: str) -> str:
+    """A cell with IPython's commands translated."""
+    return TransformerManager().transform_cell(source)
 
 
 def links_in(notebook: nbformat.NotebookNode) -> dict[str, str]:

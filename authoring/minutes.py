@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterator
+from functools import cache
 
 import nbformat
 
@@ -54,13 +55,16 @@ def count_words(text: str) -> int:
     return len(re.findall(r"\w[\w'.-]*", re.sub(r"\]\([^)]*\)", "]", text)))
 
 
+@cache
 def count_lines(source: str) -> tuple[int, int]:
     """The lines of Python in a cell, and those of kernels in its strings; blank lines left out."""
     kernel: set[int] = set()
     for node in ast.walk(ast.parse(re.sub(r"^(\s*)[%!].*$", r"\1pass", source, flags=re.M))):
+        if not isinstance(node, (ast.Constant, ast.JoinedStr)):
+            continue
         text = "".join(part.value for part in ast.walk(node) if isinstance(part, ast.Constant)
                        and isinstance(part.value, str))
-        if isinstance(node, (ast.Constant, ast.JoinedStr)) and "\n" in text and ";" in text:
+        if "\n" in text and ";" in text:
             kernel |= set(range(node.lineno + 1, node.end_lineno))
     filled = {number for number, line in enumerate(source.splitlines()) if line.strip()}
     return len(filled - kernel), len(filled & kernel)

@@ -141,116 +141,121 @@ def _calls_no_einsum(case: Case) -> Rule:
     return rule
 
 
-# letters: ten contractions
-
-LETTERS = {  # name: operands, and the result without einsum
-    "column_sums": (((4, 3),), lambda x: x.sum(axis=0)),
-    "traces": (((5, 3, 3),), lambda x: np.trace(x, axis1=1, axis2=2)),
-    "row_dots": (((4, 3), (4, 3)), lambda x, y: (x * y).sum(axis=1)),
-    "outer": (((3,), (4,)), lambda x, y: x[:, None] * y),
-    "gram": (((4, 3), (5, 3)), lambda x, y: x @ y.T),
-    "scaled": (((2, 3, 4, 5), (3,)), lambda x, s: x * s[:, None, None]),
-    "pooled": (((2, 5), (2, 5, 4)), lambda w, x: (w[:, :, None] * x).sum(axis=1)),
-    "quadratic": (((4, 3), (3, 5), (4, 5)), lambda x, m, y: ((x @ m) * y).sum(axis=1)),
-    "heads": (((2, 5, 6), (3, 6, 4)), lambda x, w: x[:, None] @ w),
-    "mixed": (((2, 3, 4, 5), (2, 5, 3, 6)),
-              lambda p, v: (p @ v.swapaxes(1, 2)).swapaxes(1, 2)),
-}
-_RIGHT_LETTERS = {
-    "column_sums": "ij->j",
-    "traces": "bii->b",
-    "row_dots": "ij,ij->i",
-    "outer": "i,j->ij",
-    "gram": "ij,kj->ik",
-    "scaled": "nchw,c->nchw",
-    "pooled": "bt,btd->bd",
-    "quadratic": "bi,ij,bj->b",
-    "heads": "btm,hmd->bhtd",
-    "mixed": "bhtk,bkhd->bthd",
-}
+# letters, and first_letters, a warm-up of the lesson
 
 
-def _letters_operands(name: str) -> list[np.ndarray]:
-    generator = np.random.default_rng(len(name))
-    return [generator.integers(1, 10, shape) for shape in LETTERS[name][0]]
-
-
-def _letters(name: str) -> np.ndarray:
-    return LETTERS[name][1](*_letters_operands(name))
-
-
-def _read_letters(value: object, case: Case) -> np.ndarray:
+def _require_text(value: object, case: Case) -> str:
     if not isinstance(value, str):
-        raise Refusal(f'expected letters such as "ij->ji", got {describe_value(value)}.'
+        raise Refusal(f'expected letters as a string, such as "ij", got {describe_value(value)}.'
                       f"{hint_at_return(value)}")
-    operands = _letters_operands(*case)
-    try:
-        Contraction.read(value, *operands)
-    except ValueError as error:
-        raise Refusal(f'"{value}": {error}') from None
-    return np.asarray(np.einsum(value, *operands))
+    return value
 
 
-WRONG_LETTERS = {
-    "column_sums": {
+def _task_of_letters(name: str, table: dict[str, tuple]) -> Task:
+    """A task whose answer gives the letters for each name of `table`.
+
+    `table` has for each name: right letters, the result without einsum, the operands' shapes, and
+    wrong letters with the sentence that says what is wrong.
+    """
+
+    def operands_of(part: str) -> list[np.ndarray]:
+        generator = np.random.default_rng(len(part))
+        return [generator.integers(1, 10, shape) for shape in table[part][2]]
+
+    def spec(name: str) -> np.ndarray:
+        return table[name][1](*operands_of(name))
+
+    def read(value: object, case: Case) -> np.ndarray:
+        operands = operands_of(*case)
+        try:
+            Contraction.read(_require_text(value, case), *operands)
+        except ValueError as error:
+            raise Refusal(f'"{value}": {error}') from None
+        return np.asarray(np.einsum(value, *operands))
+
+    def answer_with(part: str, wrong: str) -> Callable:
+        return lambda name: wrong if name == part else table[name][0]
+
+    return Task(
+        name=name, spec=spec, cases=lambda: [(part,) for part in table], read=read,
+        part=lambda case: case[0],
+        mistakes=[Mistake(looks_like, answer_with(part, wrong))
+                  for part, (*_, known) in table.items() for wrong, looks_like in known.items()])
+
+
+letters = _task_of_letters("letters", {
+    "column_sums": ("ij->j", lambda x: x.sum(axis=0), ((4, 3),), {
         "ij->i": "sums of the rows: the letter right of the arrow is the axis that *stays*",
-        "ij->": "the sum of everything: no letter was kept",
-    },
-    "traces": {
+        "ij->": "the sum of everything: no letter was kept"}),
+    "traces": ("bii->b", lambda x: np.trace(x, axis1=1, axis2=2), ((5, 3, 3),), {
         "bii->": "all traces added up: keep b",
-        "bii->bi": "the diagonals, not yet summed",
-    },
-    "row_dots": {
+        "bii->bi": "the diagonals, not yet summed"}),
+    "row_dots": ("ij,ij->i", lambda x, y: (x * y).sum(axis=1), ((4, 3), (4, 3)), {
         "ij,ij->": "the sum over all rows: keep i",
         "ij,ij->ij": "the products, not yet summed",
-        "ij,kj->ik": "each row of x with each row of y: the rows need the same letter",
-    },
-    "outer": {
-        "i,j->ji": "the transposed outer product",
-    },
-    "gram": {
+        "ij,kj->ik": "each row of x with each row of y: the rows need the same letter"}),
+    "outer": ("i,j->ij", lambda x, y: x[:, None] * y, ((3,), (4,)), {
+        "i,j->ji": "the transposed outer product"}),
+    "gram": ("ij,kj->ik", lambda x, y: x @ y.T, ((4, 3), (5, 3)), {
         "ij,kj->ki": "the transposed result: rows of x come first",
         "ij,kl->ik": "two letters, j and l, for the axis that x and y share: each is then summed"
-                     " alone",
-    },
-    "scaled": {
+                     " alone"}),
+    "scaled": ("nchw,c->nchw", lambda x, s: x * s[:, None, None], ((2, 3, 4, 5), (3,)), {
         "nchw,c->nhw": "a sum over the channels: c must stay",
         "nchw,c": "the form without an arrow: it sums c, which appears twice, and puts the rest"
-                  " into alphabetical order",
-    },
-    "pooled": {
+                  " into alphabetical order"}),
+    "pooled": ("bt,btd->bd", lambda w, x: (w[:, :, None] * x).sum(axis=1), ((2, 5), (2, 5, 4)), {
         "bt,btd->btd": "weighted, not yet summed over t",
         "bt,bsd->bd": "two letters, t and s, for one axis: each is summed alone, so no weight is"
-                      " multiplied by its own row",
-    },
-    "quadratic": {
+                      " multiplied by its own row"}),
+    "quadratic": ("bi,ij,bj->b", lambda x, m, y: ((x @ m) * y).sum(axis=1),
+                  ((4, 3), (3, 5), (4, 5)), {
         "bi,ij,cj->bc": "each x with each y: x and y need the same first letter",
-        "bi,ij,bj->": "the sum over the batch: keep b",
-    },
-    "heads": {
+        "bi,ij,bj->": "the sum over the batch: keep b"}),
+    "heads": ("btm,hmd->bhtd", lambda x, w: x[:, None] @ w, ((2, 5, 6), (3, 6, 4)), {
         "btm,hmd->bthd": "axes in the order b, t, h, d: the result wants the heads before t",
-        "btm,hnd->bhtd": "two letters, m and n, for one axis: each is summed alone",
-    },
-    "mixed": {
+        "btm,hnd->bhtd": "two letters, m and n, for one axis: each is summed alone"}),
+    "mixed": ("bhtk,bkhd->bthd", lambda p, v: (p @ v.swapaxes(1, 2)).swapaxes(1, 2),
+              ((2, 3, 4, 5), (2, 5, 3, 6)), {
         "bhtk,bkhd->bhtd": "axes in the order b, h, t, d: the result wants t before the heads",
-        "bhtk,bkhd": "the form without an arrow: every letter that appears twice is summed, b"
-                     " and h too",
-    },
-}
+        "bhtk,bkhd": "the form without an arrow: every letter that appears twice is summed, b and"
+                     " h too"}),
+})
+first_letters = _task_of_letters("first_letters", {
+    "grey": ("yxc,c->yx", lambda x, s: x @ s, ((4, 5, 3), (3,)), {
+        "yxc,k->yx": "two letters for the colours: each is then summed alone",
+        "yxc,c->yxc": "the products, not yet summed: c must not stand right of the arrow",
+        "yxc,c->xy": "the transposed picture: rows come first"}),
+    "colour_sums": ("yxc->c", lambda x: x.sum(axis=(0, 1)), ((4, 5, 3),), {
+        "yxc->yx": "a sum over the colours: the letters right of the arrow are those that *stay*",
+        "yxc->": "the sum of everything: keep the letter of the colours"}),
+})
 
-letters = Task(
-    name="letters",
-    spec=_letters,
-    cases=lambda: [(name,) for name in LETTERS],
-    read=_read_letters,
-    part=lambda case: case[0],
+# alone, a warm-up of the lesson: the letters that are summed alone
+
+
+def _alone(subscripts: str) -> str:
+    arrays, result = subscripts.split("->")
+    return "".join(sorted(set.__xor__(*map(set, arrays.split(","))) - set(result)))
+
+
+alone = Task(
+    name="alone",
+    spec=_alone,
+    read=_require_text,
+    cases=lambda: [(text,) for text in "nchw,oihw->no ij,jk->ik ij,kj-> bthd,bshe->bhts z,ay->"
+                   " a,b->ab ijk,k->k k,ijk->k i,i-> ab,bc->abc cba,b->b ,ba->".split()],
     mistakes=[
-        Mistake(looks_like, lambda name, part=part, letters=letters: (
-            _RIGHT_LETTERS | {part: letters})[name])
-        for part, wrong in WRONG_LETTERS.items() for letters, looks_like in wrong.items()
+        Mistake("all letters that are summed; those in both arrays are contracted", lambda text:
+                "".join(sorted(set(text.split("->")[0]) - set(text.split("->")[1]) - {","}))),
+        Mistake("the letters of one array only, kept ones too", lambda text: "".join(
+            sorted(set.__xor__(*map(set, text.split("->")[0].split(",")))))),
+        Mistake("the letters in the order of the arrays; sort them", lambda text: "".join(
+            c for c in text.split("->")[0] if c.isalpha() and text.count(c) == 1)),
+        Mistake("the letters of the first array only", lambda text: "".join(sorted(
+            set(text.split(",")[0]) - set(text.split(",")[1])))),
     ],
 )
-
 
 # my_einsum: einsum from broadcasting
 
@@ -277,6 +282,7 @@ def _einsum_cases() -> list[Case]:
         ("bii->b", _random((5, 9, 3))[:, ::3]),
         ("iij,jkk->ki", _random((3, 3, 4)), _random((4, 2, 2))),
         ("ij->", _random((3, 5), np.int32)),
+        ("ij,jk->ki", _random((3, 0)), _random((0, 5))),
         ("ij,k->ik", _random((3, 4)), _random((5,))),
         ("nchw,oihw->no", _random((2, 3, 4, 5)), _random((3, 2, 4, 5))),
         ("i,j,k->kji", _random((2,)), _random((3,)), _random((4,))),
@@ -285,8 +291,10 @@ def _einsum_cases() -> list[Case]:
          _random((2, 3, 6, 5), np.float32)),
         ("ij,jk->ik", _random((3, 4)), _random((5, 2))),  # j is 4 and 5
         ("ij,jk->ik", _random((3, 1)), _random((5, 2))),  # 1 is not stretched
+        ("ij,jk->ik", _random((3, 5)), _random((1, 2))),
         ("ii->i", _random((3, 4))),
         ("ij->i", _random((3, 4, 2))),  # more axes than letters
+        ("ijk->i", _random((3, 4))),
     ]
 
 
@@ -410,8 +418,6 @@ convolution = Task(
                 _make_convolution("nchwij,ocij->nohw", lambda x, f: (x, f[:, :, ::-1, ::-1]))),
         Mistake("axes in the order n, rows, columns, filters",
                 _make_convolution("nchwij,ocij->nhwo")),
-        Mistake("axes in the order filters, images, rows, columns",
-                _make_convolution("nchwij,ocij->onhw")),
         Mistake("channels that were kept apart: c must be summed",
                 _make_convolution("nchwij,ocij->nochw")),
         Mistake("only the window at the upper left: the window's place and the place in the"
@@ -454,8 +460,6 @@ low_rank_scores = Task(
                 _make_low_rank_scores("td,dr,es,ke->tk")),
         Mistake("two letters for the features of y and of v: they share one letter",
                 _make_low_rank_scores("td,dr,er,kf->tk")),
-        Mistake("two letters for the features of x and of u: they share one letter",
-                _make_low_rank_scores("tf,dr,er,ke->tk")),
     ],
     rules=[fewest_operations(_rank_case(60, 80, 32, 24, 3), _rank_case(90, 50, 40, 64, 4),
                              subscripts="td,dr,er,ke->tk")],
@@ -500,8 +504,6 @@ fixed = Task(
                 _make_fixed("bthd,bshd->bhts", "bhtt,bthe->bthe")),
         Mistake("axes in the order b, h, t, e: the result wants t before the heads",
                 _make_fixed("bthd,bshd->bhts", "bhts,bshe->bhte")),
-        Mistake("scores summed over the queries: the values belong to the *keys*, whose letter is"
-                " s", _make_fixed("bthd,bshd->bhts", "bhts,bshe->bshe")),
         Mistake("heads that were mixed: q and k need the same letter for them",
                 _make_fixed("bthd,bsgd->bhts", "bhts,bshe->bthe")),
     ],

@@ -89,6 +89,31 @@ window_strides = Task(
     ],
 )
 
+# loops, a warm-up of the lesson: in which order NumPy goes through the axes of a view
+
+
+def _loops(strides: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(sorted(range(len(strides)), key=lambda axis: -abs(strides[axis])))
+
+
+loops = Task(
+    name="loops",
+    spec=_loops,
+    cases=lambda: [((8, 32),), ((12288, 8, 12288, 8),), ((12288, 8, 8),), ((8, -64, 16, 16),),
+                   ((-8,),), ((24, 4, -96, 4, 24),)],
+    mistakes=[
+        Mistake("the smallest stride outside; it belongs inside, where it runs over neighbours",
+                lambda strides: tuple(reversed(_loops(strides)))),
+        Mistake("equal strides in reverse: their axes keep their order",
+                lambda strides: tuple(sorted(range(len(strides)),
+                                             key=lambda axis: (-abs(strides[axis]), -axis)))),
+        Mistake("a negative stride taken for a small one; its sign does not count",
+                lambda strides: tuple(sorted(range(len(strides)), key=lambda k: -strides[k]))),
+        Mistake("the sorted strides; return the numbers of the axes",
+                lambda strides: tuple(sorted(strides, key=abs, reverse=True))),
+    ],
+)
+
 # recipe: offset, shape and strides of a view on a 1-D buffer
 
 
@@ -564,6 +589,8 @@ def _recover_cases() -> list[Case]:
         (np.array([wide[0], 1.5, wide[2]]), wide),
         (block[:2, 1:3, ::5].copy(), shuffled),  # axes of two
         (shuffled[[-2, -1, 0]], shuffled),  # equal steps that lead behind the buffer
+        (shuffled[[-2, -1, -1]], shuffled),  # and positions cut off at its end
+        (shuffled[[1, 0, 0]], shuffled),
     ]
 
 

@@ -45,7 +45,8 @@ def as_jupyter_saves(path, source=None):
 
 
 @pytest.fixture
-def course(tmp_path, commit):
+def course(tmp_path, commit, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # its one test needs none of them
     folder = tmp_path / "course"
     for name in ("01_a", "02_b"):
         solve(folder / "solutions" / f"{name}.ipynb", name)

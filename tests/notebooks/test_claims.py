@@ -1,6 +1,7 @@
 """The claims ledger: each row has its heading, its verdict and its cell in lesson 19."""
 
 import copy
+import functools
 import re
 from datetime import date
 
@@ -18,6 +19,10 @@ TOPICS = {"windowed products", "PyTorch libraries", "PyCUDA and CuPy", "CuPy tou
 FIELDS = {"id", "group", "topics", "claim", "verdict", "versions", "date", "taught"}
 
 
+known_number = functools.cache(number_of)  # which asks git
+
+
+@functools.cache
 def cells_of(lesson):
     return nbformat.read(ROOT / "notebooks" / lesson, as_version=4).cells
 
@@ -52,7 +57,7 @@ def wrong_cells(row, cells):
         wrong.append(f"{name}: heading, claim and verdict before the cell are not the ledger's")
     ends = f"({row['versions']}; {row['date']}"
     if (taught := row["taught"]) is not None:
-        lesson = f"{number_of(taught['lesson'])}_{taught['lesson']}.ipynb"
+        lesson = f"{known_number(taught['lesson'])}_{taught['lesson']}.ipynb"
         ends += f"; [lesson {lesson[:2]}]({lesson})"
         if not any(other.id == taught["cell"] for other in cells_of(lesson)):
             wrong.append(f"{name}: {lesson} has no cell {taught['cell']}")

@@ -22,22 +22,15 @@ def _found(name: str) -> str | None:
 
 # Where c++ is g++, by that name: the other tests have its kernels in the cache already.
 GCC = "c++" if _found("c++") == _found("g++") else "g++"
-COMPILERS = [
-    pytest.param(
-        GCC if name == "g++" else name,
-        id=name,
-        marks=pytest.mark.skipif(shutil.which(name) is None, reason=f"{name} is not installed"),
-    )
-    for name in ("g++", "clang++")
-] + [
-    pytest.param(
-        f"{shlex.quote(sys.executable)} -m ziglang c++",
-        id="zig",
-        marks=pytest.mark.skipif(
-            importlib.util.find_spec("ziglang") is None, reason="ziglang is not installed"
-        ),
-    )
-]
+ZIG = f"{shlex.quote(sys.executable)} -m ziglang c++"
+# Each compiler's command by its name, and whether it is here: the tests of one that is not are left
+# out, and `test_compile` names it.
+KNOWN = {
+    "g++": (GCC, shutil.which("g++") is not None),
+    "clang++": ("clang++", shutil.which("clang++") is not None),
+    "zig": (ZIG, importlib.util.find_spec("ziglang") is not None),
+}
+COMPILERS = [pytest.param(command, id=name) for name, (command, here) in KNOWN.items() if here]
 
 
 def array(values: object, name: str) -> engine.Allocation:

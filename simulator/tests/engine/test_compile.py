@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from engine_support import array, launch, pack, read
+from engine_support import KNOWN, array, launch, pack, read
 
 from nogpu import engine
+from nogpu.engine import compiler as compiling
 from nogpu.engine import options, source, symbols
 
 ZERO = "__global__ void zero(int* x) { x[threadIdx.x] = 0; }"
@@ -19,6 +20,14 @@ def error_of(text: str, **more: object) -> str:
     with pytest.raises(engine.CompileError) as caught:
         engine.compile(text, **more)
     return str(caught.value)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_compiler_that_is_here_is_found(name: str) -> None:
+    command, here = KNOWN[name]
+    if not here:
+        pytest.skip(f"{name} is not installed: nothing is tested with it")
+    assert compiling.probe(command).is_zig == (name == "zig")
 
 
 def test_errors_carry_the_learners_lines(compiler: str) -> None:

@@ -98,6 +98,20 @@ def convolution_looping(x, filters):
         for r in range(x.shape[2] - height + 1)], axis=-2)
 
 
+def einsum_stretching_later_ones(subscripts, *operands):
+    """Lets a size of 1 pass that comes after another size, and a term of too many letters."""
+    sizes = {}
+    for term, x in zip(subscripts.partition("->")[0].split(","), operands):
+        if len(term) < x.ndim:
+            raise ValueError(term)
+        for letter, size in zip(term, x.shape):
+            if sizes.setdefault(letter, size) != size and size != 1:
+                raise ValueError(letter)
+    shaped = [np.broadcast_to(x, [sizes[c] for c in term[:x.ndim]]) for term, x in zip(
+        subscripts.partition("->")[0].split(","), operands)]
+    return einsum_aligned(subscripts, *shaped)
+
+
 def einsum_of_the_core(subscripts, *operands):
     from numpy._core.multiarray import c_einsum
 
@@ -110,9 +124,64 @@ def einsum_of_the_core(subscripts, *operands):
     return c_einsum(subscripts, *operands)
 
 
+def grey_and_colours(name):
+    return {"grey": "yxc,c->yx", "colour_sums": "yxc->c"}[name]
+
+
+def alone_by_counting(subscripts):
+    arrays, result = subscripts.split("->")
+    found = [c for c in arrays.replace(",", "") if arrays.count(c) == 1 and c not in result]
+    return "".join(sorted(found))
+
+
+def alone_by_sets(subscripts):
+    arrays, result = subscripts.split("->")
+    first, second = map(set, arrays.split(","))
+    return "".join(sorted((first - second | second - first) - set(result)))
+
+
+def einsum_from_outer_products(subscripts, *operands):
+    """All operands as one outer product, whose diagonals are taken and summed."""
+    inputs, arrow, output = subscripts.partition("->")
+    terms = inputs.split(",")
+    found = "".join(terms)
+    if not arrow:
+        output = "".join(c for c in sorted(found) if found.count(c) == 1)
+    sizes, product = {}, np.ones((), np.result_type(*operands))
+    for term, x in zip(terms, operands):
+        if len(term) != x.ndim or any(sizes.setdefault(c, n) != n for c, n in zip(term, x.shape)):
+            raise ValueError(term)
+        product = np.multiply.outer(product, x)
+    letters = list(found)
+    for c in dict.fromkeys(found):
+        while letters.count(c) > 1:
+            first = letters.index(c)
+            second = letters.index(c, first + 1)
+            product = np.diagonal(product, axis1=first, axis2=second)
+            letters = [one for k, one in enumerate(letters) if k not in (first, second)] + [c]
+    for c in [c for c in letters if c not in output]:
+        product = product.sum(axis=letters.index(c), dtype=product.dtype)
+        letters.remove(c)
+    return product.transpose([letters.index(c) for c in output])
+
+
+def random_letters(generator):
+    """Subscripts of two arrays in which no letter stands twice in the same array."""
+    some = [generator.permutation(list("abcdefgh"))[:generator.integers(0, 7)] for _ in range(2)]
+    both = generator.permutation(sorted({*some[0], *some[1]}))
+    return (",".join(map("".join, some)) + "->" + "".join(both[:generator.integers(0, 9)]),)
+
+
+INPUTS = {"alone": random_letters}
+
 RIGHT = {
+    "first_letters": [
+        grey_and_colours,
+        lambda name: {"grey": "...a,a", "colour_sums": "ijk->k"}[name],
+    ],
+    "alone": [alone_by_counting, alone_by_sets],
     "letters": [lambda name: LETTERS[name]],
-    "my_einsum": [einsum_aligned],
+    "my_einsum": [einsum_aligned, einsum_from_outer_products],
     "convolution": [convolution_by_offsets, convolution_by_product],
     "low_rank_scores": [
         lambda x, u, v, y: (x @ u) @ (y @ v).T,
@@ -127,15 +196,29 @@ RIGHT = {
 }
 
 WRONG = {
+    "first_letters": [
+        (lambda name: {"grey": "yxc,c->yx"}[name], "for name='colour_sums': it raised KeyError"),
+        (lambda name: "yxc,c->yx", "2 operands, but 1 was given"),
+        (lambda name: {"grey": "yxc,c->c", "colour_sums": "yxc->c"}[name], "expected shape"),
+        (lambda name: {"grey": "yyc,c->yy", "colour_sums": "yxc->c"}[name], "letter y"),
+    ],
+    "alone": [
+        (lambda subscripts: {"c", "i"}, "expected letters as a string"),
+        (lambda subscripts: "ci", "expected ''"),
+        (lambda subscripts: "".join(c for c in sorted(set(subscripts)) if subscripts.count(c) == 1),
+         "expected"),
+        (lambda subscripts: None, "Is a `return` missing?"),
+    ],
     "letters": [
         (lambda name: None, "Is a `return` missing?"),
-        (lambda name: 3, 'expected letters such as "ij->ji", got an int'),
+        (lambda name: 3, 'expected letters as a string, such as "ij", got an int'),
         (lambda name: "ij->jz", "letter z stands right of the arrow"),
         (lambda name: "ijk->k", "which is 2 axes"),
         (letters_missing_one, "for name='outer': it raised KeyError"),
     ],
     "my_einsum": [
         (einsum_looping, "it loops in Python"),
+        (einsum_stretching_later_ones, "it should raise ValueError (letter j is 5 and 1)"),
         (einsum_itself, "it calls np.einsum"),
         (einsum_of_the_core, "it calls np.einsum"),
         (lambda subscripts, *operands: einsum_aligned(subscripts, *operands).tolist(),

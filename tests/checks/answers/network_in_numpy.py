@@ -3,52 +3,94 @@
 import math
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
-from helpers import peak_bytes
+
+def layer_cost(shape, outputs):
+    """By the rows of inputs."""
+    rows = math.prod(shape[:-1])
+    return rows * outputs * 2 * shape[-1], shape[-1] * outputs + outputs
 
 
-def attention_by_einsum(q, k, v, heads, keep):
-    """Letters instead of transposes, and a large negative number for the mask."""
-    q, k, v = (x.reshape(*x.shape[:2], heads, -1) for x in (q, k, v))
-    scores = np.einsum("nqhd,nkhd->nhqk", q, k) / math.sqrt(q.shape[-1])
-    scores[np.broadcast_to(~keep[:, None, None], scores.shape)] = -1e30
+def layer_cost_by_an_array(shape, outputs):
+    x, weight = np.empty(shape), np.empty((shape[-1], outputs))
+    return 2 * x.size * outputs, weight.size + outputs
+
+
+def tiles_by_reshape(x, rows, columns):
+    height, width, channels = x.shape
+    return x.reshape(height // rows, rows, width // columns, columns, channels).mean(axis=(1, 3))
+
+
+def tiles_by_windows(x, rows, columns):
+    windows = sliding_window_view(x, (rows, columns), axis=(0, 1))
+    return windows[::rows, ::columns].mean(axis=(-2, -1))
+
+
+def tiles_by_loop(x, rows, columns):
+    """Right, with a loop over the tiles of a column."""
+    return np.concatenate([tiles_by_reshape(x[i:i + rows], rows, columns)
+                           for i in range(0, len(x), rows)])
+
+
+def attention_by_einsum(q, k, v, heads, groups):
+    """Letters instead of transposes: the heads are (groups, heads of a group)."""
+    n, queries, _ = q.shape
+    q = q.reshape(n, queries, groups, heads // groups, -1)
+    k, v = k.reshape(*k.shape[:2], groups, -1), v.reshape(*v.shape[:2], groups, -1)
+    scores = np.einsum("nqgsd,nkgd->ngsqk", q, k) / math.sqrt(q.shape[-1])
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     weights /= weights.sum(axis=-1, keepdims=True)
-    return np.einsum("nhqk,nkhe->nqhe", weights, v).reshape(*q.shape[:2], -1)
+    return np.einsum("ngsqk,nkge->nqgse", weights, v).reshape(n, queries, -1)
 
 
-def attention_by_heads(q, k, v, heads, keep):
+def attention_by_rows(q, k, v, heads, groups):
+    """The queries of all heads that share their keys are rows of one matrix."""
+    n, queries, _ = q.shape
+    rows = q.reshape(n, queries, groups, heads // groups, -1).transpose(0, 2, 3, 1, 4)
+    shape, rows = rows.shape, rows.reshape(n, groups, -1, rows.shape[-1])
+    k, v = (x.reshape(*x.shape[:2], groups, -1).swapaxes(1, 2) for x in (k, v))
+    scores = rows @ k.swapaxes(-1, -2) / math.sqrt(shape[-1])
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    answers = weights @ v / weights.sum(axis=-1, keepdims=True)
+    return answers.reshape(*shape[:-1], -1).transpose(0, 3, 1, 2, 4).reshape(n, queries, -1)
+
+
+def attention_by_heads(q, k, v, heads, groups):
     """Right, with a loop over the heads."""
-    d, e = q.shape[-1] // heads, v.shape[-1] // heads
-    pieces = []
+    d, e, pieces = q.shape[-1] // heads, v.shape[-1] // groups, []
     for h in range(heads):
-        scores = q[..., h * d:(h + 1) * d] @ k[..., h * d:(h + 1) * d].swapaxes(1, 2) / math.sqrt(d)
-        scores = np.where(keep[:, None], scores, -np.inf)
-        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        weights /= weights.sum(axis=-1, keepdims=True)
-        pieces.append(weights @ v[..., h * e:(h + 1) * e])
+        g = h * groups // heads
+        pieces.append(attention_by_einsum(q[..., h * d:(h + 1) * d], k[..., g * d:(g + 1) * d],
+                                          v[..., g * e:(g + 1) * e], 1, 1))
     return np.concatenate(pieces, axis=-1)
+
+
+def attention_with_copies(q, k, v, heads, groups):
+    """Right, but every head has keys and values of its own."""
+    k, v = (np.repeat(x.reshape(*x.shape[:2], groups, -1), heads // groups, axis=2) for x in (k, v))
+    return attention_by_einsum(q, k, v, heads, heads)
 
 
 def convolution_by_shifts(x, weight, bias, hop, pad):
     """One product for each position of the kernel, added up."""
     rows, columns = weight.shape[2:]
-    n, channels, height, width = x.shape
-    padded = np.zeros((n, channels, height + 2 * pad, width + 2 * pad), x.dtype)
-    padded[:, :, pad:pad + height, pad:pad + width] = x
+    n, height, width, channels = x.shape
+    padded = np.zeros((n, height + 2 * pad, width + 2 * pad, channels), x.dtype)
+    padded[:, pad:pad + height, pad:pad + width] = x
     down, across = (height + 2 * pad - rows) // hop + 1, (width + 2 * pad - columns) // hop + 1
     result = np.zeros((n, down, across, len(weight)), x.dtype) + bias
     for i in range(rows):
         for j in range(columns):
-            seen = padded[:, :, i:i + hop * down:hop, j:j + hop * across:hop][:, :, :down, :across]
-            result += np.tensordot(seen, weight[:, :, i, j], axes=(1, 1))
-    return np.moveaxis(result, -1, 1)
+            seen = padded[:, i:i + hop * down:hop, j:j + hop * across:hop]
+            result += seen @ weight[:, :, i, j].T
+    return result
 
 
 def convolution_by_einsum(x, weight, bias, hop, pad):
-    padded = np.pad(x, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
-    windows = np.lib.stride_tricks.sliding_window_view(padded, weight.shape[2:], axis=(2, 3))
-    return np.einsum("ncyzij,ocij->noyz", windows[:, :, ::hop, ::hop], weight) + bias[:, None, None]
+    padded = np.pad(x, ((0, 0), (pad, pad), (pad, pad), (0, 0)))
+    windows = sliding_window_view(padded, weight.shape[2:], axis=(1, 2))
+    return np.einsum("nyzcij,ocij->nyzo", windows[:, ::hop, ::hop], weight) + bias
 
 
 def convolution_by_images(x, weight, bias, hop, pad):
@@ -61,54 +103,23 @@ def convolution_by(axis):
 
     def convolve(x, weight, bias, hop, pad):
         if axis == "channels":
-            parts = [convolution_by_einsum(x[:, c:c + 1], weight[:, c:c + 1], 0 * bias, hop, pad)
-                     for c in range(x.shape[1])]
-            return sum(parts) + bias[:, None, None]
+            parts = [convolution_by_einsum(x[..., c:c + 1], weight[:, c:c + 1], 0 * bias, hop, pad)
+                     for c in range(x.shape[-1])]
+            return sum(parts) + bias
         if axis == "outputs":
             return np.concatenate([convolution_by_einsum(x, one[None], b, hop, pad)
-                                   for one, b in zip(weight, bias[:, None])], axis=1)
-        padded = np.pad(x, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
+                                   for one, b in zip(weight, bias[:, None])], axis=-1)
+        padded = np.pad(x, ((0, 0), (pad, pad), (pad, pad), (0, 0)))
         size = weight.shape[2]
-        rows = range(0, padded.shape[2] - size + 1, hop)
-        return np.concatenate([convolution_by_einsum(padded[:, :, i:i + size], weight, bias, hop, 0)
-                               for i in rows], axis=2)
+        rows = range(0, padded.shape[1] - size + 1, hop)
+        return np.concatenate([convolution_by_einsum(padded[:, i:i + size], weight, bias, hop, 0)
+                               for i in rows], axis=1)
 
     return convolve
 
 
-def attention_masked(masked, over=None):
-    """Masked scores that become a constant, or a maximum over the masked keys, too."""
-
-    def attention(q, k, v, heads, keep):
-        def split(x):
-            return x.reshape(*x.shape[:2], heads, -1).swapaxes(1, 2)
-
-        scores = split(q) @ split(k).swapaxes(-1, -2) / math.sqrt(q.shape[-1] // heads)
-        top = scores.max(axis=-1, keepdims=True)
-        kept = np.where(keep[:, None, None], scores, np.float32(masked))
-        with np.errstate(all="ignore"):
-            weights = np.exp(kept - (top if over else kept.max(axis=-1, keepdims=True)))
-            weights /= weights.sum(axis=-1, keepdims=True)
-        return (weights @ split(v)).swapaxes(1, 2).reshape(*q.shape[:2], -1)
-
-    return attention
-
-
-def measure_cold(forward, images, labels, clock):
-    def seconds(batch):
-        taken = []
-        for _ in range(5):
-            begin = clock()
-            forward(batch)
-            taken.append(clock() - begin)
-        return sorted(taken)[2]
-
-    right = int((forward(images).argmax(axis=1) == labels).sum())
-    return (seconds(images[:1]), len(images) / seconds(images), peak_bytes(forward, images), right)
-
-
 def convolution_with_bias_along_the_width(x, weight, bias, hop, pad):
-    return convolution_by_einsum(x, weight, 0 * bias, hop, pad) + bias
+    return convolution_by_einsum(x, weight, 0 * bias, hop, pad) + bias[:, None]
 
 
 def quantised_rows(weight, axis, bits):
@@ -134,37 +145,34 @@ def quantised_by_loop(weight, axis, bits):
     return integers, np.array(scales, weight.dtype).reshape(shape)
 
 
-def measure_by_sorting(forward, images, labels, clock):
-    def third_of_five(batch):
-        forward(batch)
-        marks = [clock()]
-        for _ in range(5):
-            forward(batch)
-            marks.append(clock())
-        return sorted(np.diff(marks))[2]
-
-    predicted = np.argmax(forward(images), axis=1)
-    return (third_of_five(images[:1]), images.shape[0] / third_of_five(images),
-            peak_bytes(forward, images), np.count_nonzero(predicted == labels))
-
-
 RIGHT = {
-    "multi_head": [attention_by_einsum],
+    "linear_cost": [layer_cost, layer_cost_by_an_array],
+    "tile_means": [tiles_by_reshape, tiles_by_windows],
+    "multi_head": [attention_by_einsum, attention_by_rows],
     "convolve": [convolution_by_shifts, convolution_by_einsum],
     "quantise": [quantised_rows],
-    "measure": [measure_by_sorting],
 }
 
 WRONG = {
+    "linear_cost": [
+        (lambda shape, outputs: 2 * math.prod(shape) * outputs, "expected a tuple of 2"),
+        (lambda shape, outputs: (2 * math.prod(shape) * outputs, outputs), "expected 32, got 8"),
+        (lambda shape, outputs: (2 * shape[0] * shape[1] * shape[2] * outputs,
+                                 (shape[2] + 1) * outputs), "it raised IndexError"),
+    ],
+    "tile_means": [
+        (tiles_by_loop, "loops in Python"),
+        (lambda x, rows, columns: tiles_by_reshape(x, 2, 2), "expected shape"),
+        (lambda x, rows, columns: tiles_by_reshape(x, rows, columns)[..., 0], "expected shape"),
+        (lambda x, rows, columns: x[::rows, ::columns], "values are wrong"),
+    ],
     "multi_head": [
         (attention_by_heads, "loops in Python"),
-        (attention_masked(-100), "values are wrong"),
-        (attention_masked(-20), "values are wrong"),
-        (attention_masked(-1e4), "values are wrong"),
-        (attention_masked(-np.inf, over="all"), "values are wrong"),
-        (lambda q, k, v, heads, keep: attention_by_einsum(q, k, v, heads, keep).astype(float),
+        (attention_with_copies, "bytes of new memory"),
+        (lambda q, k, v, heads, groups: attention_by_einsum(q, k, v, heads, groups).astype(float),
          "expected dtype float32, got float64"),
-        (lambda q, k, v, heads, keep: q @ v, "it raised ValueError"),
+        (lambda q, k, v, heads, groups: attention_by_einsum(q, k, v, heads, heads), "it raised"),
+        (lambda q, k, v, heads, groups: q @ v, "it raised ValueError"),
     ],
     "convolve": [
         (convolution_by_images, "loops in Python"),
@@ -178,11 +186,5 @@ WRONG = {
         (lambda weight, axis, bits: quantised_rows(weight, axis, bits)[0], "expected a tuple of 2"),
         (lambda weight, axis, bits: tuple(map(np.squeeze, quantised_rows(weight, axis, bits))),
          "expected shape"),
-    ],
-    "measure": [
-        (lambda forward, images, labels, clock: (clock(), clock(), 0), "expected the tuple"),
-        (lambda forward, images, labels, clock: ("fast", 1, 1, 1), "latency must be a number"),
-        (lambda forward, images, labels, clock: (0.003, 937.5, 0, 21), "memory"),
-        (measure_cold, "5 times with one image"),
     ],
 }

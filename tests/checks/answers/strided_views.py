@@ -183,7 +183,17 @@ def window_strides_by_numpy(down, right, hop):
     return view[::hop, ::hop].strides
 
 
+def loops_by_numpy(strides):
+    order = np.argsort(-np.abs(strides), kind="stable")
+    return tuple(int(axis) for axis in order)
+
+
+def loops_by_sorting(strides):
+    return tuple(sorted(range(len(strides)), key=lambda axis: abs(strides[axis]), reverse=True))
+
+
 RIGHT = {
+    "loops": [loops_by_sorting, loops_by_numpy],
     "window_strides": [window_strides_by_hand, window_strides_by_numpy,
                        lambda down, right, hop: [hop * down, hop * right, down, right]],
     "backwards": [backwards_by_hand, backwards_by_numpy],
@@ -196,6 +206,11 @@ RIGHT = {
 }
 
 WRONG = {
+    "loops": [
+        (lambda strides: tuple(range(len(strides))), "value 0 of the tuple"),
+        (lambda strides: tuple(sorted(range(len(strides)), key=lambda k: strides[k],
+                                      reverse=True)), "value 0 of the tuple"),
+    ],
     "window_strides": [
         (lambda down, right, hop: (hop * down, hop * right), "four axes"),
         (lambda down, right, hop: (hop * right, hop * down, right, down), "value 0 of the tuple"),
@@ -324,6 +339,7 @@ def random_recover(rng):
 
 INPUTS = {
     "backwards": lambda rng: (*map(int, rng.integers(2, 60, 2)), int(rng.choice([1, 2, 4, 8]))),
+    "loops": lambda rng: (tuple(map(int, rng.integers(1, 4, 5) * rng.choice([-8, 8], 5))),),
     "window_strides": lambda rng: tuple(map(int, rng.integers(1, 100, 3))),
     "recipe": random_recipe,
     "safe_as_strided": random_strided,
