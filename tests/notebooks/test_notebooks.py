@@ -29,7 +29,7 @@ from authoring.notebook_form import (
 from authoring.publish import repository
 
 # Rewritten lessons: the problem and its picture first, warm-ups in place of a self-test.
-SECOND_EDITION = {
+SECOND_EDITION = {"00_start_here", 
     "01_strided_views",
     "02_broadcasting_and_indexing",
     "03_einsum",
