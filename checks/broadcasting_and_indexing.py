@@ -11,7 +11,6 @@ from helpers.data import load_digits
 from .machinery.task import (
     Case,
     Mistake,
-    Refusal,
     Task,
     Trial,
     difference,
@@ -41,6 +40,68 @@ def _own_zeros(answer: Callable, trials: Sequence[Trial]) -> str | None:
             return "it returns what np.empty found in memory. np.zeros begins with zeros."
     return None
 
+
+# stretched, a warm-up of the lesson: the strides of a repeated row and of a repeated column
+
+
+def _stretched(rows: int, columns: int, itemsize: int) -> tuple:
+    x = np.empty(rows + columns, f"V{itemsize}")
+    row, column = x[:columns], x[:rows, None]
+    return tuple(np.broadcast_to(part, (rows, columns)).strides for part in (row, column))
+
+
+stretched = Task(
+    name="stretched",
+    spec=_stretched,
+    cases=lambda: [(3, 4, 8), (5, 7, 4), (9, 2, 2), (6, 17, 1), (11, 3, 16)],
+    mistakes=[
+        Mistake("the strides of a stored table of rows and columns; both arrays are only repeated",
+                lambda rows, columns, itemsize: ((columns * itemsize, itemsize),) * 2),
+        Mistake("the column's strides first; the row's are asked for first",
+                lambda rows, columns, itemsize: ((itemsize, 0), (0, itemsize))),
+        Mistake("counts of elements; strides count bytes",
+                lambda rows, columns, itemsize: ((0, 1), (1, 0))),
+        Mistake("a step along the axis that is repeated; there the stride is 0, and along the"
+                " other axis the next element is `itemsize` bytes further",
+                lambda rows, columns, itemsize: ((itemsize, 0), (itemsize, 0))),
+    ],
+)
+
+# full_range, a warm-up of the lesson: each image from 0 to 1
+
+
+def _full_range(images):
+    return np.stack([(image - image.min()) / (image.max() - image.min()) for image in images])
+
+
+def _ranges(images, axis, keepdims=True):
+    low, high = (f(axis=axis, keepdims=keepdims) for f in (images.min, images.max))
+    return (images - low) / (high - low)
+
+
+full_range = Task(
+    name="full_range",
+    spec=_full_range,
+    cases=lambda: [
+        (_random((5, 8, 8)),),
+        (_random((8, 8, 8), seed=1) * np.float32([[[1]], [[3]]] * 4),),
+        (_random((3, 5, 9), np.float64, 2) * [[[1]], [[-40]], [[0.01]]],),
+        (_random((7, 8, 8), seed=3)[::-2],),
+        (_random((1, 8, 8), seed=4),),
+    ],
+    mistakes=[
+        Mistake("one range for all images; each image has its own (axis=(1, 2), keepdims=True)",
+                lambda images: _ranges(images, None)),
+        Mistake("a range for each row of pixels; an image has one (axis=(1, 2))",
+                lambda images: _ranges(images, 2)),
+        Mistake("a range for each pixel, over all images; an image has one (axis=(1, 2))",
+                lambda images: _ranges(images, 0)),
+        Mistake("no keepdims: with as many images as rows this fits, and uses the wrong ranges",
+                lambda images: _ranges(images, (1, 2), keepdims=False)),
+    ],
+    rules=[no_python_loop((_random((4, 8, 8)),), (_random((400, 8, 8)),))],
+    rtol=1e-5,
+)
 
 # overlap_add: frames back into one signal
 
@@ -207,13 +268,14 @@ masked_softmax = Task(
 )
 
 
-# squared_distances: in bounded memory, and exact far from the origin
+# repair: the doubtful entries of a table of squared distances, computed again
 
 
-def _squared_distances(x, y):
-    result = np.empty((len(x), len(y)), x.dtype)
-    for i, row in enumerate(x.astype(np.float64)):
-        result[i] = ((row - y)**2).sum(axis=1)
+def _repair(x, y, fast, share):
+    result = fast.copy()
+    for i, j in np.ndindex(fast.shape):
+        if fast[i, j] < share * (np.square(x[i]).sum() + np.square(y[j]).sum()):
+            result[i, j] = np.square(x[i] - y[j]).sum()
     return result
 
 
@@ -221,223 +283,161 @@ def _points(shape: tuple, dtype=np.float32, seed: int = 0, at: float = 0) -> np.
     return (np.random.default_rng(seed).standard_normal(shape) + at).astype(dtype)
 
 
-def _distance_cases() -> list[Case]:
-    far = _points((6, 8), seed=2, at=1e4)
+def _repair_case(x, y, share: float, noise: float = 0.1) -> Case:
+    """A table whose entries are off visibly, but none close to the limit of what is doubtful."""
+    size = np.square(x).sum(axis=1)[:, None] + np.square(y).sum(axis=1)
+    right = np.square(x[:, None] - y).sum(axis=-1)
+    wrong = np.random.default_rng(size.size).uniform(-noise, noise, size.shape)
+    fast = (right + wrong * size * share).astype(x.dtype)
+    near = np.abs(fast - share * size) < 1e-3 * share * size
+    fast[near] *= x.dtype.type(1.01)
+    return x, y, fast, share
+
+
+def _repair_cases() -> list[Case]:
     clumps = _points((8, 5), seed=3)
-    clumps[4:] += 5000
-    near = _points((5, 16), seed=4, at=3000)
-    near[:, 3] = near[::-1, 3] / 1e6  # one coordinate is small
-    twins = near.copy()
-    twins[:, 3] += np.float32(1e-4)
+    clumps[4:] += 50
+    twins = _points((6, 8), seed=2, at=30)
     return [
-        (_points((5, 3)), _points((7, 3), seed=1)),
-        (_points((9, 64), seed=5), _points((4, 64), seed=6)),
-        (_points((4, 7), np.float64), _points((6, 14), np.float64, 1)[:, ::-2]),
-        (_points((3, 6), seed=7).T, _points((3, 5), seed=8).T),
-        (far, far[1:] + np.float32(0.5)),
-        (clumps, clumps[1::2] + np.float32(0.25)),
-        (near, twins),
-        (_points((331, 70), seed=11), _points((97, 70), seed=12)),  # no whole number of blocks
-        (_points((3, 4)), _points((0, 4))),
+        _repair_case(_points((5, 3)), _points((7, 3), seed=1), 0.5),
+        _repair_case(_points((9, 64), seed=5), _points((4, 64), seed=6), 0.99),
+        _repair_case(_points((4, 7), np.float64), _points((6, 14), np.float64, 1)[:, ::-2], 0.4),
+        _repair_case(_points((3, 6), seed=7).T, _points((3, 5), seed=8).T, 0.6),
+        _repair_case(clumps, clumps[1::2] + np.float32(0.25), 0.01),
+        _repair_case(twins, twins[1:], 0.001, noise=9),
+        _repair_case(_points((131, 20), seed=11), _points((97, 20), seed=12), 0.8),
+        _repair_case(_points((4, 3), seed=13), 5 * _points((6, 3), seed=14), 0.02),
+        _repair_case(_points((3, 4)), _points((0, 4)), 0.1),
+        (np.ones((2, 4)), np.ones((3, 4)), np.full((3, 2), 4.0).T, 0.5),  # 4 is not below 4
     ]
 
 
-def _exact_enough(value: object, case: Case) -> object:
-    """Each distance must be right to 1e-4 of itself. An error of the expansion's size is named."""
-    x, y = (points.astype(np.float64) for points in case)
-    expected = ((x[:, None] - y) ** 2).sum(axis=-1)
-    if (not isinstance(value, np.ndarray) or value.shape != expected.shape
-            or value.dtype != case[0].dtype):
-        return value
-    error = np.abs(value - expected)
-    size = (x**2).sum(axis=1)[:, None] + (y**2).sum(axis=1)
-    wrong = ~(error <= 1e-4 * expected + np.finfo(value.dtype).tiny)
-    if wrong.any() and np.all(error <= 8 * np.finfo(np.float32).eps * size.max()):
-        i, j = (int(k) for k in np.argwhere(wrong)[0])
-        raise Refusal(f"the value at [{i}, {j}] should be {expected[i, j]:.6g} and is"
-                      f" {value[i, j]:.6g}. Errors of this size come from rounding:"
-                      f" |x|**2 + |y|**2 reaches {size.max():.2g} in this case.")
-    return value
+def _make_repair(doubtful: Callable | None = None, values: Callable | None = None) -> Callable:
+    """An answer with another idea of what is doubtful, or of what stands there afterwards."""
 
+    def repair(x, y, fast, share):
+        size = np.square(x).sum(axis=1)[:, None] + np.square(y).sum(axis=1)
+        mask = (fast < share * size) if doubtful is None else doubtful(x, y, fast, share, size)
+        right = np.square(x[:, None] - y).sum(axis=-1)
+        if values is not None:
+            right = values(x, y, fast, size).astype(fast.dtype)
+        return np.where(mask, right, fast)
 
-def _expanded(x, y, dtype=np.float32, centred=False):
-    x, y = x.astype(dtype if x.dtype == np.float32 else x.dtype), y.astype(
-        dtype if y.dtype == np.float32 else y.dtype)
-    if centred:
-        centre = x.mean(axis=0)
-        x, y = x - centre, y - centre
-    return (x**2).sum(axis=1)[:, None] + (y**2).sum(axis=1) - 2 * x @ y.T
-
-
-def _all_at_once(x, y):
-    return ((x[:, None] - y) ** 2).sum(axis=-1)
+    return repair
 
 
 def _few_instructions(answer: Callable, trials: Sequence[Trial]) -> str | None:
-    """A loop over blocks takes a few thousand instructions, a loop over 600 rows far more."""
-    case = _points((600, 64), seed=9), _points((20, 64), seed=10)
-    if instructions(answer, case, 10_000) > 10_000:
-        return ("its Python loop takes small steps: the interpreter executes more than 10,000"
-                " instructions for 600 x 20 points. Take blocks of rows.")
+    """A loop over 100 rows takes some ten thousand instructions, one over the pairs far more."""
+    x, y = _points((100, 8), seed=9, at=9), _points((400, 8), seed=10, at=9)
+    if instructions(answer, (x, y, np.zeros((100, 400), np.float32), 0.5), 70_000) > 70_000:
+        return "it loops in Python over pairs of points. Take all doubtful pairs of a row together."
     return None
 
 
-squared_distances = Task(
-    name="squared_distances",
-    spec=_squared_distances,
-    cases=_distance_cases,
-    read=_exact_enough,
+def _all_doubtful() -> Case:
+    x, y = _points((600, 64), seed=9, at=9), _points((500, 64), seed=10, at=9)
+    return x, y, np.zeros((600, 500), np.float32), 0.5
+
+
+repair = Task(
+    name="repair",
+    spec=_repair,
+    cases=_repair_cases,
     mistakes=[
-        Mistake("|x|**2 + |y|**2 - 2 * x @ y.T: far from the origin, large numbers cancel and"
-                " only their rounding errors stay", _expanded),
-        Mistake("|x|**2 + |y|**2 - 2 * x @ y.T after subtracting the mean: that helps one cloud of"
-                " points, not two that are far apart, nor points that nearly coincide",
-                lambda x, y: _expanded(x, y, centred=True)),
-        Mistake("|x|**2 + |y|**2 - 2 * x @ y.T in float64: it cancels later, and still cancels"
-                " where points nearly coincide",
-                lambda x, y: _expanded(x, y, np.float64).astype(x.dtype)),
-        Mistake("distances; their squares are asked for",
-                lambda x, y: np.sqrt(_all_at_once(x, y))),
-        Mistake("sums of absolute differences; the differences must be squared",
-                lambda x, y: np.abs(x[:, None] - y).sum(axis=-1)),
-        Mistake("the square of the summed difference; square first, then sum",
-                lambda x, y: (x[:, None] - y).sum(axis=-1) ** 2),
-        Mistake("the transposed table; entry [i, j] belongs to x[i] and y[j]",
-                lambda x, y: _all_at_once(y, x)),
+        Mistake("all entries computed again; those that are not doubtful stay as they are in"
+                " `fast`", _make_repair(lambda x, y, fast, share, size: np.ones_like(fast, bool))),
+        Mistake("negative entries only; `share` says which are doubtful",
+                _make_repair(lambda x, y, fast, share, size: fast < 0)),
+        Mistake("the mask the other way round: the doubtful entries were kept",
+                _make_repair(lambda x, y, fast, share, size: fast >= share * size)),
+        Mistake("entries compared with |x|**2 alone; |y|**2 belongs to the size, too",
+                _make_repair(lambda x, y, fast, share, size: fast < share * np.square(x).sum(
+                    axis=1, keepdims=True))),
+        Mistake("entries compared with the largest size of the table; each pair has its own",
+                _make_repair(lambda x, y, fast, share, size: fast < share * size.max(initial=0))),
+        Mistake("|x|**2 + |y|**2 - 2 x @ y.T once more; subtract first, then square",
+                _make_repair(values=lambda x, y, fast, size: size - 2 * x @ y.T)),
+        Mistake("zeros in place of doubtful entries; compute them again",
+                _make_repair(values=lambda x, y, fast, size: np.zeros_like(fast))),
     ],
     rules=[
         _few_instructions,  # first, since measuring the memory of a loop over pairs takes seconds
-        peak_memory((_points((600, 64), seed=9), _points((500, 64), seed=10)), 8 * MB,
-                    "work on a block of rows of x at a time, or on one coordinate at a time."),
+        peak_memory(_all_doubtful(), 16 * MB,
+                    "if all pairs are doubtful, their differences at once take 77 MB. Work on the"
+                    " doubtful pairs of one row of x at a time."),
     ],
-    rtol=1e-4,
+    rtol=1e-5,
 )
 
 
-# one_hot: labels of -1 are ignored
+# vote: the label that most of the nearest neighbours have
 
 
-def _one_hot(labels, classes):
-    if np.any((labels < -1) | (labels >= classes)):
-        raise ValueError(f"labels must be -1 to {classes - 1}")
-    result = np.zeros((*labels.shape, classes), np.float32)
-    for place in np.ndindex(labels.shape):
-        if labels[place] >= 0:
-            result[(*place, labels[place])] = 1
+def _vote(distances, labels, k):
+    result = np.empty(len(distances), labels.dtype)
+    for i, row in enumerate(distances):
+        nearest = sorted(range(len(row)), key=lambda j, row=row: row[j])[:k]
+        voters = [labels[j] for j in nearest]
+        result[i] = max(voters, key=voters.count)
     return result
 
 
-def _make_one_hot(ignored: Callable, check: bool) -> Callable:
-    """An answer that is right for labels from 0; `ignored(labels, classes)` replaces the others."""
-
-    def one_hot(labels, classes):
-        if check and np.any((labels < -1) | (labels >= classes)):
-            raise ValueError
-        return np.eye(classes, dtype=np.float32)[ignored(labels, classes)]
-
-    return one_hot
+def _nearest_labels(distances, labels, k):
+    return labels[np.argsort(distances, axis=1, kind="stable")[:, :k]]
 
 
-one_hot = Task(
-    name="one_hot",
-    spec=_one_hot,
-    cases=lambda: [
-        (np.array([2, 0, 1, 1, 3]), 4),
-        (np.array([2, -1, 0, -1]), 3),
-        (np.array([[1, -1, 4], [0, 2, -1]], np.int32), 5),
-        (np.array([-1, -1], np.int8), 3),
-        (np.array([[3, 1], [0, 2], [2, 2]], np.uint8), 4),
-        (np.arange(-1, 11).reshape(3, 4)[::-1, ::2], 11),
-        (np.array([[[0, -1]]]), 1),
-        (np.array([0, 3, 1]), 3),
-        (np.array([0, -2, 1]), 3),
-    ],
-    mistakes=[
-        Mistake("-1 used as an index: it counts from the end and selects the last class",
-                _make_one_hot(lambda labels, classes: labels, check=True)),
-        Mistake("-1 used as an index: it counts from the end and selects the last class",
-                _make_one_hot(lambda labels, classes: labels, check=False)),
-        Mistake("-1 taken for class 0; an ignored label belongs to no class",
-                _make_one_hot(lambda labels, classes: np.maximum(labels, 0), check=True)),
-        Mistake("-1 taken for class 0; an ignored label belongs to no class",
-                _make_one_hot(lambda labels, classes: np.maximum(labels, 0), check=False)),
-        Mistake("ignored labels left out: the result needs a row of zeros for each of them",
-                _make_one_hot(lambda labels, classes: labels[labels >= 0], check=True)),
-        Mistake("labels that are not checked: a label outside -1 to classes - 1 is a ValueError",
-                lambda labels, classes: (
-                    labels[..., None] == np.arange(classes)).astype(np.float32)),
-        Mistake("the class axis first; it must be the last one",
-                lambda labels, classes: np.moveaxis(_one_hot(labels, classes), -1, 0)),
-    ],
-    rules=[no_python_loop((np.arange(-1, 9), 9), (np.arange(-1, 999) % 10 - 1, 9))],
-)
+def _winners(voters: np.ndarray, votes: np.ndarray) -> np.ndarray:
+    """Of each row of voters the first one whose label has most votes."""
+    best = np.take_along_axis(votes, voters, axis=1).argmax(axis=1)
+    return voters[np.arange(len(voters)), best]
 
 
-# top_k
+def _votes(voters: np.ndarray) -> np.ndarray:
+    return (voters[:, :, None] == np.arange(voters.max() + 1)).sum(axis=1)
 
 
-def _top_k(x, k):
-    values, indices = np.empty((2, *x.shape[:-1], k), np.intp)
-    values = values.astype(x.dtype)
-    for row in np.ndindex(x.shape[:-1]):
-        best = sorted(range(x.shape[-1]), key=lambda i, row=row: x[row][i], reverse=True)[:k]
-        indices[row] = best
-        values[row] = x[row][best]
-    return values, indices
+def _lost_votes(distances, labels, k):
+    voters = _nearest_labels(distances, labels, k)
+    votes = np.zeros((len(voters), voters.max() + 1), int)
+    votes[np.arange(len(voters))[:, None], voters] += 1
+    return votes.argmax(axis=1).astype(labels.dtype)
 
 
-def _make_top_k(order: Callable) -> Callable:
-    """An answer that takes the first k of `order(x)`, the sorted indices of each row."""
-
-    def top_k(x, k):
-        indices = order(x)[..., :k]
-        return np.take_along_axis(x, indices, axis=-1), indices
-
-    return top_k
-
-
-def _descending(x):
-    return x.shape[-1] - 1 - np.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1]
-
-
-def _top_k_cases() -> list[Case]:
+def _vote_cases() -> list[Case]:
     rng = np.random.default_rng(5)
-    ties = rng.integers(0, 4, (4, 9))
+    ties = rng.integers(0, 4, (9, 12)).astype(np.float32)  # equal distances
     return [
-        (_random((7,)), 3),
-        (_random((4, 6), seed=1), 2),
-        (_random((2, 3, 5), np.float64, 2), 5),
-        (_random((6, 4), seed=3).T, 1),
-        (ties, 4),
-        (rng.integers(0, 200, (3, 8)).astype(np.uint8), 3),
-        (np.tile(np.array([0, 3, 255, 0], np.uint8), (2, 2)), 5),
-        (_random((5, 12), seed=4)[::-2, ::-3], 3),
-        (np.array([[-np.inf, 1, -np.inf, 0], [2, -np.inf, 5, np.inf]], np.float32), 3),
+        (_random((6, 20)), rng.integers(0, 3, 20), 5),
+        (-_random((9, 30), np.float64, 1), rng.integers(0, 10, 30)[::-1], 7),
+        (_random((8, 25), seed=2), rng.integers(0, 10, 25), 1),
+        (ties, rng.integers(0, 5, 12), 4),
+        (_random((30, 7), seed=3).T, rng.integers(0, 2, 30).astype(np.int32), 6),
+        (_random((5, 9), seed=4)[::-2], rng.integers(0, 4, 9), 9),
+        (_random((40, 16), seed=5), rng.permutation(16) % 10, 4),
     ]
 
 
-top_k = Task(
-    name="top_k",
-    spec=_top_k,
-    cases=_top_k_cases,
+vote = Task(
+    name="vote",
+    spec=_vote,
+    cases=_vote_cases,
     mistakes=[
-        Mistake("the k smallest", _make_top_k(lambda x: np.argsort(x, axis=-1, kind="stable"))),
-        Mistake("the right elements in rising order; the largest comes first",
-                lambda x, k: tuple(part[..., ::-1] for part in _top_k(x, k))),
-        Mistake("the right elements in rising order; the largest comes first",
-                lambda x, k: _make_top_k(lambda x: np.argsort(
-                    x, axis=-1, kind="stable")[..., x.shape[-1] - k:])(x, k)),
-        Mistake("minus on unsigned integers, which wraps: -1 is 255, and -0 stays 0",
-                _make_top_k(lambda x: np.argsort(-x, axis=-1, kind="stable"))),
-        Mistake("an ascending order turned round: equal elements now come last one first",
-                _make_top_k(lambda x: np.argsort(x, axis=-1, kind="stable")[..., ::-1])),
-        Mistake("x[indices] with the indices of all rows; np.take_along_axis picks row by row",
-                lambda x, k: (x[_descending(x)[..., :k]], _descending(x)[..., :k])),
-        Mistake("the first axis; the k largest along the last one are asked for",
-                lambda x, k: tuple(part.T for part in _top_k(np.ascontiguousarray(x.T), min(
-                    k, x.shape[0])))),
+        Mistake("the label of the nearest neighbour alone; k of them vote",
+                lambda distances, labels, k: labels[distances.argmin(axis=1)]),
+        Mistake("`votes[rows, labels] += 1`, which loses votes: each label gets at most one",
+                _lost_votes),
+        Mistake("the smallest label of several with equally many votes; the one with the nearest"
+                " neighbour wins",
+                lambda distances, labels, k: _votes(_nearest_labels(distances, labels, k)).argmax(
+                    axis=1).astype(labels.dtype)),
+        Mistake("an order that turns equal distances round; of equal ones the first comes first"
+                " (kind=\"stable\")",
+                lambda distances, labels, k: _winners(voters := labels[::-1][np.argsort(
+                    distances[:, ::-1], axis=1, kind="stable")[:, :k]], _votes(voters))),
     ],
-    rules=[no_python_loop((_random((4, 30)), 3), (_random((400, 30)), 3))],
+    rules=[no_python_loop((_random((4, 30)), np.arange(30) % 10, 3),
+                          (_random((400, 30)), np.arange(30) % 10, 3),
+                          (_random((4, 30)), np.arange(30) % 10, 29))],
 )
 
 
@@ -485,11 +485,6 @@ def _first_rows(table, ids, vectors):
     table[rows] = vectors[first]
 
 
-def _mean_rows(table, ids, vectors):
-    table[:] = _scatter_add(vectors, ids, len(table)) / np.maximum(
-        np.bincount(ids, minlength=len(table)), 1)[:, None]
-
-
 def _every_row(table, ids, vectors):
     order = np.argsort(ids, kind="stable")
     starts = np.searchsorted(ids[order], np.arange(len(table)))
@@ -519,8 +514,6 @@ scatter_add = Task(
         Mistake("np.unique with return_index: it gives the first vector of each row and drops the"
                 " others",
                 _make_scatter_add(_first_rows)),
-        Mistake("the mean of a row's vectors; their sum is asked for",
-                _make_scatter_add(_mean_rows)),
         Mistake("np.add.reduceat with a start for every row: a row without vectors has an empty"
                 " range, and reduceat then gives the next element instead of zero",
                 _make_scatter_add(_every_row)),
@@ -540,15 +533,34 @@ scatter_add = Task(
 )
 
 
-# nearest_digits
+# nearest_moved: nearest neighbours that may be moved by one pixel
 
 
-def _nearest_digits(train, labels, images):
+def _nearest_moved(train, labels, images):
+    padded = np.pad(train, ((0, 0), (1, 1), (1, 1))).astype(np.float64)
     result = np.empty(len(images), labels.dtype)
-    flat = train.reshape(len(train), -1).astype(np.float64)
+    _, height, width = train.shape
     for i, image in enumerate(images):
-        distances = ((flat - image.reshape(-1)) ** 2).sum(axis=1)
-        result[i] = labels[distances.argmin()]
+        best = np.inf
+        for j, picture in enumerate(padded):
+            for down, right in np.ndindex(3, 3):
+                moved = picture[down:down + height, right:right + width]
+                distance = ((moved - image) ** 2).sum()
+                if distance < best:
+                    best, result[i] = distance, labels[j]
+    return result
+
+
+def _moved_distances(train, images, dtype=np.float64, places=9, reduce=np.minimum) -> np.ndarray:
+    """The least squared distance over the first of the nine places, images x train."""
+    padded = np.pad(train, ((0, 0), (1, 1), (1, 1)))
+    if dtype:
+        padded, images = padded.astype(dtype), images.astype(dtype)
+    result, shape = None, train.shape[1:]
+    for down, right in [(1, 1), *np.ndindex(3, 3)][:places + 1]:
+        moved = padded[:, down:down + shape[0], right:right + shape[1]]
+        found = ((images[:, None] - moved) ** 2).sum(axis=(2, 3))
+        result = found if result is None else reduce(result, found)
     return result
 
 
@@ -556,73 +568,50 @@ def _digit_cases() -> list[Case]:
     images, labels = load_digits()
     scaled = images.astype(np.float32) / 16
     rng = np.random.default_rng(8)
-    ties = rng.integers(0, 2, (40, 2, 3)).astype(np.float32)  # many equal distances
+    ties = rng.integers(0, 2, (20, 2, 3)).astype(np.float32)  # many equal distances
     return [
-        (scaled[:300], labels[:300], scaled[1300:1400]),
-        (images[:200], labels[:200].astype(np.int8), images[1500:1560]),
-        (images[300:700:2].astype(np.float64) - 500, labels[300:700:2],
-         images[1:1700:40].astype(np.float64) - 500),
-        (ties, rng.integers(0, 10, 40), rng.integers(0, 2, (9, 2, 3)).astype(np.float32)),
-        (scaled[:9, 6::-1, 2:7], labels[:9] - 4, scaled[1000:1020, 6::-1, 2:7]),
+        (scaled[40:0:-1], labels[40:0:-1], scaled[1310:1300:-1]),
+        (15 * images[:30], labels[:30].astype(np.int8), 15 * images[1500:1509]),
+        (np.roll(scaled[300:330], 1, axis=1), labels[300:330], np.roll(scaled[:9], -1, axis=2)),
+        (ties, rng.integers(0, 10, 20), rng.integers(0, 2, (9, 2, 3)).astype(np.float32)),
+        ((scaled - 1)[:9, 6::-1, 2:7], labels[:9] - 4,
+         np.append(scaled[1000:1010, 6::-1, 2:7] - 1, np.zeros((1, 7, 5), np.float32), 0)),
     ]
 
 
-def _differences(train, images, dtype=np.float64):
-    """images[:, None] - train, the pixels of each image in one axis; computed in `dtype` if any."""
-    train, images = (x.reshape(len(x), -1) for x in (train, images))
-    return images[:, None].astype(dtype or images.dtype) - train.astype(dtype or train.dtype)
-
-
-def _squares(train, images, **keywords):
-    return (_differences(train, images, **keywords) ** 2).sum(axis=-1)
-
-
-def _products(train, images):
-    train, images = (x.reshape(len(x), -1).astype(np.float64) for x in (train, images))
-    return images @ train.T
-
-
-def _make_nearest_digits(measure: Callable = _squares, pick: Callable = np.argmin) -> Callable:
-    """The answer that picks by another measure, or not the smallest."""
-
-    def nearest_digits(train, labels, images):
-        return labels[pick(measure(train, images), axis=1)]
-
-    return nearest_digits
+def _make_nearest(measure: Callable) -> Callable:
+    """The answer that picks by another measure."""
+    return lambda train, labels, images: labels[measure(train, images).argmin(axis=1)]
 
 
 def _memory_digits() -> Case:
     rng = np.random.default_rng(9)
     return (rng.random((1200, 8, 8), np.float32), rng.integers(0, 10, 1200),
-            rng.random((500, 8, 8), np.float32))
+            rng.random((300, 8, 8), np.float32))
 
 
-nearest_digits = Task(
-    name="nearest_digits",
-    spec=_nearest_digits,
+nearest_moved = Task(
+    name="nearest_moved",
+    spec=_nearest_moved,
     cases=_digit_cases,
     mistakes=[
         Mistake("differences of unsigned bytes, which wrap: 3 - 5 is 254. Convert before you"
-                " subtract", _make_nearest_digits(
-                    lambda train, images: _squares(train, images, dtype=None))),
+                " subtract", _make_nearest(lambda t, i: _moved_distances(t, i, dtype=None))),
+        Mistake("the known images as they are; each may be moved by one pixel, up, down, left,"
+                " right and diagonally", _make_nearest(lambda t, i: _moved_distances(
+                    t, i, places=0))),
+        Mistake("the sum over the nine places; the least distance counts",
+                _make_nearest(lambda t, i: _moved_distances(t, i, reduce=np.add))),
+        Mistake("the farthest of the nine places; the least distance counts",
+                _make_nearest(lambda t, i: _moved_distances(t, i, reduce=np.maximum))),
         Mistake("the neighbour's place in `train`; its label is asked for",
-                lambda train, labels, images: _squares(train, images).argmin(axis=1)),
-        Mistake("the farthest image (argmax of the distances)",
-                _make_nearest_digits(pick=np.argmax)),
-        Mistake("a label for each training image; one for each of `images` is asked for",
-                lambda train, labels, images: labels[
-                    _squares(train, images).argmin(axis=0) % len(labels)]),
-        Mistake("the image with the largest product, which is large for every image with much ink",
-                _make_nearest_digits(_products, np.argmax)),
-        Mistake("sums of absolute differences; the differences must be squared",
-                _make_nearest_digits(
-                    lambda train, images: np.abs(_differences(train, images)).sum(axis=-1))),
-        Mistake("the last of several nearest images; the first one counts",
-                lambda train, labels, images: labels[::-1][
-                    _squares(train[::-1], images).argmin(axis=1)]),
+                lambda train, labels, images: _moved_distances(train, images).argmin(axis=1)),
+        Mistake("a roll, which brings pixels back on the other side; paper moves in instead",
+                _make_nearest(lambda t, i: np.min([_moved_distances(np.roll(
+                    t, move, axis=(1, 2)), i, places=0) for move in np.ndindex(3, 3)], axis=0))),
     ],
     rules=[
-        peak_memory(_memory_digits(), 32 * MB, "all differences at once take 600,000 x 64 numbers;"
-                                               " work on some images at a time."),
+        peak_memory(_memory_digits(), 32 * MB, "all differences at once take 360,000 x 9 x 64"
+                                               " numbers; work on a part of them at a time."),
     ],
 )

@@ -1,38 +1,112 @@
-"""The task of the first lesson: a share of what the machine can do."""
+"""The tasks of the first lesson: a drawing, two choices of a batch, a share of the machine."""
 
-from .machinery.task import Mistake, Task
+import math
+
+import numpy as np
+
+from helpers import network
+from helpers.data import load_network
+
+from .machinery.task import Case, Mistake, Refusal, Task, describe_value
 
 
-def _share_of_peak(nbytes, seconds, peak):
-    return nbytes / seconds / (peak * 1e9)
+def _digit_in(image: object, case: Case) -> int:
+    """What the network reads in an image."""
+    if not isinstance(image, np.ndarray) or image.shape != (8, 8):
+        raise Refusal(f"return an image of shape (8, 8); got {describe_value(image)}.")
+    if not image.any() or ((image < 0) | (image > 1)).any():
+        raise Refusal("ink is 1 and paper is 0, and an image needs some of both.")
+    digit = int(network.forward(image[None].astype(np.float32), load_network()).argmax())
+    if digit != 4:
+        raise Refusal(f"the network reads a {digit} in your image.")
+    return digit
+
+
+four = Task("four", spec=lambda paper: 4, read=_digit_in,
+            cases=lambda: [(np.zeros((8, 8), dtype),) for dtype in (np.float32, np.float64)])
+
+
+def _best(seconds: dict, patience: float) -> int:
+    return max((n for n in seconds if seconds[n] <= patience), key=lambda n: n / seconds[n])
+
+
+choose_batch = Task(
+    name="choose_batch",
+    spec=_best,
+    cases=lambda: [
+        ({1: 0.001, 10: 0.002, 100: 0.025}, 0.01),
+        ({10_000: 2.0, 1: 0.0004, 100: 0.011, 20: 0.002}, 1.0),
+        ({1: 0.002, 8: 0.004, 64: 0.008}, 0.1),
+        ({50: 0.05, 5: 0.01, 500: 0.4}, 0.05),  # a call that takes just as long as it may
+        ({3: 0.5, 7: 0.75, 11: 1.5}, 0.5),
+    ],
+    mistakes=[
+        Mistake("the batch whose call is the shortest; digits a second are wanted",
+                lambda seconds, patience: min(seconds, key=seconds.get)),
+        Mistake("the largest batch that keeps to the limit; a smaller one may read more digits a"
+                " second", lambda seconds, patience: max(
+                    n for n in seconds if seconds[n] <= patience)),
+        Mistake("the batch with the highest throughput, whatever its call takes",
+                lambda seconds, patience: _best(seconds, math.inf)),
+    ],
+)
+
+def _shares(nbytes: float, flops: float, seconds: float, bandwidth: float, rate: float) -> tuple:
+    return nbytes / bandwidth / seconds, flops / rate / seconds
 
 
 share_of_peak = Task(
     name="share_of_peak",
-    spec=_share_of_peak,
+    spec=lambda nbytes, flops, seconds, bandwidth, rate: max(
+        _shares(nbytes, flops, seconds, bandwidth, rate)),
     cases=lambda: [
-        (24_000_000, 2e-3, 20.0),  # 12 GB/s of 20
-        (3 * 8 * 10**6, 0.0015, 21.5),
-        (2**30, 0.25, 4178.0),
-        (1, 1.0, 1e-9),
-        (50_000_000, 1e-3, 20.0),  # 2.5: more than the peak, from a cache
+        (24e6, 3e6, 2e-3, 20e9, 40e9),  # memory-bound: 0.6
+        (12.6e6, 2.1e9, 0.1, 20e9, 40e9),  # compute-bound: 0.525
+        (2**30, 2**28, 0.25, 4178e9, 67e12),
+        (50e6, 0, 1e-3, 20e9, 1e9),  # 2.5: from a cache
+        (1, 7, 1.0, 2.0, 3.0),
     ],
     mistakes=[
+        Mistake("the sum of both times; bytes move while the processor computes",
+                lambda *work: sum(_shares(*work))),
+        Mistake("the shorter of the two times; the least time is the longer one",
+                lambda *work: min(_shares(*work))),
+        Mistake("the inverse: measured time over least time",
+                lambda *work: 1 / max(_shares(*work))),
         Mistake("a share in percent; 0.6 is wanted, not 60",
-                lambda nbytes, seconds, peak: 100 * nbytes / seconds / (peak * 1e9)),
-        Mistake("the inverse: what the machine can do, divided by what you reached",
-                lambda nbytes, seconds, peak: peak * 1e9 / (nbytes / seconds)),
-        Mistake("a GB of 2**30 bytes; bandwidths are quoted in GB of 10**9 bytes",
-                lambda nbytes, seconds, peak: nbytes / seconds / (peak * 2**30)),
-        Mistake("bytes/s divided by GB/s without converting one into the other",
-                lambda nbytes, seconds, peak: nbytes / seconds / peak),
-        Mistake("a GB of 10**6 bytes; it has 10**9",
-                lambda nbytes, seconds, peak: nbytes / seconds / (peak * 1e6)),
-        Mistake("a share cut off at 1; more than 1 says that a count or the peak is wrong, so keep"
-                " it", lambda nbytes, seconds, peak: min(1.0, nbytes / seconds / (peak * 1e9))),
-        Mistake("a product of bytes and seconds; a rate is bytes divided by seconds",
-                lambda nbytes, seconds, peak: nbytes * seconds / (peak * 1e9)),
-        Mistake("the rate in GB/s, not yet divided by the peak",
-                lambda nbytes, seconds, peak: nbytes / seconds / 1e9),
+                lambda *work: 100 * max(_shares(*work))),
+        Mistake("a share cut off at 1; keep it, because more than 1 says that a count is wrong or"
+                " that a cache helped", lambda *work: min(1.0, max(_shares(*work)))),
+    ],
+)
+
+
+def _enough(first: tuple, second: tuple, share: float, round: object = math.ceil) -> int:
+    (n, t), (m, u) = first, second
+    each = (u - t) / (m - n)
+    return round(share * (t - n * each) / (each * (1 - share)))
+
+
+smallest_batch = Task(
+    name="smallest_batch",
+    spec=lambda first, second, share: _enough(first, second, share),
+    cases=lambda: [
+        ((1, 1.1e-3), (11, 2.1e-3), 0.88),
+        ((5, 4e-4), (40, 2.5e-3), 0.93),
+        ((300, 0.37), (20, 0.06), 0.5),
+        ((2, 7.0), (3, 9.0), 0.99),
+        ((1, 0.02), (2, 0.0201), 0.3),
+    ],
+    mistakes=[
+        Mistake("a batch rounded down or to the nearest; it is a little too small then",
+                lambda first, second, share: _enough(first, second, share, math.floor)),
+        Mistake("one more than the smallest batch",
+                lambda first, second, share: _enough(first, second, share) + 1),
+        Mistake("the time of the first call as the cost of starting one; its digits are in it",
+                lambda first, second, share: math.ceil(
+                    share * first[1] / ((second[1] - first[1]) / (second[0] - first[0])
+                                        * (1 - share)))),
+        Mistake("the cost of starting a call over the cost of a digit, without the share",
+                lambda first, second, share: _enough(first, second, 0.5)),
     ],
 )

@@ -174,7 +174,7 @@ def _size(axes: Axes, x: float, y: float, wide: float, row: float, size: int | N
         text = f"{size}" if clashes else "1" if size == 1 else "none"
     else:
         text = f"{size}" if own else f"1 \u2192 {result}" if size == 1 else f"none \u2192 {result}"
-    text_at(axes, x + wide / 2, y + row / 2, text, 9,
+    text_at(axes, x + wide / 2, y + row / 2, text, 9 if len(text) < 10 else 7,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 1} if clashes else None)
 
 

@@ -22,7 +22,7 @@ from checks import start_here
 from checks.learner import progress
 from checks.machinery.task import Task
 
-RIGHT, WRONG = (lambda nbytes, seconds, peak: nbytes / seconds / (peak * 1e9)), (lambda a, b, c: a)
+RIGHT, WRONG = (lambda a, b, c, d, e: max(a / d, b / e) / c), (lambda a, b, c, d, e: a)
 AUTOMATIC = progress.AUTOMATIC
 KEY = "start_here/share_of_peak"
 
@@ -54,16 +54,17 @@ def test_a_right_answer_is_remembered_for_the_next_process(learner, monkeypatch,
     assert os.listdir(learner / ".course") == ["progress.json"]
     capsys.readouterr()
     progress.progress("start_here")
-    assert capsys.readouterr().out == ("1 of 1 exercises are right.\n"
-                                       "share_of_peak  core  right\n")
+    assert capsys.readouterr().out == ("1 of 2 exercises are right.\n"
+                                       "share_of_peak   core  right\n"
+                                       "smallest_batch  core  not attempted yet\n")
     progress.progress()
     first, _, heading, lesson, *_ = capsys.readouterr().out.splitlines()
     assert first.startswith("1 of ") and heading.split() == ["core", "more", "warm-ups"]
-    assert lesson.split() == "00_start_here 1 of 1 - -".split()
+    assert lesson.split() == "00_start_here 1 of 2 - 0 of 2".split()
 
 
 def test_a_stub_is_not_remembered(learner):
-    start_here.share_of_peak(lambda nbytes, seconds, peak: ...)
+    start_here.share_of_peak(lambda *work: ...)
     assert os.listdir(learner / ".course") == []
 
 

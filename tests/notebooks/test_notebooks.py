@@ -29,7 +29,13 @@ from authoring.notebook_form import (
 from authoring.publish import repository
 
 # Rewritten lessons: the problem and its picture first, warm-ups in place of a self-test.
-SECOND_EDITION = {"01_strided_views", "03_einsum", "04_network_in_numpy"}
+SECOND_EDITION = {
+    "00_start_here",
+    "01_strided_views",
+    "02_broadcasting_and_indexing",
+    "03_einsum",
+    "04_network_in_numpy",
+}
 
 PATHS = [path for folder in FOLDERS for path in notebooks(folder)]
 RECORDED = [path for path in PATHS if path.parent.name != "exercises"]

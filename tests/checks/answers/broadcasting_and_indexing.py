@@ -96,111 +96,136 @@ def softmax_repaired(scores, mask):
     return np.nan_to_num(e / e.sum(axis=-1, keepdims=True)).astype(scores.dtype)
 
 
-# squared_distances
+# the lesson's warm-ups
 
 
-def distances_by_coordinate(x, y):
-    result = np.zeros((len(x), len(y)), x.dtype)
+def stretched_by_hand(rows, columns, itemsize):
+    return (0, itemsize), (itemsize, 0)
+
+
+def stretched_by_numpy(rows, columns, itemsize):
+    row, column = np.zeros(columns, f"S{itemsize}"), np.zeros((rows, 1), f"S{itemsize}")
+    return tuple(part.strides for part in np.broadcast_arrays(row, column))
+
+
+def full_range_keepdims(images):
+    low = images.min(axis=(1, 2), keepdims=True)
+    return (images - low) / (images.max(axis=(1, 2), keepdims=True) - low)
+
+
+def full_range_flat(images):
+    flat = images.reshape(len(images), -1)
+    low, high = flat.min(axis=1)[:, None], flat.max(axis=1)[:, None]
+    return ((flat - low) / (high - low)).reshape(images.shape)
+
+
+def full_range_loop(images):
+    return np.stack([(image - image.min()) / np.ptp(image) for image in images])
+
+
+# repair
+
+
+def repair_by_row(x, y, fast, share):
+    result = fast.copy()
+    sizes = np.square(y).sum(axis=1)
+    for i, row in enumerate(x):
+        doubtful = np.flatnonzero(fast[i] < share * (np.square(row).sum() + sizes))
+        result[i, doubtful] = np.square(row - y[doubtful]).sum(axis=1)
+    return result
+
+
+def repair_by_coordinate(x, y, fast, share):
+    """All distances directly, one coordinate at a time; then chooses."""
+    size, direct = np.zeros_like(fast), np.zeros_like(fast)
     for k in range(x.shape[1]):
-        result += (x[:, k, None] - y[:, k]) ** 2
+        size += x[:, k, None] ** 2 + y[:, k] ** 2
+        direct += (x[:, k, None] - y[:, k]) ** 2
+    return np.where(fast < share * size, direct, fast)
+
+
+def repair_pieces_of_pairs(x, y, fast, share):
+    size = np.square(x).sum(axis=1, keepdims=True) + np.square(y).sum(axis=1)
+    result = fast.copy()
+    rows, columns = np.nonzero(fast < share * size)
+    for start in range(0, len(rows), 2000):
+        i, j = rows[start:start + 2000], columns[start:start + 2000]
+        result[i, j] = np.square(x[i] - y[j]).sum(axis=1)
     return result
 
 
-def distances_by_row(x, y):
-    return np.stack([((row - y) ** 2).sum(axis=1) for row in x])
-
-
-def distances_by_pieces(x, y):
-    pieces = np.array_split(x, min(len(x), 40))
-    return np.concatenate([np.square(piece[:, None] - y).sum(axis=-1) for piece in pieces])
-
-
-def distances_of_whole_blocks(x, y, rows=20):
-    """The rows of the last block are never computed."""
-    result = np.zeros((len(x), len(y)), x.dtype)
-    for start in range(0, max(len(x) - rows + 1, 1), rows):
-        part = slice(start, start + rows)
-        result[part] = np.square(x[part, None] - y).sum(axis=-1)
+def repair_pairs(x, y, fast, share):
+    size = np.square(x).sum(axis=1, keepdims=True) + np.square(y).sum(axis=1)
+    i, j = np.nonzero(fast < share * size)
+    result = fast.copy()
+    result[i, j] = np.square(x[i] - y[j]).sum(axis=1)
     return result
 
 
-def distances_of_64_coordinates(x, y):
-    return distances_by_pieces(x[:, :64], y[:, :64])
-
-
-def distances_by_pair(x, y):
-    result = np.empty((len(x), len(y)), x.dtype)
-    for i, j in np.ndindex(result.shape):
-        result[i, j] = np.square(x[i] - y[j]).sum()
+def repair_each(x, y, fast, share):
+    result = fast.copy()
+    for i, j in np.ndindex(fast.shape):
+        if fast[i, j] < share * (np.square(x[i]).sum() + np.square(y[j]).sum()):
+            result[i, j] = np.square(x[i] - y[j]).sum()
     return result
 
 
-def distances_at_once(x, y):
-    return ((x[:, None] - y) ** 2).sum(axis=-1)
+def repair_a_copy(x, y, fast, share):
+    """Writes into a copy of rows, so that nothing changes."""
+    result = fast.copy()
+    for i, row in enumerate(x):
+        doubtful = fast[i] < share * (np.square(row).sum() + np.square(y).sum(axis=1))
+        result[[i]][:, doubtful] = np.square(row - y[doubtful]).sum(axis=1)
+    return result
 
 
-def distances_with_self(x, y):
-    return ((x[:, None] - x) ** 2).sum(axis=-1)
+def repair_in_place(x, y, fast, share):
+    fast[:] = repair_by_row(x, y, fast, share)
+    return fast
 
 
-# one_hot
+def repair_by_magnitude(x, y, fast, share):
+    """Takes entries of large magnitude below zero for good ones."""
+    size = np.square(x).sum(axis=1, keepdims=True) + np.square(y).sum(axis=1)
+    return np.where(np.abs(fast) < share * size, repair_by_row(x, y, fast, share), fast)
 
 
-def one_hot_eye(labels, classes):
-    if labels.size and not -1 <= labels.min() <= labels.max() < classes:
-        raise ValueError
-    return np.eye(classes + 1, classes, dtype=np.float32)[labels]
+# vote
 
 
-def one_hot_scatter(labels, classes):
-    if np.any(labels < -1) or np.any(labels >= classes):
-        raise ValueError
-    flat = labels.reshape(-1).astype(np.intp)
-    result = np.zeros((flat.size, classes), np.float32)
-    kept = np.flatnonzero(flat >= 0)
-    result[kept, flat[kept]] = 1
-    return result.reshape(*labels.shape, classes)
+def nearest_labels(distances, labels, k, kind="stable"):
+    return labels[np.argsort(distances, axis=1, kind=kind)[:, :k]]
 
 
-def one_hot_list(labels, classes):
-    if np.any((labels < -1) | (labels >= classes)):
-        raise ValueError
-    rows = [[float(label == c) for c in range(classes)] for label in labels.reshape(-1)]
-    return np.array(rows, np.float32).reshape(*labels.shape, classes)
+def vote_add_at(distances, labels, k):
+    voters = nearest_labels(distances, labels, k)
+    votes = np.zeros((len(voters), labels.max() + 1), int)
+    np.add.at(votes, (np.arange(len(voters))[:, None], voters), 1)
+    first = np.take_along_axis(votes, voters, axis=1).argmax(axis=1, keepdims=True)
+    return np.take_along_axis(voters, first, axis=1)[:, 0]
 
 
-def one_hot_bool(labels, classes):
-    if np.any((labels < -1) | (labels >= classes)):
-        raise ValueError
-    return labels[..., None] == np.arange(classes)
+def vote_all_pairs(distances, labels, k):
+    voters = nearest_labels(distances, labels, k)
+    alike = (voters[:, :, None] == voters[:, None]).sum(axis=2)
+    return voters[np.arange(len(voters)), alike.argmax(axis=1)]
 
 
-# top_k
+def vote_last_of_tied(distances, labels, k):
+    return vote_all_pairs(-distances[:, ::-1], labels[::-1], k)
 
 
-def top_k_ranks(x, k):
-    ranks = np.unique(x, return_inverse=True)[1].reshape(x.shape)
-    indices = np.argsort(-ranks, axis=-1, kind="stable")[..., :k]
-    return np.take_along_axis(x, indices, axis=-1), indices
+def vote_loop(distances, labels, k):
+    rows = [labels[np.argsort(row, kind="stable")[:k]].tolist() for row in distances]
+    return np.array([max(row, key=row.count) for row in rows], labels.dtype)
 
 
-def top_k_grid(x, k):
-    turned = np.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1]
-    indices = (x.shape[-1] - 1 - turned)[..., :k]
-    grid = np.ogrid[tuple(map(slice, x.shape[:-1]))] if x.ndim > 1 else ()
-    return x[(*(g[..., None] for g in grid), indices)], indices
+def vote_of_k_plus_one(distances, labels, k):
+    return vote_all_pairs(distances, labels, k + 1)
 
 
-def top_k_loop(x, k):
-    rows = x.reshape(-1, x.shape[-1])
-    order = np.array([sorted(range(len(row)), key=lambda i, row=row: -float(row[i]))[:k]
-                      for row in rows])
-    values = np.array([row[i] for row, i in zip(rows, order)], x.dtype)
-    return values.reshape(*x.shape[:-1], k), order.reshape(*x.shape[:-1], k)
-
-
-def top_k_values_only(x, k):
-    return top_k_ranks(x, k)[0]
+def vote_column(distances, labels, k):
+    return vote_all_pairs(distances, labels, k)[:, None]
 
 
 # scatter_add
@@ -246,41 +271,70 @@ def scatter_without_zeros(vectors, ids, rows):
     return table
 
 
-# nearest_digits
+# nearest_moved
 
 
-def nearest_by_chunks(train, labels, images):
-    train, images = (x.reshape(len(x), -1).astype(np.float32) for x in (train, images))
-    nearest = [((chunk[:, None] - train) ** 2).sum(axis=-1).argmin(axis=1)
-               for chunk in np.array_split(images, -(-len(images) // 32))]
-    return labels[np.concatenate(nearest)]
+def nearest_by_place(train, labels, images):
+    padded = np.pad(train, ((0, 0), (1, 1), (1, 1))).astype(np.float32)
+    best = np.full((len(images), len(train)), np.inf, np.float32)
+    for down, right in np.ndindex(3, 3):
+        moved = padded[:, down:down + train.shape[1], right:right + train.shape[2]]
+        for i, image in enumerate(images):
+            np.minimum(best[i], np.square(moved - image).sum(axis=(1, 2)), out=best[i])
+    return labels[best.argmin(axis=1)]
 
 
-def nearest_expanded(train, labels, images):
-    train, images = (x.reshape(len(x), -1).astype(np.float64) for x in (train, images))
-    return labels[((train**2).sum(axis=1) - 2 * images @ train.T).argmin(axis=1)]
+def nearest_by_windows(train, labels, images):
+    padded = np.pad(train.astype(np.float64), ((0, 0), (1, 1), (1, 1)))
+    windows = sliding_window_view(padded, train.shape[1:], axis=(1, 2))
+    result = [np.square(windows - image).sum(axis=(-1, -2)).min(axis=(1, 2)).argmin()
+              for image in images]
+    return labels[result]
 
 
-def nearest_at_once(train, labels, images):
-    train, images = (x.reshape(len(x), -1).astype(np.float32) for x in (train, images))
-    return labels[((images[:, None] - train) ** 2).sum(axis=-1).argmin(axis=1)]
+def nearest_windows_at_once(train, labels, images):
+    padded = np.pad(train.astype(np.float32), ((0, 0), (1, 1), (1, 1)))
+    windows = sliding_window_view(padded, train.shape[1:], axis=(1, 2))
+    distances = np.square(windows - images[:, None, None, None]).sum(axis=(-1, -2))
+    return labels[distances.min(axis=(2, 3)).argmin(axis=1)]
 
 
 def nearest_floats(train, labels, images):
-    return nearest_by_chunks(train, labels, images).astype(np.float64)
+    return nearest_by_place(train, labels, images).astype(np.float64)
+
+
+def nearest_without_corners(train, labels, images):
+    """Moves up, down, left and right only."""
+    padded = np.pad(train, ((0, 0), (1, 1), (1, 1))).astype(np.float64)
+    height, width = train.shape[1:]
+    found = [np.square(images[:, None] - padded[:, d:d + height, r:r + width]).sum(axis=(2, 3))
+             for d, r in ((1, 1), (0, 1), (2, 1), (1, 0), (1, 2))]
+    return labels[np.min(found, axis=0).argmin(axis=1)]
 
 
 RIGHT = {
+    "stretched": [stretched_by_hand, stretched_by_numpy],
+    "full_range": [full_range_keepdims, full_range_flat],
     "overlap_add": [overlap_add_at],
+    "vote": [vote_add_at, vote_all_pairs],
+    "repair": [repair_by_row, repair_by_coordinate, repair_pieces_of_pairs],
     "masked_softmax": [softmax_where],
-    "squared_distances": [distances_by_coordinate, distances_by_pieces],
-    "one_hot": [one_hot_eye, one_hot_scatter],
-    "top_k": [top_k_ranks, top_k_grid],
     "scatter_add": [scatter_bincount, scatter_columns],
-    "nearest_digits": [nearest_by_chunks, nearest_expanded],
+    "nearest_moved": [nearest_by_place, nearest_by_windows],
 }
 
 WRONG = {
+    "stretched": [
+        (lambda rows, columns, itemsize: (0, itemsize, itemsize, 0),
+         "expected a tuple of 2 values"),
+        (lambda rows, columns, itemsize: ((0, itemsize), (columns * itemsize, 0)),
+         "value 1 of the tuple"),
+    ],
+    "full_range": [
+        (full_range_loop, "it loops in Python"),
+        (lambda images: images / images.max(axis=(1, 2), keepdims=True), "the first at"),
+        (lambda images: images - images.min(axis=(1, 2), keepdims=True), "the first at"),
+    ],
     "overlap_add": [
         (overlap_loop, "it loops in Python"),
         (overlap_by_map, "it loops in Python"),
@@ -288,6 +342,24 @@ WRONG = {
         (overlap_in_double, "expected dtype float32, got float64"),
         (overlap_in_place, "changed its argument in place"),
         (lambda frames, hop: sliding_window_view(frames, hop)[99], "it raised"),
+    ],
+    "vote": [
+        (vote_last_of_tied, "the first at"),
+        (vote_loop, "it loops in Python"),
+        (vote_of_k_plus_one, "the first at"),
+        (vote_column, "expected shape (6,), got (6, 1)"),
+        (lambda distances, labels, k: vote_all_pairs(distances, labels, 3), "the first at"),
+        (lambda distances, labels, k: None, "Is a `return` missing?"),
+    ],
+    "repair": [
+        (repair_pairs, "bytes of new memory at once"),
+        (repair_each, "it loops in Python over pairs"),
+        (repair_a_copy, "the first at"),
+        (repair_in_place, "changed its argument in place"),
+        (repair_by_magnitude, "the first at"),
+        (lambda x, y, fast, share: fast.copy(), "the first at"),
+        (lambda x, y, fast, share: repair_by_row(x, y, fast, 0.5), "the first at"),
+        (lambda x, y, fast, share: repair_by_row(x, x, fast, share), "it raised"),
     ],
     "masked_softmax": [
         (softmax_loop, "it loops in Python"),
@@ -298,31 +370,72 @@ WRONG = {
         (softmax_with(largest_of_row, masked=-1e4), "the first at [0, 1]"),
         (lambda scores, mask: scores[mask], "expected shape (3, 5)"),
     ],
-    "squared_distances": [
-        (distances_at_once, "bytes of new memory at once"),
-        (distances_by_row, "its Python loop takes small steps"),
-        (distances_by_pair, "its Python loop takes small steps"),
-        (distances_of_whole_blocks, "x: float32 (331, 70)"),
-        (distances_of_64_coordinates, "x: float32 (331, 70)"),
-        (distances_with_self, "expected shape (5, 7), got (5, 5)"),
-        (lambda x, y: None, "Is a `return` missing?"),
-    ],
-    "one_hot": [
-        (one_hot_list, "it loops in Python"),
-        (one_hot_bool, "expected dtype float32, got bool"),
-    ],
-    "top_k": [
-        (top_k_loop, "it loops in Python"),
-        (top_k_values_only, "expected a tuple of 2 values"),
-    ],
     "scatter_add": [
         (scatter_at, "it uses np.add.at"),
         (scatter_loop, "it loops in Python"),
         (scatter_one_hot, "one-hot matrix"),
         (scatter_without_zeros, "what np.empty found in memory"),
     ],
-    "nearest_digits": [
-        (nearest_at_once, "bytes of new memory at once"),
+    "nearest_moved": [
+        (nearest_windows_at_once, "bytes of new memory at once"),
         (nearest_floats, "expected dtype int64, got float64"),
+        (nearest_without_corners, "the first at"),
     ],
+}
+
+
+# One random input of a task: what mutants and solutions are compared on, thousands of times.
+
+
+def random_frames(rng):
+    count, width = (int(n) for n in rng.integers(1, 9, 2))
+    dtype = rng.choice([np.float32, np.float64, np.int64])
+    return rng.integers(-50, 50, (count, width)).astype(dtype), int(rng.integers(1, 9))
+
+
+def random_vote(rng):
+    rows, columns = (int(n) for n in rng.integers(1, 9, 2))
+    distances = rng.integers(0, 6, (rows, columns)).astype(np.float32)
+    return distances, rng.integers(0, 5, columns), int(rng.integers(1, columns + 1))
+
+
+def random_repair(rng):
+    m, n, d = (int(number) for number in rng.integers(1, 6, 3))
+    x, y = (rng.integers(-4, 9, (size, d)).astype(np.float64) for size in (m, n))
+    fast = rng.integers(-9, 90, (m, n)) + 0.3  # never at the limit of what is doubtful
+    y = y[:int(rng.integers(0, n + 1))]
+    return x, y, fast[:, :len(y)].copy(), float(rng.choice([0.25, 0.5, 1]))
+
+
+def random_scores(rng):
+    shape = tuple(int(n) for n in rng.integers(1, 5, int(rng.integers(1, 4))))
+    scores = (rng.standard_normal(shape) * rng.choice([1, 30, 5000])).astype(
+        rng.choice([np.float32, np.float64]))
+    mask = rng.random(shape) < 0.7
+    scores[~mask & (rng.random(shape) < 0.3)] = rng.choice([np.inf, np.nan, 1e4, -np.inf])
+    return scores, mask
+
+
+def random_scatter(rng):
+    shape = tuple(int(n) for n in rng.integers(0 if rng.random() < 0.1 else 1, 5, 2))
+    rows = int(rng.integers(1, 7))
+    vectors = rng.integers(-9, 10, (*shape, int(rng.integers(1, 5))))
+    return vectors.astype(np.float32), rng.integers(0, rows, shape), rows
+
+
+def random_digits(rng):
+    known, unknown, height, width = (int(n) for n in rng.integers(1, 5, 4))
+    dtype = rng.choice([np.uint8, np.float32])
+    train, images = (rng.integers(0, 4, (n, height, width)).astype(dtype)
+                     for n in (known, unknown))
+    return train, rng.integers(0, 10, known), images
+
+
+INPUTS = {
+    "overlap_add": random_frames,
+    "vote": random_vote,
+    "repair": random_repair,
+    "masked_softmax": random_scores,
+    "scatter_add": random_scatter,
+    "nearest_moved": random_digits,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from .agreement import INPUTS, agrees
@@ -35,7 +36,7 @@ def main() -> int:
                      for mutant, end, _ in mutants if end == "survived"]
         answers = in_processes(agrees, lesson, [(task, mutant.source, options.inputs)
                                                 for task, mutant in survivors],
-                               options.processes, seconds=900)
+                               options.processes or os.cpu_count() or 1, seconds=900)
         agreed = {}
         for (task, mutant), (count, text) in zip(survivors, answers):
             agreed[task, mutant.name] = count if count == options.inputs else 0
