@@ -135,7 +135,7 @@ def _calls_no_einsum(case: Case) -> Rule:
     def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
         if (any("einsum" in name for name in names_in(answer))
                 or any(name == "einsum" for name, _ in recorded_operations(answer, case))):
-            return "it calls np.einsum, the function that you build here."
+            return "it calls np.einsum, which this task does not allow."
         return None
 
     return rule
@@ -257,6 +257,67 @@ alone = Task(
     ],
 )
 
+# letters_to_matmul: einsum of two arrays as one product of matrices
+
+
+def _number_as_array(value: object, case: Case) -> object:
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    return np.asarray(value) if number else value
+
+
+def _all_by_matmul(*cases: Case) -> Rule:
+    """In each of `cases`, products of matrices do the work, and no more than the letters need."""
+
+    def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
+        for case in cases:
+            done = sum(count for name, count in recorded_operations(answer, case)
+                       if name in ("matmul", "dot", "inner", "vdot", "tensordot"))
+            needed = Contraction.read(*case).operations
+            if done != needed:
+                return (f'for "{case[0]}" `@` does {done:,} operations, where the letters need'
+                        f" {needed:,}: let one `@` do all of them.")
+        return None
+
+    return rule
+
+
+def _in_order_of_groups(subscripts, x, y):
+    arrays, output = subscripts.split("->")
+    first, second = arrays.split(",")
+    order = sorted(output, key=lambda c: (c not in first or c not in second, c not in first))
+    return np.asarray(np.einsum(f"{arrays}->{''.join(order)}", x, y))
+
+
+letters_to_matmul = Task(
+    name="letters_to_matmul",
+    spec=lambda subscripts, x, y: np.asarray(np.einsum(subscripts, x, y)),
+    cases=lambda: [(letters, np.array(_random(one, dtype), order="FC"[len(one) // 4]),
+                    np.array(-_random(two, dtype, 2), order="CF"[len(two) % 2])[::-1])
+                   for letters, one, two, dtype in (
+        ("ij,jk->ik", (3, 4), (4, 5), np.float64),
+        ("bij,bjk->bik", (2, 3, 4), (2, 4, 5), np.float64),
+        ("nchw,ochw->on", (4, 2, 3, 5), (6, 2, 3, 5), np.float32),
+        ("tbcd,kbdc->btk", (6, 2, 3, 4), (7, 2, 4, 3), np.float64),
+        ("bhtk,bkhd->bthd", (2, 3, 4, 5), (2, 5, 3, 6), np.float32),
+        ("xcy,zyx->cz", (3, 4, 2), (5, 2, 3), np.int64),
+        ("ij,kl->ljki", (3, 4), (2, 5), np.float64),  # nothing summed
+        ("i,ji->j", (3,), (4, 3), np.float64),
+        ("ij,ji->", (3, 4), (4, 3), np.float64),  # nothing kept
+        ("abc,cab->b", (2, 3, 4), (4, 2, 3), np.float64),
+        ("ab,ab->ba", (3, 4), (3, 4), np.float64))],
+    read=_number_as_array,
+    mistakes=[Mistake("a result whose axes stand in the order batch, left, right; the letters right"
+                      " of the arrow give the order", _in_order_of_groups)],
+    rules=[
+        _calls_no_einsum(("ij,jk->ik", _random((3, 4)), _random((4, 5)))),
+        _all_by_matmul(("bij,bjk->bik", _random((2, 3, 4)), _random((2, 4, 5))),
+                       ("nchw,ochw->on", _random((4, 2, 3, 5)), _random((6, 2, 3, 5)))),
+        no_python_loop(*(("bij,bjk->bik", _random((2 * n, 3 * n, 4 * n)),
+                          _random((2 * n, 4 * n, 5 * n))) for n in (1, 4))),
+    ],
+    rtol=1e-5,
+)
+
 # my_einsum: einsum from broadcasting
 
 
@@ -338,8 +399,7 @@ my_einsum = Task(
     name="my_einsum",
     spec=_my_einsum,
     cases=_einsum_cases,
-    read=lambda value, case: np.asarray(value) if isinstance(
-        value, (int, float, np.number)) and not isinstance(value, bool) else value,
+    read=_number_as_array,
     mistakes=[
         Mistake("an implicit output in the order of first appearance; it is alphabetical",
                 _make_my_einsum(implicit=lambda found: "".join(

@@ -39,10 +39,11 @@ def cell_of(notebook, name):
 
 
 def test_a_notebook_tells_its_tasks(asked):
-    assert list(asked) == ["letters", "my_einsum", "convolution", "low_rank_scores", "fixed"]
+    assert list(asked) == ["letters", "letters_to_matmul", "convolution", "low_rank_scores",
+                           "fixed", "my_einsum"]
     fixed = asked["fixed"]
     assert (fixed.check_name, fixed.points, fixed.check) == ("fixed_check", 2, CHECK)
-    assert fixed.before[0].startswith("import numpy") and len(fixed.before) == 5
+    assert fixed.before[0].startswith("from math") and len(fixed.before) == 5
 
 
 @pytest.mark.parametrize("answer, state, words", [
@@ -134,9 +135,9 @@ def test_a_folder_of_submissions_becomes_a_table(tmp_path, monkeypatch, capsys):
     assert ("cleo  my_einsum  [todo]  0 of 4  not attempted yet; its answer cell stands 2 times;"
             " the last one counts") in said
     rows = table.read_text().splitlines()
-    assert len(rows) == 1 + 4 * 5 and rows[0].startswith("learner,task,points,of,verdict")
-    assert sum(row.startswith("dan,") and "cannot be read" in row for row in rows) == 5
-    assert len(asked_for) == 5 + 5 + 4 + 5
+    assert len(rows) == 1 + 4 * 6 and rows[0].startswith("learner,task,points,of,verdict")
+    assert sum(row.startswith("dan,") and "cannot be read" in row for row in rows) == 6
+    assert len(asked_for) == 6 + 6 + 5 + 6
 
 
 def test_nothing_is_judged_where_the_solution_is_not_right(tmp_path, monkeypatch, capsys):

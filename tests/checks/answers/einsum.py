@@ -75,6 +75,85 @@ def einsum_itself(subscripts, *operands):
     return np.einsum(subscripts, *operands)
 
 
+def matmul_by_sets(subscripts, x, y, multiply=np.matmul):
+    """Each array is turned by np.moveaxis, and its groups of axes are merged by -1."""
+    inputs, output = subscripts.split("->")
+    first, second = inputs.split(",")
+    both = sorted(set(first) & set(second))
+    groups = [c for c in both if c in output], [c for c in both if c not in output]
+    alone = [c for c in first if c not in both], [c for c in second if c not in both]
+    x, y = (np.moveaxis(a, [term.index(c) for c in (*groups[0], *own, *groups[1])], range(a.ndim))
+            for a, term, own in ((x, first, alone[0]), (y, second, alone[1])))
+    count = len(groups[0])
+    inner = int(np.prod(x.shape[count + len(alone[0]):]))
+    product = multiply(x.reshape(*x.shape[:count], -1, inner),
+                       y.reshape(*y.shape[:count], -1, inner).swapaxes(-1, -2))
+    letters = [*groups[0], *alone[0], *alone[1]]
+    product = product.reshape(x.shape[:count + len(alone[0])]
+                              + y.shape[count:count + len(alone[1])])
+    return product.transpose([letters.index(c) for c in output])
+
+
+def matmul_of_columns(subscripts, x, y):
+    """The batch as rows of all products, the summed letters as one matrix for each."""
+    inputs, output = subscripts.split("->")
+    first, second = inputs.split(",")
+    batch = "".join(c for c in output if c in first and c in second)
+    left, right = ("".join(c for c in output if c in term and c not in batch)
+                   for term in (first, second))
+    inner = "".join(c for c in second if c not in output)
+    sizes = {**dict(zip(first, x.shape)), **dict(zip(second, y.shape))}
+    shape = [[sizes[c] for c in group] for group in (batch, left, inner, right)]
+    many, rows, middle, columns = (int(np.prod(group)) for group in shape)
+    x = np.transpose(x, list(map(first.index, batch + left + inner))).reshape(many, rows, middle)
+    y = np.transpose(y, list(map(second.index, batch + inner + right)))
+    product = np.matmul(x, y.reshape(many, middle, columns)).reshape(shape[0] + shape[1] + shape[3])
+    return np.transpose(product, list(map((batch + left + right).index, output)))
+
+
+def matmul_in_a_loop(subscripts, x, y):
+    """Right, but it has a product for each index of the first letter of the batch."""
+    first, second = subscripts.split("->")[0].split(",")
+    output = subscripts.split("->")[1]
+    both = [c for c in output if c in first and c in second]
+    if not both:
+        return matmul_by_sets(subscripts, x, y)
+    at, rest = both[0], subscripts.replace(both[0], "")
+    parts = zip(np.moveaxis(x, first.index(at), 0), np.moveaxis(y, second.index(at), 0))
+    stack = np.stack([matmul_in_a_loop(rest, one, two) for one, two in parts])
+    return np.moveaxis(stack, 0, output.index(at))
+
+
+def matmul_by_broadcasting(subscripts, x, y):
+    return matmul_by_sets(subscripts, x, y, lambda one, two: (
+        one[..., None] * two[..., None, :, :]).sum(axis=-2, dtype=one.dtype))
+
+
+def matmul_reshaped_only(subscripts, x, y):
+    """The second array gets its new shape by reshape where its axes should be turned."""
+    first, second = subscripts.split("->")[0].split(",")
+    order = sorted(second, key=lambda c: c not in first)
+    sizes = dict(zip(second, y.shape))
+    return matmul_by_sets(subscripts.replace(f",{second}", f",{''.join(order)}"), x,
+                          y.reshape([sizes[c] for c in order]))
+
+
+def matmul_of_everything(subscripts, x, y):
+    """All batches with each other, of which the diagonals are taken."""
+    inputs, output = subscripts.split("->")
+    first, second = inputs.split(",")
+    inner = [c for c in first if c in second and c not in output]
+    letters = [c for c in first if c not in inner] + [c for c in second if c not in inner]
+    axes = [first.index(c) for c in inner], [second.index(c) for c in inner]
+    product = np.tensordot(x, y, axes)
+    for c in sorted({c for c in letters if letters.count(c) > 1}):
+        one = letters.index(c)
+        two = letters.index(c, one + 1)
+        product = np.diagonal(product, axis1=one, axis2=two)
+        letters = [k for n, k in enumerate(letters) if n not in (one, two)] + [c]
+    return product.transpose([letters.index(c) for c in output])
+
+
 def convolution_by_offsets(x, filters):
     rows, columns = (n - m + 1 for n, m in zip(x.shape[2:], filters.shape[2:]))
     total = 0
@@ -181,6 +260,7 @@ RIGHT = {
     ],
     "alone": [alone_by_counting, alone_by_sets],
     "letters": [lambda name: LETTERS[name]],
+    "letters_to_matmul": [matmul_by_sets, matmul_of_columns],
     "my_einsum": [einsum_aligned, einsum_from_outer_products],
     "convolution": [convolution_by_offsets, convolution_by_product],
     "low_rank_scores": [
@@ -188,6 +268,7 @@ RIGHT = {
         lambda x, u, v, y: np.einsum("td,dr,er,ke->tk", x, u, v, y, optimize="optimal"),
         lambda x, u, v, y: x.dot(u).dot(y.dot(v).T),
         lambda x, u, v, y: np.inner(np.tensordot(x, u, 1), np.dot(y, v)),
+        lambda x, u, v, y: np.linalg.multi_dot([x, u, v.T, y.T]),
     ],
     "fixed": [
         lambda q, k, v: np.einsum("bthd,bshd,bshe->bthe", q, k, v),
@@ -215,6 +296,15 @@ WRONG = {
         (lambda name: "ij->jz", "letter z stands right of the arrow"),
         (lambda name: "ijk->k", "which is 2 axes"),
         (letters_missing_one, "for name='outer': it raised KeyError"),
+    ],
+    "letters_to_matmul": [
+        (lambda subscripts, x, y: np.einsum(subscripts, x, y), "it calls np.einsum"),
+        (matmul_by_broadcasting, "let one `@` do all of them"),
+        (matmul_of_everything, "let one `@` do all of them"),
+        (matmul_in_a_loop, "it loops in Python"),
+        (lambda subscripts, x, y: x @ y, "it raised ValueError"),
+        (matmul_reshaped_only, "expected"),
+        (lambda subscripts, x, y: matmul_by_sets(subscripts, x, y).tolist(), "got a list"),
     ],
     "my_einsum": [
         (einsum_looping, "it loops in Python"),
