@@ -29,7 +29,8 @@ from authoring.notebook_form import (
 from authoring.publish import repository
 
 # Rewritten lessons: the problem and its picture first, warm-ups in place of a self-test.
-SECOND_EDITION = {"00_start_here", 
+SECOND_EDITION = {
+    "00_start_here",
     "01_strided_views",
     "02_broadcasting_and_indexing",
     "03_einsum",
