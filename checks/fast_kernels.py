@@ -121,11 +121,11 @@ def _softmax_cases() -> list[Case]:
     cases = [3 * rng.standard_normal(shape, np.float32)
              for shape in ((8, 16), (4, 64), (5, 100), (7, 33), (1, 1), (6, 250))]
     cases += [cases[1] + np.float32(200), cases[2] - np.float32(300)]
-    masked = cases[3].copy()
-    masked[rng.random(masked.shape) < 0.6] = -np.inf
+    masked = rng.standard_normal((3, 33_001), np.float32)  # more columns than a short counts
+    masked[rng.random(masked.shape) < 0.999] = -np.inf
     masked[:, 30] = 1
     early = cases[2].copy()
-    early[:, 5] = 150  # the largest is not the last element of its lane
+    early[:3, 5] = early[3:, 98] = 150  # the largest is not the last element of its lane, or is
     return [(x,) for x in (*cases, masked, early, cases[3] - np.float32(1e6))]
 
 

@@ -321,8 +321,8 @@ def _histogram(x: np.ndarray, grid: tuple, block: tuple) -> np.ndarray:
 
 def _histogram_cases() -> list[Case]:
     rng = np.random.default_rng(75)
-    plain = rng.integers(0, 256, 3000).astype(np.int32)
-    holes = rng.integers(-3, 300, 2001).astype(np.int32)
+    plain = rng.integers(0, 256, 40_000).astype(np.int32)  # more than a short counts
+    holes = rng.choice([*range(-3, 300), 65_543, -65_529], 2001).astype(np.int32)
     skewed = np.where(rng.random(2500) < 0.9, 7, rng.integers(0, 256, 2500)).astype(np.int32)
     return [(plain, (3,), (256,)), (plain, (1,), (256,)), (holes, (2,), (256,)),
             (skewed, (3,), (96,)), (holes[:10], (2,), (32,)), (plain[:77], (1,), (1,))]
@@ -410,7 +410,7 @@ def _scan_cases() -> list[Case]:
     rng = np.random.default_rng(76)
     return [(rng.integers(-50, 100, n).astype(np.int32), (block,))
             for n, block in ((32, 32), (128, 128), (1000, 256), (777, 32), (3, 64), (2049, 1024))
-            ] + [(rng.integers(0, 2**20, 300).astype(np.int32), (64,))]  # beyond a float's digits
+            ] + [(rng.integers(0, 9999, 33_000).astype(np.int32), (64,))]  # beyond a float's digits
 
 
 def _scan_launch(x: np.ndarray, block: tuple) -> tuple:
@@ -476,7 +476,7 @@ def _compact(x: np.ndarray, mask: np.ndarray, grid: tuple, block: tuple) -> np.n
 def _compact_cases() -> list[Case]:
     rng = np.random.default_rng(77)
     cases = []
-    for n, share, grid, block in ((1000, 0.3, 4, 256), (1000, 0.7, 1, 96), (77, 1.1, 3, 64),
+    for n, share, grid, block in ((40_000, 0.3, 4, 256), (1000, 0.7, 1, 96), (77, 1.1, 3, 64),
                                   (500, 0.01, 2, 32), (130, 0.5, 1, 1)):
         mask = rng.random(n) < share
         mask[n // 2] = True

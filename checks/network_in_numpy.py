@@ -104,6 +104,7 @@ def _attention_case(n, queries, keys, d, e, heads, groups, scale=1.0, dtype=np.f
 
 def _attention_cases() -> list[Case]:
     q, k, v, heads, groups = _attention_case(3, 4, 6, 2, 2, 6, 3)
+    exact = _attention_case(2, 3, 6, 4, 3, 4, 2, dtype=np.float64)
     return [
         _attention_case(2, 3, 5, 4, 2, 2, 2),
         _attention_case(2, 3, 5, 4, 3, 4, 2),
@@ -113,6 +114,7 @@ def _attention_cases() -> list[Case]:
         _attention_case(2, 5, 7, 4, 3, 4, 2, scale=9.0),  # scores of some hundreds
         (q[:, ::-1], k[::-1], (-v)[..., ::-1], heads, groups),
         (np.asfortranarray(q), k, v, heads, groups),
+        (exact[0], exact[1] + 1e5, *exact[2:]),  # scores too close together for float32
     ]
 
 
@@ -208,6 +210,7 @@ def _convolution_case(n, height, width, channels, outputs, rows, columns, hop, p
 
 def _convolution_cases() -> list[Case]:
     x, weight, bias, hop, pad = _convolution_case(2, 6, 7, 3, 4, 2, 3, 1, 0)
+    whole = _convolution_case(2, 6, 6, 2, 6, 2, 2, 1, 1, np.int64)
     return [
         (x, weight, bias, hop, pad),
         _convolution_case(2, 5, 6, 1, 3, 3, 3, 1, 1),
@@ -215,7 +218,7 @@ def _convolution_cases() -> list[Case]:
         _convolution_case(1, 7, 5, 4, 2, 3, 2, 3, 2, np.float64),
         _convolution_case(2, 5, 5, 3, 3, 3, 3, 1, 1),  # as many outputs as channels
         _convolution_case(1, 4, 6, 2, 3, 1, 1, 2, 0),
-        _convolution_case(2, 6, 6, 2, 6, 2, 2, 1, 1, np.int64),
+        (whole[0] * 10**9, *whole[1:]),  # float32 rounds them
         (x[::-1, ::2, ::-1], weight, bias, 1, 1),
         (-np.asfortranarray(x), weight[:, ::-1], bias[::-1], 2, 2),
     ]

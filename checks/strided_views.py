@@ -56,39 +56,6 @@ backwards = Task(
     ],
 )
 
-# window_strides, a warm-up of the lesson: strides of every hop-th window of a matrix
-
-
-def _window_strides(down: int, right: int, hop: int) -> tuple[int, ...]:
-    x = as_strided(np.empty(0, np.int8), (3, 3), (down, right))
-    return sliding_window_view(x, (2, 2))[::hop, ::hop].strides
-
-
-def _strides_of(answer: object, case: Case) -> tuple[int, ...]:
-    """Four whole numbers, whatever they are written as."""
-    if not isinstance(answer, (tuple, list, np.ndarray)) or len(answer) != 4:
-        raise Refusal("a window of a matrix has four axes: return four strides, got"
-                      f" {describe_value(answer)}.")
-    return tuple(answer)
-
-
-window_strides = Task(
-    name="window_strides",
-    spec=_window_strides,
-    read=_strides_of,
-    cases=lambda: [(4096, 8, 1), (4096, 8, 3), (24, 4, 2), (8, 640, 5), (-96, 8, 2), (40, -4, 7)],
-    mistakes=[
-        Mistake("the strides without the hop",
-                lambda down, right, hop: (down, right, down, right)),
-        Mistake("a hop inside the window, too; there, every pixel is kept",
-                lambda down, right, hop: (hop * down, hop * right, hop * down, hop * right)),
-        Mistake("the axes of the window first; they come last",
-                lambda down, right, hop: (down, right, hop * down, hop * right)),
-        Mistake("a hop counted in elements or windows, added to the stride",
-                lambda down, right, hop: (down + hop, right + hop, down, right)),
-    ],
-)
-
 # loops, a warm-up of the lesson: in which order NumPy goes through the axes of a view
 
 

@@ -122,6 +122,8 @@ def _named(function: object, values: Sequence, wait: bool = True) -> Call:
     named: dict[str, object] = {}
     parameters = list(signature(function).parameters.values())
     for k, parameter in enumerate(parameters):
+        if k >= len(values):
+            break  # what follows has a default
         value = values[k:] if parameter.kind is Parameter.VAR_POSITIONAL else values[k]
         name = parameter.name
         if isinstance(value, (list, tuple)):

@@ -23,8 +23,9 @@ known_number = functools.cache(number_of)  # which asks git
 
 
 @functools.cache
-def cells_of(lesson):
-    return nbformat.read(ROOT / "notebooks" / lesson, as_version=4).cells
+def cells_of(lesson, folder="notebooks"):
+    path = ROOT / folder / lesson
+    return nbformat.read(path, as_version=4).cells if path.exists() else []
 
 
 def wrong_fields(row):
@@ -59,8 +60,9 @@ def wrong_cells(row, cells):
     if (taught := row["taught"]) is not None:
         lesson = f"{known_number(taught['lesson'])}_{taught['lesson']}.ipynb"
         ends += f"; [lesson {lesson[:2]}]({lesson})"
-        if not any(other.id == taught["cell"] for other in cells_of(lesson)):
-            wrong.append(f"{name}: {lesson} has no cell {taught['cell']}")
+        there = [*cells_of(lesson), *cells_of(lesson, "exercises")]
+        if not any(other.id == taught["cell"] for other in there):
+            wrong.append(f"{name}: {lesson} and its exercises have no cell {taught['cell']}")
     if not text.endswith(f" *{ends}.)*"):
         wrong.append(f"{name}: does not end with *{ends}.)*")
     if not cell.outputs and IGNORE_TAG not in cell.metadata.get("tags", []):

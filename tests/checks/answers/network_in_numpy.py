@@ -169,6 +169,8 @@ WRONG = {
     "multi_head": [
         (attention_by_heads, "loops in Python"),
         (attention_with_copies, "bytes of new memory"),
+        (lambda *case: attention_by_rows(*(x.astype(np.float32) for x in case[:3]),
+                                         *case[3:]).astype(case[0].dtype), "values are wrong"),
         (lambda q, k, v, heads, groups: attention_by_einsum(q, k, v, heads, groups).astype(float),
          "expected dtype float32, got float64"),
         (lambda q, k, v, heads, groups: attention_by_einsum(q, k, v, heads, heads), "it raised"),
@@ -180,6 +182,8 @@ WRONG = {
         (convolution_by("outputs"), "loops in Python"),
         (convolution_by("rows"), "loops in Python"),
         (convolution_with_bias_along_the_width, "it raised ValueError"),
+        (lambda *case: convolution_by_einsum(*(x.astype(np.float32) for x in case[:3]),
+                                             *case[3:]).astype(case[0].dtype), "wrong"),
     ],
     "quantise": [
         (quantised_by_loop, "loops in Python"),

@@ -173,16 +173,6 @@ def backwards_by_numpy(rows, columns, itemsize):
     return view.shape, view.strides, last - byte_bounds(view.base)[0]
 
 
-def window_strides_by_hand(down, right, hop):
-    return hop * down, hop * right, down, right
-
-
-def window_strides_by_numpy(down, right, hop):
-    """From a view with these strides, of which nothing is read."""
-    view = as_strided(np.empty(0, np.int8), (5, 5, 3, 3), (down, right, down, right))
-    return view[::hop, ::hop].strides
-
-
 def loops_by_numpy(strides):
     order = np.argsort(-np.abs(strides), kind="stable")
     return tuple(int(axis) for axis in order)
@@ -194,8 +184,6 @@ def loops_by_sorting(strides):
 
 RIGHT = {
     "loops": [loops_by_sorting, loops_by_numpy],
-    "window_strides": [window_strides_by_hand, window_strides_by_numpy,
-                       lambda down, right, hop: [hop * down, hop * right, down, right]],
     "backwards": [backwards_by_hand, backwards_by_numpy],
     "recipe": [recipe_by_numpy],
     "safe_as_strided": [safe_by_trying_corners],
@@ -210,11 +198,6 @@ WRONG = {
         (lambda strides: tuple(range(len(strides))), "value 0 of the tuple"),
         (lambda strides: tuple(sorted(range(len(strides)), key=lambda k: strides[k],
                                       reverse=True)), "value 0 of the tuple"),
-    ],
-    "window_strides": [
-        (lambda down, right, hop: (hop * down, hop * right), "four axes"),
-        (lambda down, right, hop: (hop * right, hop * down, right, down), "value 0 of the tuple"),
-        (lambda down, right, hop: (hop * down, hop * right, down, 1), "value 3 of the tuple"),
     ],
     "backwards": [
         (lambda rows, columns, itemsize: (rows - 1, columns, columns * itemsize, -itemsize),
@@ -340,7 +323,6 @@ def random_recover(rng):
 INPUTS = {
     "backwards": lambda rng: (*map(int, rng.integers(2, 60, 2)), int(rng.choice([1, 2, 4, 8]))),
     "loops": lambda rng: (tuple(map(int, rng.integers(1, 4, 5) * rng.choice([-8, 8], 5))),),
-    "window_strides": lambda rng: tuple(map(int, rng.integers(1, 100, 3))),
     "recipe": random_recipe,
     "safe_as_strided": random_strided,
     "antidiagonals": lambda rng: (random_view(rng, 2),),

@@ -32,6 +32,7 @@ TWINS = {
 TYPES = {"long long": ("int",), "double": ("float",), "unsigned": ("int",), "size_t": ("int",),
          "float": ("double", "int"), "int": ("short", "float"), "T": ("float", "double")}
 TYPE = re.compile(r"\b(long long|double|unsigned|size_t|float|int|T)\b(?!\s*\*)")
+NUMBER = re.compile(r"\b(?:float|double|T|int|long|unsigned|size_t|bool|char|short)\b")
 INFINITE = re.compile(r"-\s*(?:INFINITY|FLT_MAX|3\.4\d*e\+?38f?)")
 DECLARES = re.compile(r"(?:const\s+|extern\s+|__shared__\s+|static\s+)*"
                       r"(?:long long|unsigned|double|float4?|int|size_t|bool|char|T|Sum)\s+[\w*]")
@@ -63,7 +64,7 @@ class CudaRules:
         self.parameters = self._parse(found[-1][1]) if found else {}
         for rule in (self.marks, self.numbers, self.words, self.types, self.infinities,
                      self.indices, self.guards, self.statements, self.loops, self.initial_values,
-                     self.whole):
+                     self.narrow_values, self.whole):
             rule()
 
     @staticmethod
@@ -202,13 +203,14 @@ class CudaRules:
                 left = self._operand(k, -1)
                 self.note("guard", left, token.start(), "true ")
 
-    def _operand(self, k: int, step: int) -> int:
+    def _operand(self, k: int, step: int,
+                 marks: Sequence[str] = ("&&", "||", "?", ":", ";", ",", "=")) -> int:
         """Where the operand of token `k` ends that lies to its left (-1) or right (1)."""
         depth, at = 0, k + step
         opening, closing = ("([{", ")]}") if step > 0 else (")]}", "([{")
         while 0 <= at < len(self.tokens):
             mark = self.tokens[at][0]
-            if depth == 0 and (mark in ("&&", "||", "?", ":", ";", ",", "=") or mark in closing):
+            if depth == 0 and (mark in marks or mark in closing):
                 break
             depth += (mark in opening) - (mark in closing)
             at += step
@@ -270,6 +272,34 @@ class CudaRules:
                 if self.tokens[k][0] == "=":
                     end = self._operand(k, 1)
                     self.note("initial value", self.tokens[k].end(), end, " 0", " 1")
+
+    def narrow_values(self) -> None:
+        """What goes into a floating-point variable, as if one with fewer digits had held it."""
+        for first, last in self._statements():
+            for k in range(first + 1, min(last, len(self.tokens) - 1)):
+                if self.tokens[k][0] in ("=", "+=") and self._is_float(k):
+                    start, end = self.tokens[k].end(), self._operand(k, 1, (";", ","))
+                    value = self.text[start:end].strip()
+                    if not value.strip("-.0123456789ef"):
+                        continue
+                    self.note("value narrowed", start, end, f" (int)({value})",
+                              f" __int_as_float(__float_as_int({value}) & 0xffff0000)")
+
+    def _is_float(self, k: int) -> bool:
+        """Whether the assignment at token `k` is to a number that may have a fraction."""
+        at, depth = k - 1, 0
+        while at > 0 and (depth or self.tokens[at][0] == "]" or self.tokens[at - 1][0] == "."):
+            depth += (self.tokens[at][0] == "]") - (self.tokens[at][0] == "[")
+            at -= 1 if depth or self.tokens[at][0] in "[]" else 2
+        name = self.tokens[at]["word"]
+        if not name:
+            return False
+        for before in re.findall(rf"([^;(){{}}]*?)\b{name}\b", self.cell):
+            kinds = re.findall(NUMBER, before)
+            if kinds:
+                pointer = before.rstrip().endswith("*") and at == k - 1
+                return kinds[-1] in ("float", "double", "T") and not pointer
+        return True  # a part of a structure
 
     # ---- rules on the whole region
 
