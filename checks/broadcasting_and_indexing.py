@@ -405,12 +405,12 @@ def _lost_votes(distances, labels, k):
 
 def _vote_cases() -> list[Case]:
     rng = np.random.default_rng(5)
-    ties = rng.integers(0, 4, (9, 12)).astype(np.float32)  # equal distances
+    ties = rng.integers(0, 4, (9, 60)).astype(np.float32)  # short rows are sorted stably
     return [
         (_random((6, 20)), rng.integers(0, 3, 20), 5),
         (-_random((9, 30), np.float64, 1), rng.integers(0, 10, 30)[::-1], 7),
         (_random((8, 25), seed=2), rng.integers(0, 10, 25), 1),
-        (ties, rng.integers(0, 5, 12), 4),
+        (ties, rng.integers(0, 5, 60), 4),
         (_random((30, 7), seed=3).T, rng.integers(0, 2, 30).astype(np.int32), 6),
         (_random((5, 9), seed=4)[::-2], rng.integers(0, 4, 9), 9),
         (_random((40, 16), seed=5), rng.permutation(16) % 10, 4),

@@ -38,11 +38,11 @@ def test_the_words_of_a_lesson_are_kept_and_a_missing_row_is_added(tmp_path, com
     text = README.read_text(encoding="utf-8")
     lines = text.splitlines(keepends=True)
     (row,) = (line for line in lines if line.startswith("| 03 | "))
-    copy.write_text(text.replace(row, "").replace("your machine, an honest", "our honest"))
+    copy.write_text(text.replace(row, "").replace("a program that reads", "our program that reads"))
     commit()
     write_tables(copy)
     written = copy.read_text(encoding="utf-8")
-    assert "| our honest first measurement" in written
+    assert "| our program that reads digits" in written
     (row,) = (line for line in written.splitlines() if line.startswith("| 03 | "))
     assert re.match(r"\| 03 \| \[Einsum\]\(\S+\) \| \d+ \| \.\.\. \| \[tasks\]", row)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -51,6 +52,8 @@ class Mutant:
         The solution's line where the change begins.
     before, after : str
         The changed text, and what took its place; of several edits the first.
+    which : int
+        1, or 2 for the second mutant of a task whose line and change read like the first's.
     """
 
     rule: str
@@ -58,11 +61,13 @@ class Mutant:
     line: str
     before: str
     after: str
+    which: int = 1
 
     @property
     def name(self) -> str:
-        """What a report calls it; two mutants of a task have the same name only by accident."""
-        return f"{self.rule}: `{self.before}` -> `{self.after}` in `{self.line}`"
+        """What a report calls it; no two mutants of a task have the same name."""
+        alike = f" ({self.which})" if self.which > 1 else ""
+        return f"{self.rule}: `{self.before}` -> `{self.after}` in `{self.line}`{alike}"
 
 
 def regions(cell: str) -> Iterator[Region]:
@@ -75,6 +80,7 @@ def regions(cell: str) -> Iterator[Region]:
 def mutants_of(cell: str, changes: Iterator[Change]) -> list[Mutant]:
     """The cells that changes make of `cell`, each text once and in the order of their places."""
     made: dict[str, Mutant] = {}
+    alike: Counter[tuple[str, ...]] = Counter()
     for change in sorted(changes, key=lambda change: (change.edits[0][:2], change.rule)):
         source = cell
         for start, end, text in reversed(change.edits):
@@ -82,8 +88,9 @@ def mutants_of(cell: str, changes: Iterator[Change]) -> list[Mutant]:
         if source != cell and source not in made:
             start, end, text = change.edits[0]
             line = cell[cell.rfind("\n", 0, start) + 1:].split("\n", 1)[0]
-            made[source] = Mutant(change.rule, source, _short(line), _short(cell[start:end]),
-                                  _short(text))
+            reads = (change.rule, _short(line), _short(cell[start:end]), _short(text))
+            alike[reads] += 1
+            made[source] = Mutant(reads[0], source, *reads[1:], alike[reads])
     return list(made.values())
 
 
