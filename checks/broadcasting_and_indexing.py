@@ -409,7 +409,7 @@ def _vote_cases() -> list[Case]:
     return [
         (_random((6, 20)), rng.integers(0, 3, 20), 5),
         (-_random((9, 30), np.float64, 1), rng.integers(0, 10, 30)[::-1], 7),
-        (_random((8, 25), seed=2), rng.integers(0, 10, 25), 1),
+        (_random((8, 25), seed=2), 3 * rng.integers(0, 10, 25), 1),
         (ties, rng.integers(0, 5, 60), 4),
         (_random((30, 7), seed=3).T, rng.integers(0, 2, 30).astype(np.int32), 6),
         (_random((5, 9), seed=4)[::-2], rng.integers(0, 4, 9), 9),
@@ -462,6 +462,8 @@ def _scatter_cases() -> list[Case]:
         (_random((3, 12), seed=5).T[::-2], rng.integers(2, 5, 6)[::-1], 9),
         (_random((30, 8), seed=6)[:, ::3], rng.integers(0, 40, 30), 40),
         (np.zeros((0, 3), np.float32), np.zeros(0, np.int64), 2),
+        # Places beyond int16, and a running sum too large for float32's digits.
+        (_random((2900, 12), seed=7), rng.integers(0, 3000, 2900).astype(np.int16), 3000),
     ]
 
 
@@ -567,11 +569,12 @@ def _moved_distances(train, images, dtype=np.float64, places=9, reduce=np.minimu
 def _digit_cases() -> list[Case]:
     images, labels = load_digits()
     scaled = images.astype(np.float32) / 16
+    bright = 17 * np.minimum(images, 15)  # bytes up to 255
     rng = np.random.default_rng(8)
     ties = rng.integers(0, 2, (20, 2, 3)).astype(np.float32)  # many equal distances
     return [
         (scaled[40:0:-1], labels[40:0:-1], scaled[1310:1300:-1]),
-        (15 * images[:30], labels[:30].astype(np.int8), 15 * images[1500:1509]),
+        (bright[:30], labels[:30].astype(np.int8), bright[1500:1509]),
         (np.roll(scaled[300:330], 1, axis=1), labels[300:330], np.roll(scaled[:9], -1, axis=2)),
         (ties, rng.integers(0, 10, 20), rng.integers(0, 2, (9, 2, 3)).astype(np.float32)),
         ((scaled - 1)[:9, 6::-1, 2:7], labels[:9] - 4,
@@ -586,8 +589,8 @@ def _make_nearest(measure: Callable) -> Callable:
 
 def _memory_digits() -> Case:
     rng = np.random.default_rng(9)
-    return (rng.random((1200, 8, 8), np.float32), rng.integers(0, 10, 1200),
-            rng.random((300, 8, 8), np.float32))
+    return (rng.random((600, 8, 8), np.float32), rng.integers(0, 10, 600),
+            rng.random((100, 8, 8), np.float32))
 
 
 nearest_moved = Task(
@@ -595,8 +598,8 @@ nearest_moved = Task(
     spec=_nearest_moved,
     cases=_digit_cases,
     mistakes=[
-        Mistake("differences of unsigned bytes, which wrap: 3 - 5 is 254. Convert before you"
-                " subtract", _make_nearest(lambda t, i: _moved_distances(t, i, dtype=None))),
+        Mistake("differences of unsigned bytes, whose squares wrap: 20**2 is 144. Convert before"
+                " you subtract", _make_nearest(lambda t, i: _moved_distances(t, i, dtype=None))),
         Mistake("the known images as they are; each may be moved by one pixel, up, down, left,"
                 " right and diagonally", _make_nearest(lambda t, i: _moved_distances(
                     t, i, places=0))),
@@ -611,7 +614,7 @@ nearest_moved = Task(
                     t, move, axis=(1, 2)), i, places=0) for move in np.ndindex(3, 3)], axis=0))),
     ],
     rules=[
-        peak_memory(_memory_digits(), 32 * MB, "all differences at once take 360,000 x 9 x 64"
+        peak_memory(_memory_digits(), 10 * MB, "all differences at once take 60,000 x 9 x 64"
                                                " numbers; work on a part of them at a time."),
     ],
 )

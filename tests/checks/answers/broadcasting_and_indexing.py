@@ -224,6 +224,15 @@ def vote_of_k_plus_one(distances, labels, k):
     return vote_all_pairs(distances, labels, k + 1)
 
 
+def vote_among_ten(distances, labels, k):
+    """Takes for granted that there are ten labels."""
+    voters = nearest_labels(distances, labels, k)
+    votes = np.zeros((len(voters), 10), int)
+    np.add.at(votes, (np.arange(len(voters))[:, None], voters), 1)
+    first = np.take_along_axis(votes, voters, axis=1).argmax(axis=1, keepdims=True)
+    return np.take_along_axis(voters, first, axis=1)[:, 0]
+
+
 def vote_column(distances, labels, k):
     return vote_all_pairs(distances, labels, k)[:, None]
 
@@ -233,9 +242,27 @@ def vote_column(distances, labels, k):
 
 def scatter_bincount(vectors, ids, rows):
     width = vectors.shape[-1]
-    places = ids.reshape(-1, 1) * width + np.arange(width)
+    places = ids.reshape(-1, 1).astype(np.int64) * width + np.arange(width)
     sums = np.bincount(places.ravel(), vectors.ravel(), minlength=rows * width)
     return sums.reshape(rows, width).astype(vectors.dtype)
+
+
+def scatter_small_places(vectors, ids, rows):
+    """Numbers the elements of the table in the ids' own dtype, where they wrap."""
+    width = vectors.shape[-1]
+    places = ids.reshape(-1, 1) * ids.dtype.type(width) + np.arange(width, dtype=ids.dtype)
+    sums = np.bincount(places.ravel().astype(np.int64) % (rows * width), vectors.ravel(),
+                       minlength=rows * width)
+    return sums.reshape(rows, width).astype(vectors.dtype)
+
+
+def scatter_running_sums(vectors, ids, rows):
+    """Differences of running sums, which lose digits in float32."""
+    order, width = np.argsort(ids, axis=None, kind="stable"), vectors.shape[-1]
+    sums = np.zeros((ids.size + 1, width), vectors.dtype)
+    vectors.reshape(-1, width)[order].cumsum(axis=0, out=sums[1:])
+    ends = np.searchsorted(ids.reshape(-1)[order], np.arange(rows + 1))
+    return sums[ends[1:]] - sums[ends[:-1]]
 
 
 def scatter_columns(vectors, ids, rows):
@@ -347,6 +374,7 @@ WRONG = {
         (vote_last_of_tied, "the first at"),
         (vote_loop, "it loops in Python"),
         (vote_of_k_plus_one, "the first at"),
+        (vote_among_ten, "it raised"),
         (vote_column, "expected shape (6,), got (6, 1)"),
         (lambda distances, labels, k: vote_all_pairs(distances, labels, 3), "the first at"),
         (lambda distances, labels, k: None, "Is a `return` missing?"),
@@ -374,6 +402,8 @@ WRONG = {
         (scatter_at, "it uses np.add.at"),
         (scatter_loop, "it loops in Python"),
         (scatter_one_hot, "one-hot matrix"),
+        (scatter_small_places, "the first at"),
+        (scatter_running_sums, "the first at"),
         (scatter_without_zeros, "what np.empty found in memory"),
     ],
     "nearest_moved": [
