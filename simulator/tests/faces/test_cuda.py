@@ -739,6 +739,7 @@ def test_bytes_of_array_operations_take_each_array_once(cp, operation, nbytes):
 
 def test_bytes_of_array_operations_are_counted_on_streams_and_in_graphs_too(cp):
     x = cp.ones((500, 500), cp.float32)  # too large to run at once
+    cp.cuda.Device().synchronize()  # which the stream below does not wait for
     stream = cp.cuda.Stream(non_blocking=True)
     with stream:
         stream.begin_capture()

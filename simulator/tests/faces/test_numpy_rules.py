@@ -774,7 +774,7 @@ def test_dlpack_says_its_version_and_hands_managed_memory_to_the_host():
 @pytest.mark.parametrize("line", [
     "from cupyx import jit", "import cupyx.cutensor", "from cupyx.scipy import stats",
     "import cupyx.scipy.sparse.linalg", "from cupy.cuda import texture",
-    "from cupyx.scipy.signal import czt", "from cupy_backends.cuda.libs import cublas",
+    "from cupyx.scipy.signal import firls", "from cupy_backends.cuda.libs import cublas",
     "from cupy_backends.cuda.libs.cusparselt import Handle",
 ])  # fmt: skip
 def test_an_import_of_what_is_missing_says_so(line):
