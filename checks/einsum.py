@@ -298,7 +298,7 @@ letters_to_matmul = Task(
         ("bij,bjk->bik", (2, 3, 4), (2, 4, 5), np.float64),
         ("nchw,ochw->on", (4, 2, 3, 5), (6, 2, 3, 5), np.float32),
         ("tbcd,kbdc->btk", (6, 2, 3, 4), (7, 2, 4, 3), np.float64),
-        ("bhtk,bkhd->bthd", (2, 3, 4, 5), (2, 5, 3, 6), np.float32),
+        ("bhtk,hbkd->dbth", (3, 3, 4, 5), (3, 3, 5, 6), np.float32),  # no swap of two axes
         ("xcy,zyx->cz", (3, 4, 2), (5, 2, 3), np.int64),
         ("ij,kl->ljki", (3, 4), (2, 5), np.float64),  # nothing summed
         ("i,ji->j", (3,), (4, 3), np.float64),

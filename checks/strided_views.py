@@ -554,6 +554,7 @@ def _recover_cases() -> list[Case]:
         (np.array([[1.5, 2.5], [3.5, 4.5]]), wide),  # values that the buffer does not have
         (np.array([1.5, wide[1], wide[2]]), wide),  # only the first is not there
         (np.array([wide[0], 1.5, wide[2]]), wide),
+        (np.array([[1.5]]), wide),
         (block[:2, 1:3, ::5].copy(), shuffled),  # axes of two
         (shuffled[[-2, -1, 0]], shuffled),  # equal steps that lead behind the buffer
         (shuffled[[-2, -1, -1]], shuffled),  # and positions cut off at its end

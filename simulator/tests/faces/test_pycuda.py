@@ -27,7 +27,7 @@ def drv(cp):
     context.push()
     yield driver
     driver.Context.pop()
-
+    cp.cuda.Device(0).use()  # for the tests of other files that this process runs
 
 @pytest.fixture(scope="module")
 def gpuarray(drv):
