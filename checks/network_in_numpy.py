@@ -19,7 +19,8 @@ def _random(*shape: int, seed: int, scale: float = 1, shift: float = 0,
 linear_cost = Task(
     name="linear_cost",
     spec=lambda shape, outputs: (2 * math.prod(shape) * outputs, (shape[-1] + 1) * outputs),
-    cases=lambda: [((5, 7, 3), 8), ((4,), 6), ((9, 5), 1), ((2, 3, 2, 7), 10), ((1, 1), 3)],
+    cases=lambda: [((5, 7, 3), 8), ((4,), 6), ((9, 5), 1), ((2, 3, 2, 7), 10), ((1, 1), 3),
+                   ((1000, 3000), 4000)],  # more operations than an int32 can count,
     mistakes=[
         Mistake("a count of multiplications alone; each comes with an addition",
                 lambda shape, outputs: (math.prod(shape) * outputs, (shape[-1] + 1) * outputs)),

@@ -36,7 +36,7 @@ choose_batch = Task(
     cases=lambda: [
         ({1: 0.001, 10: 0.002, 100: 0.025}, 0.01),
         ({10_000: 2.0, 1: 0.0004, 100: 0.011, 20: 0.002}, 1.0),
-        ({1: 0.002, 8: 0.004, 64: 0.008}, 0.1),
+        ({1: 0.002, 512: 0.08, 64: 0.008}, 0.1),  # the largest is allowed, and not the best
         ({50: 0.05, 5: 0.01, 500: 0.4}, 0.05),  # a call that takes just as long as it may
         ({3: 0.5, 7: 0.75, 11: 1.5}, 0.5),
     ],
@@ -51,18 +51,19 @@ choose_batch = Task(
     ],
 )
 
-def _shares(nbytes: float, flops: float, seconds: float, bandwidth: float, rate: float) -> tuple:
-    return nbytes / bandwidth / seconds, flops / rate / seconds
+def _shares(nbytes: float, operations: float, seconds: float, bandwidth: float,
+            rate: float) -> tuple:
+    return nbytes / bandwidth / seconds, operations / rate / seconds
 
 
 share_of_peak = Task(
     name="share_of_peak",
-    spec=lambda nbytes, flops, seconds, bandwidth, rate: max(
-        _shares(nbytes, flops, seconds, bandwidth, rate)),
+    spec=lambda nbytes, operations, seconds, bandwidth, rate: max(
+        _shares(nbytes, operations, seconds, bandwidth, rate)),
     cases=lambda: [
         (24e6, 3e6, 2e-3, 20e9, 40e9),  # memory-bound: 0.6
         (12.6e6, 2.1e9, 0.1, 20e9, 40e9),  # compute-bound: 0.525
-        (2**30, 2**28, 0.25, 4178e9, 67e12),
+        (2**30, 2**32, 0.25, 4178e9, 67e12),  # memory-bound, although the operations are more
         (50e6, 0, 1e-3, 20e9, 1e9),  # 2.5: from a cache
         (1, 7, 1.0, 2.0, 3.0),
     ],
@@ -94,6 +95,7 @@ smallest_batch = Task(
         ((1, 1.1e-3), (11, 2.1e-3), 0.88),
         ((5, 4e-4), (40, 2.5e-3), 0.93),
         ((300, 0.37), (20, 0.06), 0.5),
+        ((2, 2.5), (6, 4.5), 0.75),  # 9 digits reach it exactly, and all numbers are exact
         ((2, 7.0), (3, 9.0), 0.99),
         ((1, 0.02), (2, 0.0201), 0.3),
     ],

@@ -64,6 +64,12 @@ def _search(first, second, share):
     return batch
 
 
+def _floor_and_one(first, second, share):
+    each = (second[1] - first[1]) / (second[0] - first[0])
+    start = first[1] - first[0] * each
+    return math.floor(share * start / ((1 - share) * each)) + 1
+
+
 RIGHT = {
     "four": [
         _written,
@@ -76,8 +82,9 @@ RIGHT = {
         _sorted,
     ],
     "share_of_peak": [
-        lambda nbytes, flops, seconds, bandwidth, rate:
-        1 / min(bandwidth * seconds / nbytes, rate * seconds / flops if flops else math.inf),
+        lambda nbytes, operations, seconds, bandwidth, rate: 1 / min(
+            bandwidth * seconds / nbytes,
+            rate * seconds / operations if operations else math.inf),
     ],
     "smallest_batch": [_search],
 }
@@ -107,18 +114,24 @@ WRONG = {
         (lambda seconds, patience: list(seconds)[1], "expected 20"),
     ],
     "share_of_peak": [
-        (lambda nbytes, flops, seconds, bandwidth, rate:
+        (lambda nbytes, operations, seconds, bandwidth, rate:
          f"{nbytes / seconds / bandwidth:.0%}", "expected a number"),
-        (lambda nbytes, flops, seconds, bandwidth, rate: nbytes / bandwidth / seconds, "0.525"),
-        (lambda nbytes, flops, seconds, bandwidth, rate: flops / rate / seconds, "expected 0.6"),
-        (lambda nbytes, flops, seconds, bandwidth, rate: 0.6, "expected 0.525"),
-        (lambda nbytes, flops, seconds, bandwidth: nbytes / seconds, "it must take 5 arguments"),
+        (lambda nbytes, operations, seconds, bandwidth, rate: nbytes / bandwidth / seconds,
+         "0.525"),
+        (lambda nbytes, operations, seconds, bandwidth, rate: operations / rate / seconds,
+         "expected 0.6"),
+        (lambda nbytes, operations, seconds, bandwidth, rate: 0.6, "expected 0.525"),
+        (lambda nbytes, operations, seconds, bandwidth, rate: (
+            nbytes / bandwidth if nbytes > operations else operations / rate) / seconds, ""),
+        (lambda nbytes, operations, seconds, bandwidth: nbytes / seconds,
+         "it must take 5 arguments"),
     ],
     "smallest_batch": [
         (lambda first, second, share: _search(first, second, share * 0.9), "expected"),
         (lambda first, second, share: _search((1, first[1]), second, share), "expected"),
         (lambda first, second, share: float(_search(first, second, share)) + 0.4, "expected"),
         (lambda first, second, share: max(first[0], second[0]), "expected"),
+        (_floor_and_one, "expected 9, got 10"),
         (lambda first, second, share: round(_search(first, second, share) / share), "expected"),
     ],
 }
