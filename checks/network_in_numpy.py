@@ -147,7 +147,7 @@ def _make_multi_head(scale=lambda d, features: math.sqrt(d), axis=-1, shift=True
     return multi_head
 
 
-_MANY_KEYS = _attention_case(2, 1, 2000, 32, 32, 8, 1)
+_MANY_KEYS = _attention_case(2, 1, 2000, 32, 32, 8, 2)
 
 multi_head = Task(
     name="multi_head",
@@ -219,7 +219,7 @@ def _convolution_cases() -> list[Case]:
         _convolution_case(1, 7, 5, 4, 2, 3, 2, 3, 2, np.float64),
         _convolution_case(2, 5, 5, 3, 3, 3, 3, 1, 1),  # as many outputs as channels
         _convolution_case(1, 4, 6, 2, 3, 1, 1, 2, 0),
-        (whole[0] * 10**9, *whole[1:]),  # float32 rounds them
+        (whole[0] * 10**15 + 1, *whole[1:]),  # floats round them
         (x[::-1, ::2, ::-1], weight, bias, 1, 1),
         (-np.asfortranarray(x), weight[:, ::-1], bias[::-1], 2, 2),
     ]
