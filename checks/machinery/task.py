@@ -631,9 +631,9 @@ def instructions(function: Callable, case: Case, limit: float = math.inf) -> int
 
     The second call counts: Python 3.12 and 3.13 trace the instructions of a function only after
     the call in which tracing was asked for, and 3.12 only once tracing was set anew. A call with
-    more instructions than `limit` is ended there. Meanwhile no garbage is collected: a finalizer of
-    what earlier work left is no part of the function. `map`, whose loop the interpreter does not
-    see, is a generator meanwhile.
+    more instructions than `limit` is ended there, but not inside nogpu, where a lock could stay
+    taken. Meanwhile no garbage is collected: a finalizer of what earlier work left is no part of
+    the function. `map`, whose loop the interpreter does not see, is a generator meanwhile.
     """
     count, plain = 0, builtins.map
 
@@ -643,7 +643,7 @@ def instructions(function: Callable, case: Case, limit: float = math.inf) -> int
         frame.f_trace_lines = False
         if event in ("opcode", "call"):
             count += 1
-            if count > limit:
+            if count > limit and f"{os.sep}nogpu{os.sep}" not in frame.f_code.co_filename:
                 raise _Enough
         return trace
 

@@ -189,3 +189,15 @@ def test_an_error_of_read_is_a_verdict_too():
     assert task.judge(lambda: {"text": "a"}).state == "ok"
     assert task.judge(lambda: None).state == "todo"
     assert "it raised KeyError: 'text'" in task.judge(lambda: {}).text
+
+
+def test_a_call_is_not_ended_where_nogpu_holds_a_lock():
+    from nogpu.engine import memory
+
+    def place():
+        for _ in range(3):
+            memory.free(memory.allocate(8).address)
+
+    for limit in range(10, 400):
+        instructions(place, (), limit)
+        assert not memory._lock._is_owned(), limit
