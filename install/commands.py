@@ -95,5 +95,7 @@ def run_tests(options: list[str]) -> None:
     """Run pytest with `options` in up to four processes; one process runs all tests of a file."""
     ensure({"dev"})
     build_font_cache()
-    spread = ["-n", "auto", "--maxprocesses=4", "--dist=loadfile", "--max-worker-restart=0"]
+    # One process more than there are cores, because some tests wait.
+    workers = min(4, (os.cpu_count() or 1) + 1)
+    spread = ["-n", str(workers), "--dist=loadfile", "--max-worker-restart=0"]
     become_python(["-m", "authoring.testing", *spread, *options])

@@ -391,7 +391,7 @@ def test_checks_by_name() -> None:
 @pytest.mark.parametrize("name", ["global_bounds", "uninitialised", "misaligned", "division"])
 def test_a_check_that_is_off_reports_nothing(name: str) -> None:
     bodies = {
-        "global_bounds": "b[0] = a[5000];",
+        "global_bounds": "b[0] = a[1010];",  # behind a, before the next block of 512 bytes
         "uninitialised": "b[0] = a[1];",
         "misaligned": "b[0] = *(float*)((char*)b + 2);",
         "division": "b[1] = b[0];",
