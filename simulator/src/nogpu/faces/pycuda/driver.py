@@ -11,7 +11,6 @@ from time import time
 
 import numpy as np
 
-from nogpu.faces import missing as _missing
 from nogpu.faces import table
 
 from ._driver import *
@@ -355,6 +354,3 @@ def from_device_like(devptr: object, other_ary: np.ndarray) -> np.ndarray:
     result = np.empty_like(other_ary)
     memcpy_dtoh(result, devptr)
     return result
-
-
-__getattr__ = _missing.missing("pycuda.driver")

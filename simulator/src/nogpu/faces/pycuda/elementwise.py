@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from nogpu.faces import missing as _missing
 from nogpu.faces import table
 
 from . import driver as drv
@@ -172,6 +171,3 @@ def get_linear_combination_kernel(summand_descriptors, dtype_z):
     return _kernel(
         ", ".join([*declared, f"{z} *z"]), f"z[i] = {' + '.join(terms)}", "linear_combination"
     ), ()
-
-
-__getattr__ = _missing.missing("pycuda.elementwise")

@@ -820,7 +820,6 @@ def _method(name: str) -> Callable:
     return lambda a, *how, **options: getattr(a, name)(*how, **options)
 
 
-
 def _no_textures(name: str) -> Callable:
     def refuse(*arguments: object, **keywords: object) -> None:
         raise drv.CompileError(
@@ -1050,4 +1049,3 @@ table.methods(GPUArray, globals().get, """
 any(self, stream=None, allocator=None): Whether any element is true, as an array.
 all(self, stream=None, allocator=None): Whether all elements are true, as an array.
 """)
-__getattr__ = _missing.missing("pycuda.gpuarray")

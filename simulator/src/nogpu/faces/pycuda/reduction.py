@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from nogpu.faces import missing as _missing
-
 from .tools import VectorArg, context_dependent_memoize, dtype_to_ctype, parse_arguments
 
 # The real one lets the last warp run without __syncwarp, which is a race since Volta: not this one.
@@ -146,6 +144,3 @@ def get_dot_kernel(dtype_out, dtype_a=None, dtype_b=None):
     return ReductionKernel(
         dtype_out or dtype_a, "0", "a+b", "a[i]*b[i]",
         f"const {dtype_to_ctype(dtype_a)} *a, const {dtype_to_ctype(dtype_b)} *b")
-
-
-__getattr__ = _missing.missing("pycuda.reduction")

@@ -248,4 +248,3 @@ def mark_cuda_test(inner_f: Callable) -> Callable:
 
 
 platform_bits = characterize.platform_bits
-__getattr__ = _missing.missing("pycuda.tools")

@@ -17,7 +17,6 @@ from cupy_backends.cuda.api import _frees, runtime
 
 from nogpu import engine
 from nogpu.engine.arenas import Arena, Chunk
-from nogpu.faces import missing as _missing
 from nogpu.faces import table
 
 from . import memory_hook
@@ -820,5 +819,3 @@ _default_memory_pool = MemoryPool()
 # Arrays keep their distance, whatever was cut out of one block.
 _default_memory_pool._pool._spread = 2
 _current_allocator = _default_memory_pool.malloc
-
-__getattr__ = _missing.missing(__name__)

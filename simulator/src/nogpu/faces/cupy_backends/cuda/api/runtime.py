@@ -10,7 +10,6 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable
 
 from nogpu import engine
-from nogpu.faces import missing as _missing
 from nogpu.faces import table
 
 from . import _contexts, _errors
@@ -606,5 +605,3 @@ def graphDebugDotStr(graph: int, flags: int = 0) -> str:
              enumerate(nodes)]  # fmt: skip
     lines += [f"  n{i} -> n{i + 1};" for i in range(len(nodes) - 1)]
     return "\n".join(["digraph graph_1 {", *lines, "}"]) + "\n"
-
-__getattr__ = _missing.missing(__name__)
