@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from .tools import VectorArg, context_dependent_memoize, dtype_to_ctype, parse_arguments
+from .tools import (
+    VectorArg,
+    context_dependent_memoize,
+    dtype_to_ctype,
+    parse_arguments,
+    passed_to_kernel,
+)  # fmt: skip
 
 # The real one lets the last warp run without __syncwarp, which is a race since Volta: not this one.
 _SOURCE = """
@@ -99,15 +105,7 @@ class ReductionKernel:
         stream, out = kwargs.get("stream"), kwargs.get("out")
         function, arguments = self._first, self._arguments
         while True:
-            vectors, values = [], []
-            for value, argument in zip(args, arguments):
-                if isinstance(argument, VectorArg):
-                    if not value.flags.forc:
-                        raise RuntimeError("ReductionKernel cannot deal with non-contiguous arrays")
-                    vectors.append(value)
-                    values.append(value.gpudata)
-                else:
-                    values.append(value)
+            vectors, values = passed_to_kernel("ReductionKernel", args, arguments)
             size = vectors[0].size
             allocator = kwargs.get("allocator") or vectors[0].allocator
             if size <= _FEW * self.block_size * _MOST_BLOCKS:

@@ -569,20 +569,23 @@ def memcpyAsync(dst: int, src: int, size: int, kind: int, stream: int) -> None:
     _stream(stream).copy(dst, src, size, kind, pinned=host is None or _is_pinned(host))
 
 
-def memcpyPeer(dst: int, dstDevice: int, src: int, srcDevice: int, size: int) -> None:
-    """Copy between devices: there is one."""
-    _check_device(dstDevice)
-    _check_device(srcDevice)
-    memcpy(dst, src, size, memcpyDeviceToDevice)
+def _between_devices(name: str) -> Callable:
+    copy = {"memcpyPeer": memcpy, "memcpyPeerAsync": memcpyAsync}[name]
+
+    def call(dst: int, dstDevice: int, src: int, srcDevice: int, size: int, *stream: int) -> None:
+        _check_device(dstDevice)
+        _check_device(srcDevice)
+        copy(dst, src, size, memcpyDeviceToDevice, *stream)
+
+    return call
 
 
-def memcpyPeerAsync(
-    dst: int, dstDevice: int, src: int, srcDevice: int, size: int, stream: int
-) -> None:
-    """Queue a copy between devices: there is one."""
-    _check_device(dstDevice)
-    _check_device(srcDevice)
-    memcpyAsync(dst, src, size, memcpyDeviceToDevice, stream)
+table.functions(globals(), _between_devices, """
+memcpyPeer(dst: int, dstDevice: int, src: int, srcDevice: int, size: int) -> None:
+    Copy between devices: there is one.
+memcpyPeerAsync(dst: int, dstDevice: int, src: int, srcDevice: int, size: int,
+        stream: int) -> None: Queue a copy between devices: there is one.
+""")
 
 
 @_translated
