@@ -170,20 +170,6 @@ class MemoryPointer:
     def __isub__(self, offset: int) -> MemoryPointer:
         return self.__iadd__(-int(offset))
 
-    def copy_from(self, mem: object, size: int) -> None:
-        """Copy bytes from host or device memory."""
-        if isinstance(mem, MemoryPointer):
-            self.copy_from_device(mem, size)
-        else:
-            self.copy_from_host(mem, size)
-
-    def copy_from_async(self, mem: object, size: int, stream=None) -> None:
-        """Copy bytes from host or device memory, on a stream."""
-        if isinstance(mem, MemoryPointer):
-            self.copy_from_device_async(mem, size, stream)
-        else:
-            self.copy_from_host_async(mem, size, stream)
-
     def memset(self, value: int, size: int) -> None:
         """Set bytes, on the legacy default stream."""
         if size > 0:
@@ -205,10 +191,13 @@ _COPIES = {  # method of a pointer: CUDA's kind of copy
 
 
 def _copy(name: str) -> Callable:
-    kind, queued = _COPIES[name], name.endswith("_async")
+    kind, queued = _COPIES.get(name), name.endswith("_async")
+    kinds = [_COPIES[name.replace("from", f"from_{end}")] if kind is None else kind
+             for end in ("host", "device")]  # fmt: skip
 
     def copy(self: MemoryPointer, other: object, size: int, stream: object = None) -> None:
         if size > 0:
+            kind = kinds[isinstance(other, MemoryPointer)]
             ends = (self.ptr, _address(other))
             ends = ends[::-1] if "_to_" in name else ends
             if queued:
@@ -220,6 +209,10 @@ def _copy(name: str) -> Callable:
 
 
 table.methods(MemoryPointer, _copy, """
+copy_from(self, mem: object, size: int) -> None:
+    Copy bytes from host or device memory, on the legacy default stream.
+copy_from_async(self, mem: object, size: int, stream=None) -> None:
+    Copy bytes from host or device memory, on a stream.
 copy_from_device(self, src: MemoryPointer, size: int) -> None:
     Copy bytes from device memory, on the legacy default stream.
 copy_from_device_async(self, src: MemoryPointer, size: int, stream=None) -> None:
