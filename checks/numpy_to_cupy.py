@@ -111,21 +111,22 @@ largest_error = Task(
 )
 
 
-# batch_for, a warm-up of the lesson: from how many digits on a call reaches a share of its best
-
-batch_for = Task(
-    name="batch_for",
-    spec=lambda share, launch, digit: share / (1 - share) * launch / digit,
-    cases=lambda: [(0.5, 3e-3, 1e-6), (0.9, 2e-3, 5e-7), (0.25, 0.5, 0.125), (0.99, 1e-5, 2e-9)],
+# reading_speed, a warm-up of the lesson: launches and work at the same time
+reading_speed = Task(
+    name="reading_speed",
+    spec=lambda n, launch, digit: n / max(launch, n * digit),
+    cases=lambda: [(100, 3e-3, 1e-6), (8000, 2e-3, 5e-7), (100_000, 3e-3, 1e-6), (1, 0.5, 0.125),
+                   (7, 1e-5, 2e-4)],
     mistakes=[
-        Mistake("digits whose work takes as long as the launch; that is one half of the best speed",
-                lambda share, launch, digit: launch / digit),
-        Mistake("a share of the time; the speed is n divided by the time",
-                lambda share, launch, digit: share * launch / digit),
-        Mistake("digits for which the launch takes the share, not the work",
-                lambda share, launch, digit: (1 - share) / share * launch / digit),
-        Mistake("a rounded number",
-                lambda share, launch, digit: round(share / (1 - share) * launch / digit)),
+        Mistake("launches and work one after the other; the device computes meanwhile",
+                lambda n, launch, digit: n / (launch + n * digit)),
+        Mistake("the launches alone; with many digits the work takes longer",
+                lambda n, launch, digit: n / launch),
+        Mistake("the work alone; with few digits the launches take longer",
+                lambda n, launch, digit: 1 / digit),
+        Mistake("the shorter of the two times; the call ends when both are done",
+                lambda n, launch, digit: n / min(launch, n * digit)),
+        Mistake("the seconds of a call", lambda n, launch, digit: max(launch, n * digit)),
     ],
 )
 

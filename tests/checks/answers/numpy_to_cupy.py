@@ -22,10 +22,8 @@ def error_on_the_device(x, reference):
     return abs(x - cp.asarray(reference)).max()
 
 
-def batch_by_shares(share, launch, digit):
-    """The work takes the share of the whole time, and the launch the rest."""
-    whole = launch / (1 - share)
-    return share * whole / digit
+def speed_by_cases(n, launch, digit):
+    return n / launch if n * digit < launch else 1 / digit
 
 
 def seconds_by_hand(work, clock, synchronize):
@@ -210,7 +208,7 @@ def means_below_high(x, low, high):
 
 RIGHT = {
     "largest_error": [error_on_the_host, error_by_a_loop],
-    "batch_for": [batch_by_shares, lambda share, launch, digit: launch / digit / (1 / share - 1)],
+    "reading_speed": [speed_by_cases, lambda n, launch, digit: min(n / launch, 1 / digit)],
     "seconds": [seconds_by_hand],
     "contrast": [contrast_by_rows],
     "predict": [predict_in_formulas],
@@ -225,10 +223,10 @@ WRONG = {
         (lambda x, reference: float(abs(cp.asnumpy(x).max() - reference.max())), "expected"),
         (lambda x, reference: float(abs((cp.asnumpy(x) - reference).max())), "expected"),
     ],
-    "batch_for": [
-        (lambda share, launch, digit: 1 / digit * share, "expected"),
-        (lambda share, launch, digit: launch / (digit * (1 - share)), "expected"),
-        (lambda share, launch, digit: launch / digit, "one half of the best speed"),
+    "reading_speed": [
+        (lambda n, launch, digit: n / (launch + digit), "expected"),
+        (lambda n, launch, digit: max(n / launch, 1 / digit), "the shorter of the two times"),
+        (lambda n, launch, digit: n // max(launch, n * digit), "expected"),
     ],
     "seconds": [
         (seconds_of_one, "expected"),
