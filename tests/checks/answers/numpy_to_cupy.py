@@ -22,8 +22,8 @@ def error_on_the_device(x, reference):
     return abs(x - cp.asarray(reference)).max()
 
 
-def speed_by_cases(n, launch, digit):
-    return n / launch if n * digit < launch else 1 / digit
+def speed_by_limits(n, launch, digit):
+    return min(n / launch, 1 / digit)
 
 
 def seconds_by_hand(work, clock, synchronize):
@@ -208,7 +208,7 @@ def means_below_high(x, low, high):
 
 RIGHT = {
     "largest_error": [error_on_the_host, error_by_a_loop],
-    "reading_speed": [speed_by_cases, lambda n, launch, digit: min(n / launch, 1 / digit)],
+    "reading_speed": [speed_by_limits, lambda n, launch, digit: n / max(n * digit, launch)],
     "seconds": [seconds_by_hand],
     "contrast": [contrast_by_rows],
     "predict": [predict_in_formulas],
