@@ -35,6 +35,7 @@ SECOND_EDITION = {
     "02_broadcasting_and_indexing",
     "03_einsum",
     "04_network_in_numpy",
+    "06_first_kernels",
 }
 
 PATHS = [path for folder in FOLDERS for path in notebooks(folder)]
