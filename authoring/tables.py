@@ -32,7 +32,7 @@ SPEEDS = (
      "leaky ReLU, a kernel of your own"),
     ("first_kernels", "kernels/bias_gelu", "one kernel, float4", "copy",
      "bias and GELU in one kernel"),
-    ("memory_and_tiles", "memory/sum", "shuffles", "cp.sum", "sum of 2^28 numbers"),
+    ("threads_together", "memory/sum", "shuffles", "cp.sum", "sum of 2^28 numbers"),
     ("memory_and_tiles", "memory/transpose", "tile[64][65], float4", "copy",
      "transpose of 16384 x 8192"),
     ("fast_kernels", "fast/softmax", "in registers", "copy", "softmax of 8192 rows of 4096"),
@@ -101,7 +101,7 @@ def faults() -> str:
     version = content["compute-sanitizer"].split()[1]
     lines += ["", f"Recorded on an {content['gpu']}, {content['date']}, with compute-sanitizer "
               f"{version} and its four tools in turn. The kernels are those of lesson "
-              f"{number_of('memory_and_tiles')}'s clinic; a test demands the simulator's reports, "
+              f"{number_of('debugging_kernels')}'s clinic; a test demands the simulator's reports, "
               "with kind, line and thread."]
     return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""The clinic of lesson 08: broken kernels, what they should compute, and what GPUs reported."""
+"""The clinic of lesson 10: broken kernels, what they should compute, and what GPUs reported."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
 
 launches each kernel several times plainly, and once under each tool of compute-sanitizer where it
 is installed; each launch in a process of its own, because most faults end the CUDA context. Lesson
-08 shows FILE when it lies in helpers/data/recorded/clinic.
+10 shows FILE when it lies in helpers/data/recorded/clinic.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The clinic of lesson 08: every patient has its fault, and the record tells of every one."""
+"""The clinic of lesson 10: every patient has its fault, and the record tells of every one."""
 
 import json
 

@@ -37,7 +37,7 @@ from pathlib import Path
 import nbformat
 
 ROOT = Path(__file__).resolve().parents[3]
-NOTEBOOK = "solutions/08_memory_and_tiles.ipynb"
+NOTEBOOK = "solutions/10_debugging_kernels.ipynb"
 PASSWORD = "room"
 # What a learner's own copy of the course contains.
 COURSE = ("helpers", "checks", "simulator/src", "notebooks", "exercises", "solutions")
