@@ -25,10 +25,6 @@ def _conditions() -> list[Case]:
 branch_cost = Task("branch_cost", _branch_cost, _conditions, mistakes=[  # the lesson's warm-up
     Mistake("each lane paying for its own side; a warp pays for all its lanes",
             lambda taken, yes, no: (yes * taken.sum() + no * (~taken).sum()) / 32),
-    Mistake("the longer side alone; the sides run one after the other",
-            lambda taken, yes, no: np.where(
-                taken.reshape(-1, 32).any(axis=1) & ~taken.reshape(-1, 32).all(axis=1),
-                max(yes, no), np.where(taken.reshape(-1, 32).any(axis=1), yes, no)).sum()),
     Mistake("every warp paying for both sides, also where its lanes agree",
             lambda taken, yes, no: (yes + no) * taken.size // 32),
 ])
@@ -41,7 +37,6 @@ warp_and_lane = Task(  # the lesson's warm-up
                 lambda x, y, width: divmod(x * width + y, 32)),
         Mistake("y counted as the warp: rows of a block need not have 32 threads",
                 lambda x, y, width: (y, x)),
-        Mistake("the lane first", lambda x, y, width: divmod(y * width + x, 32)[::-1]),
     ])
 
 
@@ -57,15 +52,13 @@ def advance(c: np.ndarray, z: np.ndarray, most: int) -> tuple[np.ndarray, np.nda
     return z, made
 
 
-def _in_rounds(c: np.ndarray, limit: int, most: int, advance: Callable,
-               keep: Callable = lambda made, k: made == k) -> np.ndarray:
+def _in_rounds(c: np.ndarray, limit: int, most: int, advance: Callable) -> np.ndarray:
     steps, z, left = np.zeros(len(c), int), np.zeros_like(c), np.arange(len(c))
     while limit > 0 and len(left):
         k = min(most, limit)
         z, made = advance(c[left], z, k)
         steps[left] += made
-        going = keep(made, k)
-        left, z, limit = left[going], z[going], limit - k
+        left, z, limit = left[made == k], z[made == k], limit - k
     return steps
 
 
@@ -94,10 +87,9 @@ def _full_warps(answer: Callable, trials: Sequence[Trial]) -> str | None:
     c, limit, most, _ = trials[0].case
     places, calls, longest = _lanes(answer, c, limit, most)
     wanted = _lanes(_in_rounds, c, limit, most)
-    if longest > most:
-        return f"a call of `advance` was asked for {longest} steps, where {most} are allowed."
-    if calls > wanted[1]:
-        return f"it calls `advance` {calls} times, where {wanted[1]} rounds are enough."
+    if longest > most or calls > wanted[1]:
+        return (f"it calls `advance` {calls} times for up to {longest} steps: {wanted[1]} rounds of"
+                f" up to {most} steps are wanted.")
     if places > 1.02 * wanted[0]:
         return (f"its warps take {places:,} lane steps, where {wanted[0]:,} are enough. Hand only"
                 " those points to `advance` that have further steps to take, side by side.")
@@ -107,8 +99,6 @@ def _full_warps(answer: Callable, trials: Sequence[Trial]) -> str | None:
 count_in_rounds = Task(
     "count_in_rounds", lambda c, limit, most, advance: _in_rounds(c, limit, most, advance),
     _points, rules=[_full_warps], mistakes=[
-        Mistake("the steps of the last round alone", lambda c, limit, most, advance: np.minimum(
-            _in_rounds(c, limit, most, advance), limit - (limit - 1) // most * most)),
         Mistake("one round only: the points that are still going need further rounds",
                 lambda c, limit, most, advance: _in_rounds(c, min(limit, most), most, advance)),
         Mistake("a last round as long as the others; together the rounds have `limit` steps",
@@ -151,7 +141,6 @@ floats_a_thread = Task(
                                          / latency))),
         Mistake("more bytes in flight than the bandwidth can use",
                 lambda *gpu: _floats(1e9, *gpu[1:])),
-        Mistake("a single multiprocessor", lambda *gpu: _floats(*gpu[:2], 1, *gpu[3:])),
         Mistake("floats counted as one byte; each takes four",
                 lambda *gpu: _floats(4 * gpu[0], *gpu[1:])),
     ])

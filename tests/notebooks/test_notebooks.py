@@ -35,6 +35,7 @@ SECOND_EDITION = {
     "02_broadcasting_and_indexing",
     "03_einsum",
     "04_network_in_numpy",
+    "07_how_a_gpu_runs_threads",
 }
 
 PATHS = [path for folder in FOLDERS for path in notebooks(folder)]

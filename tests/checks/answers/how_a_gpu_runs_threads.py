@@ -119,6 +119,7 @@ WRONG = {
     ],
     "warp_and_lane": [
         (lambda x, y, width: (y * width + x) % 32, "expected"),
+        (lambda x, y, width: divmod(y * width + x, 32)[::-1], "expected"),
         (lambda x, y, width: divmod(y * 32 + x, 32), "expected"),
         (lambda x, y, width: (y, y * width + x), "expected"),
         (lambda x, y, width: divmod(y * width + x, width), "expected"),
@@ -126,9 +127,9 @@ WRONG = {
     "count_in_rounds": [
         (rounds_without_packing, "Hand only those points"),
         (rounds_of_whole_warps, "Hand only those points"),
-        (lambda c, limit, most, advance: advance(c, 0 * c, limit)[1], "where 8 are allowed"),
+        (lambda c, limit, most, advance: advance(c, 0 * c, limit)[1], "5 rounds of up to 8 steps"),
         (lambda c, limit, most, advance: rounds_of_survivors(c, limit, 1, advance),
-         "5 rounds are enough"),
+         "5 rounds of up to 8 steps"),
         (lambda c, limit, most, advance: advance(c, 0 * c, most)[0], "expected"),
         (lambda c, limit, most, advance: sorted(rounds_of_survivors(c, limit, most, advance)),
          "expected"),
