@@ -8,7 +8,7 @@ import cupy as cp  # noqa: E402
 import numpy as np  # noqa: E402
 from lone_workers import alone  # noqa: E402
 
-from checks.first_kernels import Recipe  # noqa: E402
+from checks import first_kernels as tasks  # noqa: E402
 
 CLIPPED = """
     y = x;
@@ -103,9 +103,8 @@ extern "C" __global__ void pair_index(const int* i, const int* j, long long* k, 
 """
 
 RIGHT = {
-    "clipped": [Recipe.of("ElementwiseKernel", "T x, T low, T high", "T y", CLIPPED, "clipped"),
-                clipped("y = min(max(x, low), high)")],
-    "smooth": [SMOOTH.replace("i == 0 || i >= n - 1", "i < 1 || i > n - 2"), SMOOTH],
+    "clipped": [tasks.clipped.right, clipped(CLIPPED), clipped("y = min(max(x, low), high)")],
+    "smooth": [tasks.SMOOTH, SMOOTH],
     "gelu_gradient": [gradient(SIGMOID)],
     "decay": [DECAY, cp.RawKernel(DECAY, "decay")],
     "log_sum_exp": [log_sum_exp(BRANCHES)],
