@@ -19,7 +19,7 @@ def _conditions() -> list[Case]:
     rng = np.random.default_rng(71)
     mixed = rng.random(320) < 0.04
     return [(mixed, 100, 30), (~mixed, 7, 20), (np.sort(mixed), 5, 1), (mixed[:32] | True, 9, 4),
-            (mixed[:64] & False, 3, 11), (np.repeat(mixed[:10], 32), 2, 6)]
+            (mixed[:64] & False, 3, 11), (np.repeat(mixed[:10], 32)[::-1], 2, 6)]
 
 
 branch_cost = Task("branch_cost", _branch_cost, _conditions, mistakes=[  # the lesson's warm-up
@@ -31,7 +31,7 @@ branch_cost = Task("branch_cost", _branch_cost, _conditions, mistakes=[  # the l
 
 warp_and_lane = Task(  # the lesson's warm-up
     "warp_and_lane", lambda x, y, width: divmod(y * width + x, 32),
-    lambda: [(5, 2, 16), (0, 0, 8), (7, 3, 8), (7, 4, 8), (31, 7, 32), (3, 21, 24), (0, 1, 1000)],
+    lambda: [(5, 2, 16), (0, 0, 8), (7, 3, 8), (7, 4, 8), (31, 7, 32), (3, 21, 24), (0, 1, 1000), (9, 3, 21)],
     mistakes=[
         Mistake("x and y exchanged: x counts first",
                 lambda x, y, width: divmod(x * width + y, 32)),
@@ -65,8 +65,8 @@ def _in_rounds(c: np.ndarray, limit: int, most: int, advance: Callable) -> np.nd
 def _points() -> list[Case]:
     rng = np.random.default_rng(72)
     c = (rng.uniform(-2.1, 0.6, 600) + 1j * rng.uniform(-1.2, 1.2, 600)).astype(np.complex64)
-    return [(c, 40, 8, advance), (c[:333], 50, 12, advance), (c[abs(c) > 1.5], 30, 5, advance),
-            (c[:1], 9, 20, advance), (c[:0], 10, 5, advance), (c[::3], 7, 1, advance)]
+    return [(c, 40, 8, advance), (c[1::2], 50, 12, advance), (c[abs(c) > 1.5], 30, 5, advance),
+            (c[:1], 9, 20, advance), (c[:0], 10, 5, advance), (c[::3].astype(np.complex128), 7, 1, advance)]
 
 
 def _lanes(answer: Callable, c: np.ndarray, limit: int, most: int) -> tuple[int, int, int]:
@@ -98,7 +98,7 @@ def _full_warps(answer: Callable, trials: Sequence[Trial]) -> str | None:
 
 count_in_rounds = Task(
     "count_in_rounds", lambda c, limit, most, advance: _in_rounds(c, limit, most, advance),
-    _points, rules=[_full_warps], mistakes=[
+    _points, rules=[_full_warps], time_limit=2.0, mistakes=[
         Mistake("one round only: the points that are still going need further rounds",
                 lambda c, limit, most, advance: _in_rounds(c, min(limit, most), most, advance)),
         Mistake("a last round as long as the others; together the rounds have `limit` steps",
@@ -127,9 +127,9 @@ floats_a_thread = Task(
     lambda bandwidth, latency, multiprocessors, block, registers: _floats(
         bandwidth, latency, multiprocessors, block, registers),
     lambda: [(2100, 600, 132, 256, _REGISTERS), (2100, 600, 132, 768, _REGISTERS),
-             (320, 500, 40, 512, {4: 40, 2: 24, 1: 18}), (9000, 900, 132, 256, _REGISTERS),
-             (99999, 800, 108, 1024, {1: 32, 2: 33, 4: 64, 8: 65}),
-             (90000, 1000, 132, 512, {8: 96, 4: 42, 16: 128}), (100, 400, 60, 64, _REGISTERS)],
+             (320, 510, 40, 512, {4: 40, 2: 24, 1: 18}), (9000, 900, 132, 256, _REGISTERS),
+             (99999, 800, 107, 1024, {1: 32, 2: 33, 4: 64, 8: 65}),
+             (90000, 1000, 132, 512, {8: 96, 4: 42, 16: 128}), (100, 433, 61, 99, _REGISTERS)],
     mistakes=[
         Mistake("the most floats; they need registers, so fewer threads have room",
                 lambda *gpu: max(gpu[-1])),

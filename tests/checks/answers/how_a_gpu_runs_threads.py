@@ -2,10 +2,14 @@
 
 import math
 
-import numpy as np
-from lone_workers import alone
+import helpers
 
-from checks import how_a_gpu_runs_threads as tasks
+helpers.start()
+
+import numpy as np  # noqa: E402
+from lone_workers import alone  # noqa: E402
+
+from checks import how_a_gpu_runs_threads as tasks  # noqa: E402
 
 
 def branch_by_loop(taken, yes, no):
