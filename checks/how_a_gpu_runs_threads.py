@@ -31,7 +31,8 @@ branch_cost = Task("branch_cost", _branch_cost, _conditions, mistakes=[  # the l
 
 warp_and_lane = Task(  # the lesson's warm-up
     "warp_and_lane", lambda x, y, width: divmod(y * width + x, 32),
-    lambda: [(5, 2, 16), (0, 0, 8), (7, 3, 8), (7, 4, 8), (31, 7, 32), (3, 21, 24), (0, 1, 1000), (9, 3, 21)],
+    lambda: [(5, 2, 16), (0, 0, 8), (7, 3, 8), (7, 4, 8), (31, 7, 32), (3, 21, 24), (0, 1, 1000),
+             (9, 3, 21)],
     mistakes=[
         Mistake("x and y exchanged: x counts first",
                 lambda x, y, width: divmod(x * width + y, 32)),
@@ -66,7 +67,8 @@ def _points() -> list[Case]:
     rng = np.random.default_rng(72)
     c = (rng.uniform(-2.1, 0.6, 600) + 1j * rng.uniform(-1.2, 1.2, 600)).astype(np.complex64)
     return [(c, 40, 8, advance), (c[1::2], 50, 12, advance), (c[abs(c) > 1.5], 30, 5, advance),
-            (c[:1], 9, 20, advance), (c[:0], 10, 5, advance), (c[::3].astype(np.complex128), 7, 1, advance)]
+            (c[:1], 9, 20, advance), (c[:0], 10, 5, advance),
+            (c[::3].astype(np.complex128), 7, 1, advance)]
 
 
 def _lanes(answer: Callable, c: np.ndarray, limit: int, most: int) -> tuple[int, int, int]:
