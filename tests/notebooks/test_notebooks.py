@@ -36,6 +36,8 @@ SECOND_EDITION = {
     "03_einsum",
     "04_network_in_numpy",
     "05_numpy_to_cupy",
+    "06_first_kernels",
+    "07_how_a_gpu_runs_threads",
 }
 
 PATHS = [path for folder in FOLDERS for path in notebooks(folder)]
