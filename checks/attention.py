@@ -28,10 +28,7 @@ TIME_LIMIT = 2.0  # seconds for a call that takes milliseconds
 
 def _merge(top1: np.ndarray, total1: np.ndarray, out1: np.ndarray, top2: np.ndarray,
            total2: np.ndarray, out2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    top = np.maximum(top1, top2)
-    finite = np.where(np.isinf(top), 0, top).astype(top.dtype)
-    f1, f2 = np.exp(top1 - finite), np.exp(top2 - finite)
-    return top, total1 * f1 + total2 * f2, out1 * f1[..., None] + out2 * f2[..., None]
+    return _merge_by(top1, total1, out1, top2, total2, out2, factors=_right_factors)
 
 
 def _random_part(rng: np.random.Generator, shape: tuple[int, ...], d: int, keys: int, far: float,
@@ -66,55 +63,24 @@ def _merge_case(n: int) -> Case:
     return tuple(x for _ in range(2) for x in _random_part(rng, (n,), 3, 4, 0, "float32"))
 
 
-def _make_merge(factors: Callable) -> Callable:
-    """A merge whose top and two factors are what `factors(top1, top2)` returns."""
-
-    def merge(top1, total1, out1, top2, total2, out2):
-        with np.errstate(all="ignore"):
-            top, f1, f2 = factors(top1, top2)
-            return top, total1 * f1 + total2 * f2, out1 * f1[..., None] + out2 * f2[..., None]
-
-    return merge
+def _rescaled(out1: np.ndarray, f1: np.ndarray, out2: np.ndarray, f2: np.ndarray,
+              total: np.ndarray) -> np.ndarray:
+    return out1 * f1[..., None] + out2 * f2[..., None]
 
 
-def _factors_inverted(top1: np.ndarray, top2: np.ndarray) -> tuple:
-    top = np.maximum(top1, top2)
-    return top, np.exp(top - top1), np.exp(top - top2)
-
-
-def _factors_of_infinity(top1: np.ndarray, top2: np.ndarray) -> tuple:
-    top = np.maximum(top1, top2)
-    return top, np.exp(top1 - top), np.exp(top2 - top)
-
-
-def _factors_to_the_second(top1: np.ndarray, top2: np.ndarray) -> tuple:
-    return top2, np.exp(top1 - top2), np.ones_like(top2)
-
-
-def _factors_to_zero(top1: np.ndarray, top2: np.ndarray) -> tuple:
-    return np.maximum(top1, top2), np.exp(top1), np.exp(top2)
-
-
-def _factors_of_one(top1: np.ndarray, top2: np.ndarray) -> tuple:
-    return np.maximum(top1, top2), np.ones_like(top1), np.ones_like(top2)
-
-
-def _merge_without_out(top1, total1, out1, top2, total2, out2):
-    top, total, _ = _merge(top1, total1, out1, top2, total2, out2)
-    return top, total, out1 + out2
-
-
-def _merge_divided(top1, total1, out1, top2, total2, out2):
-    top, total, out = _merge(top1, total1, out1, top2, total2, out2)
+def _merge_by(top1, total1, out1, top2, total2, out2, *,
+              factors=lambda top1, top2, top: (top, np.exp(top1 - top), np.exp(top2 - top)),
+              out=_rescaled):
+    """A merge whose top and two factors are `factors(top1, top2, the larger one)`."""
     with np.errstate(all="ignore"):
-        return top, total, out / total[..., None]
+        top, f1, f2 = factors(top1, top2, np.maximum(top1, top2))
+        total = total1 * f1 + total2 * f2
+        return top, total, out(out1, f1, out2, f2, total)
 
 
-def _merge_along_columns(top1, total1, out1, top2, total2, out2):
-    top = np.maximum(top1, top2)
-    with np.errstate(all="ignore"):
-        f1, f2 = np.exp(top1 - top), np.exp(top2 - top)
-        return top, total1 * f1 + total2 * f2, out1 * f1 + out2 * f2
+def _right_factors(top1: np.ndarray, top2: np.ndarray, top: np.ndarray) -> tuple:
+    finite = np.where(np.isinf(top), 0, top).astype(top.dtype)
+    return top, np.exp(top1 - finite), np.exp(top2 - finite)
 
 
 def _new_arrays(answer: Callable, trials: Sequence[Trial]) -> str | None:
@@ -126,24 +92,27 @@ def _new_arrays(answer: Callable, trials: Sequence[Trial]) -> str | None:
 
 
 merge = Task(
-    "merge", _merge, _merge_cases,
+    "merge", _merge, _merge_cases, right=_merge_by,
     mistakes=[
-        Mistake("sums added without rescaling: their powers are relative to different tops",
-                _make_merge(_factors_of_one)),
-        Mistake("total rescaled and out not: both are sums of the same powers", _merge_without_out),
-        Mistake("inverted factors: exp(top - top1) makes the smaller part larger",
-                _make_merge(_factors_inverted)),
-        Mistake("-inf minus -inf where both parts are without a key: that is no number",
-                _make_merge(_factors_of_infinity)),
-        Mistake("everything made relative to top2: where top1 is larger, its powers overflow",
-                _make_merge(_factors_to_the_second)),
-        Mistake("powers made relative to 0, exp(top1) and exp(top2): those overflow",
-                _make_merge(_factors_to_zero)),
-        Mistake("out divided by total already: a later merge needs the sum itself", _merge_divided),
-        Mistake("a query's factor along the wrong axis of out: it needs [..., None]",
-                _merge_along_columns),
+        ("sums added without rescaling: their powers are relative to different tops",
+         {"factors": lambda top1, top2, top: (top, np.ones_like(top1), np.ones_like(top2))}),
+        ("total rescaled and out not: both are sums of the same powers",
+         {"factors": _right_factors, "out": lambda out1, f1, out2, f2, total: out1 + out2}),
+        ("inverted factors: exp(top - top1) makes the smaller part larger",
+         {"factors": lambda top1, top2, top: (top, np.exp(top - top1), np.exp(top - top2))}),
+        ("-inf minus -inf where both parts are without a key: that is no number",
+         {"out": _rescaled}),
+        ("everything made relative to top2: where top1 is larger, its powers overflow",
+         {"factors": lambda top1, top2, top: (top2, np.exp(top1 - top2), np.ones_like(top2))}),
+        ("powers made relative to 0, exp(top1) and exp(top2): those overflow",
+         {"factors": lambda top1, top2, top: (top, np.exp(top1), np.exp(top2))}),
+        ("out divided by total already: a later merge needs the sum itself",
+         {"factors": _right_factors,
+          "out": lambda *parts: _rescaled(*parts) / parts[4][..., None]}),
+        ("a query's factor along the wrong axis of out: it needs [..., None]",
+         {"out": lambda out1, f1, out2, f2, total: out1 * f1 + out2 * f2}),
     ],
-    rules=[no_warnings(), _new_arrays, no_python_loop(_merge_case(4), _merge_case(400))],
+    rules=[no_warnings, _new_arrays, no_python_loop(_merge_case(4), _merge_case(400))],
     rtol=2e-6,
     time_limit=TIME_LIMIT,
 )
@@ -225,11 +194,6 @@ def _not_exchanged(answer: Callable, trials: Sequence[Trial]) -> str | None:
     return None
 
 
-def _tiled_in_float64(q: np.ndarray, k: np.ndarray, v: np.ndarray, counts: np.ndarray, rows: int,
-                keys: int) -> np.ndarray:
-    return _tiled_attention(*(x.astype(np.float64) for x in (q, k, v)), counts, rows, keys)
-
-
 def _online(q, k, v, counts, rows, keys, *, ends=None, fade_out=True, fade_total=True,
             masked=-np.inf, scale=True, mean=False, finite=True):
     """The right answer, or one with the mistakes that the keywords name."""
@@ -255,32 +219,24 @@ def _online(q, k, v, counts, rows, keys, *, ends=None, fade_out=True, fade_total
     return out
 
 
-def _as_mistake(**keywords: object) -> Callable:
-    def tiled_attention(q, k, v, counts, rows, keys):
-        return _online(q, k, v, counts, rows, keys, **keywords)
-
-    return tiled_attention
-
-
 tiled_attention = Task(
-    "tiled_attention", _tiled_attention, _tiled_cases,
+    "tiled_attention", _tiled_attention, _tiled_cases, right=_online,
     mistakes=[
-        Mistake("the last, smaller tile of keys left out", _as_mistake(
-            ends=lambda n, keys: n // keys * keys)),
-        Mistake("out not rescaled when a larger score comes", _as_mistake(fade_out=False)),
-        Mistake("total not rescaled when a larger score comes", _as_mistake(fade_total=False)),
-        Mistake("keys that do not count given the score 0, whose power is not 0",
-                _as_mistake(masked=0)),
-        Mistake("scores not divided by the root of d", _as_mistake(scale=False)),
-        Mistake("the plain mean of each tile's own answers: tiles with large powers weigh more",
-                _as_mistake(mean=True)),
-        Mistake("a tile in which no key counts: -inf minus -inf, or 0 / 0, is no number",
-                _as_mistake(finite=False)),
+        ("the last, smaller tile of keys left out", {"ends": lambda n, keys: n // keys * keys}),
+        ("out not rescaled when a larger score comes", {"fade_out": False}),
+        ("total not rescaled when a larger score comes", {"fade_total": False}),
+        ("keys that do not count given the score 0, whose power is not 0", {"masked": 0}),
+        ("scores not divided by the root of d", {"scale": False}),
+        ("the plain mean of each tile's own answers: tiles with large powers weigh more",
+         {"mean": True}),
+        ("a tile in which no key counts: -inf minus -inf, or 0 / 0, is no number",
+         {"finite": False}),
         Mistake("an array made without `dtype=q.dtype`, or float32 divided by np.sqrt(d), a"
                 " float64: that makes float64 of all that follows, and math.sqrt(d) does not",
-                _tiled_in_float64),
+                lambda q, k, v, counts, rows, keys: _tiled_attention(
+                    *(x.astype(np.float64) for x in (q, k, v)), counts, rows, keys)),
     ],
-    rules=[_tiles_as_given, no_warnings(),
+    rules=[_tiles_as_given, no_warnings,
            peak_memory(_long_strip(), 400_000, "one tile of scores at a time, and no copies of k"
                                                " and v."),
            peak_memory(_many_queries(), 1_000_000, "one tile of scores at a time, of `rows`"
@@ -343,30 +299,27 @@ attend = KernelTask(
     parameters="const float* q, const float* k, const float* v, float* o, int m, int n,"
                " float scale",
     mistakes=[
-        Mistake.replacing("the answers not rescaled when a larger score comes: fade belongs to"
-                          " them too",
-                          "        out0 *= fade;\n        out1 *= fade;\n", ""),
-        Mistake.replacing("the sum of powers not rescaled when a larger score comes",
-                          "total * fade + power", "total + power"),
-        Mistake.replacing("keys beyond n counted: their score is 0, and its power is not",
-                          "key + lane < n ? s * scale : -3.4e38f", "s * scale"),
-        Mistake.replacing("each lane with a largest score of its own: the powers can be added only"
-                          " if all lanes subtract the same score",
-                          "most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, step))",
-                          "__shfl_xor_sync(0xffffffff, most, step)"),
-        Mistake.replacing("the scale left out", "s * scale", "s"),
-        Mistake.replacing("powers without the largest score subtracted: they overflow",
-                          "expf(top - most)", "1",
-                          "expf(s - most)", "expf(s)"),
-        Mistake.replacing("division by the lane's own sum: the lanes' sums must be added",
-                          "total += __shfl_xor_sync", "total += 0 * __shfl_xor_sync"),
-        Mistake.replacing("each lane with its own power for all keys: key j's power is in lane j",
-                          "__shfl_sync(0xffffffff, power, j)", "power"),
-        Mistake.replacing("no division by the sum at the end",
-                          "out0 / total", "out0",
-                          "out1 / total", "out1"),
-        Mistake.replacing("no barrier before the tile is replaced: slower warps still read it",
-                          "        __syncthreads();\n    }\n    for", "    }\n    for"),
+        ("the answers not rescaled when a larger score comes: fade belongs to them too",
+         "        out0 *= fade;\n        out1 *= fade;\n", ""),
+        ("the sum of powers not rescaled when a larger score comes",
+         "total * fade + power", "total + power"),
+        ("keys beyond n counted: their score is 0, and its power is not",
+         "key + lane < n ? s * scale : -3.4e38f", "s * scale"),
+        ("each lane with a largest score of its own: the powers can be added only if all lanes"
+         " subtract the same score",
+         "most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, step))",
+         "__shfl_xor_sync(0xffffffff, most, step)"),
+        ("the scale left out", "s * scale", "s"),
+        ("powers without the largest score subtracted: they overflow",
+         "expf(top - most)", "1",
+         "expf(s - most)", "expf(s)"),
+        ("division by the lane's own sum: the lanes' sums must be added",
+         "total += __shfl_xor_sync", "total += 0 * __shfl_xor_sync"),
+        ("each lane with its own power for all keys: key j's power is in lane j",
+         "__shfl_sync(0xffffffff, power, j)", "power"),
+        ("no division by the sum at the end", "out0 / total", "out0", "out1 / total", "out1"),
+        ("no barrier before the tile is replaced: slower warps still read it",
+         "        __syncthreads();\n    }\n    for", "    }\n    for"),
     ],
     rules=[counters(_loads_once)],
     rtol=5e-5,
@@ -380,6 +333,14 @@ def _causal_tiles(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
     j = np.arange(-(-n // keys) * keys)
     may = ((j <= i) & (j < n)).reshape(rows, -1, keys)
     return int(may.all(axis=(0, 2)).sum()), int(may.any(axis=(0, 2)).sum())
+
+
+def _causal_formula(
+        block: int, rows: int, keys: int, n: int, *,
+        free: Callable = lambda block, rows, keys, n: min(block * rows + 1, n),
+        needed: Callable = lambda block, rows, keys, n: min((block + 1) * rows, n)) -> tuple:
+    """The tiles of so many keys: those that the first query has, and those that the last has."""
+    return (free(block, rows, keys, n) // keys, -(-needed(block, rows, keys, n) // keys))
 
 
 def _causal_cases() -> list[Case]:
@@ -398,26 +359,23 @@ def _whole_numbers(answer: Callable, trials: Sequence[Trial]) -> str | None:
 
 
 causal_tiles = Task(
-    "causal_tiles", _causal_tiles, _causal_cases,
+    "causal_tiles", _causal_tiles, _causal_cases, right=_causal_formula,
     mistakes=[
-        Mistake("the end at n forgotten", lambda block, rows, keys, n: (
-            (block * rows + 1) // keys, -(-(block + 1) * rows // keys))),
-        Mistake("the first query's own key forgotten: query i has i + 1 keys",
-                lambda block, rows, keys, n: (min(block * rows, n) // keys,
-                                              _causal_tiles(block, rows, keys, n)[1])),
-        Mistake("the needed tiles rounded down: a tile of which one key is needed is needed",
-                lambda block, rows, keys, n: (_causal_tiles(block, rows, keys, n)[0],
-                                              min((block + 1) * rows, n) // keys)),
-        Mistake("the free tiles of the block's last query: its first query has the fewest keys",
-                lambda block, rows, keys, n: (min((block + 1) * rows, n) // keys,
-                                              _causal_tiles(block, rows, keys, n)[1])),
-        Mistake("the needed tiles of the block's first query: its last query has the most keys",
-                lambda block, rows, keys, n: (_causal_tiles(block, rows, keys, n)[0],
-                                              -(-min(block * rows + 1, n) // keys))),
-        Mistake("all tiles needed: those above the diagonal are not", lambda block, rows, keys, n: (
-            _causal_tiles(block, rows, keys, n)[0], -(-n // keys))),
-        Mistake("a block of queries as wide as a tile of keys: rows and keys may differ",
-                lambda block, rows, keys, n: (block, block + 1)),
+        ("the end at n forgotten", {"free": lambda block, rows, keys, n: block * rows + 1,
+                                    "needed": lambda block, rows, keys, n: (block + 1) * rows}),
+        ("the first query's own key forgotten: query i has i + 1 keys",
+         {"free": lambda block, rows, keys, n: min(block * rows, n)}),
+        ("the needed tiles rounded down: a tile of which one key is needed is needed",
+         {"needed": lambda block, rows, keys, n: min((block + 1) * rows, n) // keys * keys}),
+        ("the free tiles of the block's last query: its first query has the fewest keys",
+         {"free": lambda block, rows, keys, n: min((block + 1) * rows, n)}),
+        ("the needed tiles of the block's first query: its last query has the most keys",
+         {"needed": lambda block, rows, keys, n: min(block * rows + 1, n)}),
+        ("all tiles needed: those above the diagonal are not",
+         {"needed": lambda block, rows, keys, n: n}),
+        ("a block of queries as wide as a tile of keys: rows and keys may differ",
+         {"free": lambda block, rows, keys, n: block * keys,
+          "needed": lambda block, rows, keys, n: (block + 1) * keys}),
     ],
     rules=[_whole_numbers, no_python_loop((1, 8, 8, 100), (100, 80, 8, 10_000)),
            *(peak_memory(case, 20_000, "a formula of whole numbers needs no array.")
@@ -442,32 +400,13 @@ def _bytes_cases() -> list[Case]:
                                   (1, 1000, 128, 32), (4096, 4096, 64, 128), (33, 65, 32, 17))]
 
 
-def _make_requested_bytes(visited: Callable, answers: int = 1, size: int = 4) -> Callable:
-    """A formula with another count of the keys that all blocks load."""
-
-    def requested_bytes(m: int, n: int, d: int, side: int, causal: bool) -> int:
-        return size * d * (m + 2 * visited(m, n, side, causal) + answers * m)
-
-    return requested_bytes
-
-
-def _keys_visited(m: int, n: int, side: int, causal: bool) -> int:
-    blocks = np.arange(-(-m // side)) + 1
-    return int(np.minimum(blocks * side, n).sum()) if causal else len(blocks) * n
-
-
-def _keys_halved(m: int, n: int, side: int, causal: bool) -> int:
-    return -(-m // side) * n // (2 if causal else 1)
-
-
-def _keys_of_whole_tiles(m: int, n: int, side: int, causal: bool) -> int:
-    blocks = np.arange(-(-m // side)) + 1
-    tiles = np.minimum(blocks, -(-n // side)) if causal else np.full(len(blocks), -(-n // side))
-    return int(tiles.sum()) * side
-
-
-def _keys_of_whole_blocks(m: int, n: int, side: int, causal: bool) -> int:
-    return _keys_visited(m // side * side, n, side, causal)
+def _bytes_by(m: int, n: int, d: int, side: int, causal: bool, *, size: int = 4, answers: int = 1,
+              keys: Callable = lambda blocks, n, side, causal: (
+                  np.minimum(blocks * side, n) if causal else n + 0 * blocks),
+              whole: bool = False) -> int:
+    """The formula: `keys(1, 2, ... of each block, n, side, causal)` are those that blocks load."""
+    blocks = np.arange(m // side if whole else -(-m // side)) + 1
+    return size * d * (m + 2 * int(keys(blocks, n, side, causal).sum()) + answers * m)
 
 
 def _no_loop_over_tiles(answer: Callable, trials: Sequence[Trial]) -> str | None:
@@ -480,21 +419,20 @@ def _no_loop_over_tiles(answer: Callable, trials: Sequence[Trial]) -> str | None
 
 
 requested_bytes = Task(
-    "requested_bytes", _requested_bytes, _bytes_cases,
+    "requested_bytes", _requested_bytes, _bytes_cases, right=_bytes_by,
     mistakes=[
-        Mistake("floats counted, not bytes", _make_requested_bytes(_keys_visited, size=1)),
-        Mistake("the answers left out: they are stored once",
-                _make_requested_bytes(_keys_visited, answers=0)),
-        Mistake("keys and values read once in all: each block reads them again",
-                _make_requested_bytes(lambda m, n, side, causal: n)),
-        Mistake("half of everything for causal: the tiles on the diagonal are loaded whole",
-                _make_requested_bytes(_keys_halved)),
-        Mistake("zeros beyond n counted: they are not loaded from memory",
-                _make_requested_bytes(_keys_of_whole_tiles)),
-        Mistake("the last, smaller block of queries left out",
-                _make_requested_bytes(_keys_of_whole_blocks)),
-        Mistake("the same bytes with and without causal",
-                _make_requested_bytes(lambda m, n, side, causal: _keys_visited(m, n, side, False))),
+        ("floats counted, not bytes", {"size": 1}),
+        ("the answers left out: they are stored once", {"answers": 0}),
+        ("keys and values read once in all: each block reads them again",
+         {"keys": lambda blocks, n, side, causal: np.array(n)}),
+        ("half of everything for causal: the tiles on the diagonal are loaded whole",
+         {"keys": lambda blocks, n, side, causal: np.array(len(blocks) * n // (1 + causal))}),
+        ("zeros beyond n counted: they are not loaded from memory",
+         {"keys": lambda blocks, n, side, causal: side * np.minimum(
+             blocks if causal else n, -(-n // side)) + 0 * blocks}),
+        ("the last, smaller block of queries left out", {"whole": True}),
+        ("the same bytes with and without causal",
+         {"keys": lambda blocks, n, side, causal: n + 0 * blocks}),
     ],
     rules=[_whole_numbers, _no_loop_over_tiles],
     time_limit=TIME_LIMIT,

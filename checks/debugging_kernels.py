@@ -144,60 +144,53 @@ def _unset(code: str) -> None:
 
 
 overlap_add = _patient("overlap_add", [
-    Mistake.replacing("a barrier, which orders the threads of one block: these are threads of"
-                      " several",
-                      "    y[k", "    __syncthreads();\n    y[k"),
-    Mistake.replacing("an assignment: what the other frames added is lost",
-                      "y[k * hop + j] += value", "y[k * hop + j] = value"),
-    Mistake.replacing("an atomicAdd with a plain read of y: adding twice what is there",
-                      "y[k * hop + j] += value", "atomicAdd(&y[k * hop + j], value + value)"),
+    ("a barrier, which orders the threads of one block: these are threads of several",
+     "    y[k", "    __syncthreads();\n    y[k"),
+    ("an assignment: what the other frames added is lost",
+     "y[k * hop + j] += value", "y[k * hop + j] = value"),
+    ("an atomicAdd with a plain read of y: adding twice what is there",
+     "y[k * hop + j] += value", "atomicAdd(&y[k * hop + j], value + value)"),
 ])
 barrier_in_a_branch = _patient("barrier_in_a_branch", [
-    Mistake.replacing("a repair without any barrier: one is needed, outside the branch",
-                      "            __syncthreads();\n", ""),
-    Mistake.replacing("the barrier in both branches: two barriers in the source are two different"
-                      " ones",
-                      "            __syncthreads();\n        }",
-                      "            __syncthreads();\n        } else __syncthreads();"),
-    Mistake.replacing("a step too few: the last one adds tile[1] to tile[0]",
-                      "step > 0", "step > 1",
-                      "            __syncthreads();\n        }",
-                      "        }\n        __syncthreads();"),
+    ("a repair without any barrier: one is needed, outside the branch",
+     "            __syncthreads();\n", ""),
+    ("the barrier in both branches: two barriers in the source are two different ones",
+     "            __syncthreads();\n        }",
+     "            __syncthreads();\n        } else __syncthreads();"),
+    ("a step too few: the last one adds tile[1] to tile[0]",
+     "step > 0", "step > 1",
+     "            __syncthreads();\n        }", "        }\n        __syncthreads();"),
 ])
 half_a_tile = _patient("half_a_tile", [
-    Mistake.replacing("zeros for what is missing: among negative numbers 0 is the largest",
-                      "    if (i < n) {\n        tile[t] = x[i];\n    }",
-                      "    tile[t] = i < n ? x[i] : 0;"),
-    Mistake.replacing("no guard: the last threads read beyond the end of x", "if (i < n) {", "{"),
-    Mistake.replacing("an early return: who returns leaves a place of the tile unwritten",
-                      "    if (i < n) {\n        tile[t] = x[i];\n    }",
-                      "    if (i >= n) return;\n    tile[t] = x[i];"),
+    ("zeros for what is missing: among negative numbers 0 is the largest",
+     "    if (i < n) {\n        tile[t] = x[i];\n    }", "    tile[t] = i < n ? x[i] : 0;"),
+    ("no guard: the last threads read beyond the end of x", "if (i < n) {", "{"),
+    ("an early return: who returns leaves a place of the tile unwritten",
+     "    if (i < n) {\n        tile[t] = x[i];\n    }",
+     "    if (i >= n) return;\n    tile[t] = x[i];"),
 ])
 one_barrier_too_few = _patient("one_barrier_too_few", [
-    Mistake.replacing("the barrier moved: both are needed, one before the tile is read and one"
-                      " after",
-                      "        __syncthreads();\n        sum += tile[63 - t];",
-                      "        sum += tile[63 - t];\n        __syncthreads();"),
-    Mistake.replacing("__syncwarp, which orders 32 threads only: the tile is filled by two warps",
-                      "sum += tile[63 - t];", "sum += tile[63 - t];\n        __syncwarp();"),
-    Mistake.replacing("no barrier between a round's reads and the next round's writes; behind the"
-                      " loop it is too late",
-                      "    y[t] = sum;", "    __syncthreads();\n    y[t] = sum;"),
+    ("the barrier moved: both are needed, one before the tile is read and one after",
+     "        __syncthreads();\n        sum += tile[63 - t];",
+     "        sum += tile[63 - t];\n        __syncthreads();"),
+    ("__syncwarp, which orders 32 threads only: the tile is filled by two warps",
+     "sum += tile[63 - t];", "sum += tile[63 - t];\n        __syncwarp();"),
+    ("no barrier between a round's reads and the next round's writes; behind the loop it is too"
+     " late",
+     "    y[t] = sum;", "    __syncthreads();\n    y[t] = sum;"),
 ])
 edge_of_the_tile = _patient("edge_of_the_tile", [
-    Mistake.replacing("a longer tile whose last place is never written: it is read all the same",
-                      "tile[64]", "tile[65]"),
-    Mistake.replacing("0 in place of the next block's element",
-                      "tile[t] + tile[t + 1]", "tile[t] + (t < 63 ? tile[t + 1] : 0)"),
-    Mistake.replacing("x[i + 1] without a guard of its own, which reads beyond the end of x",
-                      "tile[t] + tile[t + 1]", "tile[t] + (t < 63 ? tile[t + 1] : x[i + 1])"),
+    ("a longer tile whose last place is never written: it is read all the same",
+     "tile[64]", "tile[65]"),
+    ("0 in place of the next block's element",
+     "tile[t] + tile[t + 1]", "tile[t] + (t < 63 ? tile[t + 1] : 0)"),
+    ("x[i + 1] without a guard of its own, which reads beyond the end of x",
+     "tile[t] + tile[t + 1]", "tile[t] + (t < 63 ? tile[t + 1] : x[i + 1])"),
 ])
 absent_lanes = _patient("absent_lanes", [
-    Mistake.replacing("a guard taken away, so that the last lanes read beyond the end of x",
-                      "if (lane < n) {", "{"),
-    Mistake.replacing("a shorter mask with all the steps: lanes take values from lanes outside the"
-                      " mask",
-                      "0xffffffffu", "(1u << n) - 1"),
-    Mistake.replacing("a barrier put into the branch: the lanes outside it never reach it",
-                      "float v = x[lane];", "float v = x[lane];\n        __syncwarp();"),
+    ("a guard taken away, so that the last lanes read beyond the end of x", "if (lane < n) {", "{"),
+    ("a shorter mask with all the steps: lanes take values from lanes outside the mask",
+     "0xffffffffu", "(1u << n) - 1"),
+    ("a barrier put into the branch: the lanes outside it never reach it",
+     "float v = x[lane];", "float v = x[lane];\n        __syncwarp();"),
 ], also=_unset)

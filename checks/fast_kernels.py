@@ -10,8 +10,19 @@ from .machinery.kernel_task import KernelTask, blank, counters, to_device, waste
 from .machinery.task import Case, Mistake, Task, no_python_loop
 
 
-def _product_arguments(a: np.ndarray, b: np.ndarray, m: int, n: int, k: int) -> tuple:
-    return to_device(a), to_device(b), blank((m, n), np.float32), *map(np.int32, (m, n, k))
+def _launch_in_tiles(side: int, block: tuple, axis: int) -> Callable:
+    """The launch of a product in square tiles, whose columns lie along `axis` of b."""
+
+    def launch(a: np.ndarray, b: np.ndarray) -> tuple:
+        (m, k), n = a.shape, b.shape[axis]
+        args = to_device(a), to_device(b), blank((m, n), np.float32), *map(np.int32, (m, n, k))
+        return (-(-n // side), -(-m // side)), block, args
+
+    return launch
+
+
+def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return (a.astype(np.float64) @ b.astype(np.float64)).astype(np.float32)
 
 
 # scores: a @ b.T in tiles
@@ -34,19 +45,10 @@ extern "C" __global__ void scores(const float* a, const float* b, float* c, int 
 """
 
 
-def _scores(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return (a.astype(np.float64) @ b.T.astype(np.float64)).astype(np.float32)
-
-
 def _scores_cases() -> list[Case]:
     rng = np.random.default_rng(81)
     return [(rng.standard_normal((m, k), np.float32), rng.standard_normal((n, k), np.float32))
             for m, n, k in ((64, 64, 64), (32, 64, 96), (40, 70, 50), (33, 5, 20), (1, 37, 65))]
-
-
-def _scores_launch(a: np.ndarray, b: np.ndarray) -> tuple:
-    (m, k), n = a.shape, len(b)
-    return (-(-n // 32), -(-m // 32)), (32, 32), _product_arguments(a, b, m, n, k)
 
 
 def _loads_tiles(counts: object, a: np.ndarray, b: np.ndarray) -> str | None:
@@ -59,32 +61,28 @@ def _loads_tiles(counts: object, a: np.ndarray, b: np.ndarray) -> str | None:
 
 
 scores = KernelTask(
-    "scores", _scores, _scores_cases, launch=_scores_launch, result=2, right=SCORES, given="",
+    "scores", lambda a, b: _product(a, b.T), _scores_cases, result=2, right=SCORES, given="",
+    launch=_launch_in_tiles(32, (32, 32), 0),
     parameters="const float* a, const float* b, float* c, int m, int n, int k",
     mistakes=[
-        Mistake.replacing("b read as if it had k rows: here row j of b belongs to column j of c",
-                          "r < n && p + x < k ? b[r * k + p + x]",
-                          "p + y < k && j < n && (p + y) * n + j < n * k ? b[(p + y) * n + j]",
-                          "bs[x][q]", "bs[q][x]"),
-        Mistake.replacing("the slice of b stored by rows and read by columns: it is as[y][q] *"
-                          " bs[x][q]",
-                          "bs[x][q]", "bs[q][x]"),
-        Mistake.replacing("no zeros where a slice reaches beyond k: the numbers there belong to"
-                          " another row",
-                          "i < m && p + x < k", "i < m && i * k + p + x < m * k",
-                          "r < n && p + x < k", "r < n && r * k + p + x < n * k"),
-        Mistake.replacing("the row of b taken from blockIdx.y: a block needs rows of a by"
-                          " blockIdx.y, and rows of b by blockIdx.x",
-                          "r = blockIdx.x", "r = blockIdx.y"),
-        Mistake.replacing("the rest of k left out: the number of slices is rounded up",
-                          "p < k;", "p + 32 <= k;"),
-        Mistake.replacing("the sum of the last slice only", "for (int q", "sum = 0; for (int q"),
-        Mistake.replacing("no barrier before the slices are used: some warps read what is not yet"
-                          " written",
-                          "        __syncthreads();\n        for", "        for"),
-        Mistake.replacing("no barrier before the slices are replaced: slower warps still read"
-                          " them",
-                          "bs[x][q];\n        __syncthreads();", "bs[x][q];"),
+        ("b read as if it had k rows: here row j of b belongs to column j of c",
+         "r < n && p + x < k ? b[r * k + p + x]",
+         "p + y < k && j < n && (p + y) * n + j < n * k ? b[(p + y) * n + j]",
+         "bs[x][q]", "bs[q][x]"),
+        ("the slice of b stored by rows and read by columns: it is as[y][q] * bs[x][q]",
+         "bs[x][q]", "bs[q][x]"),
+        ("no zeros where a slice reaches beyond k: the numbers there belong to another row",
+         "i < m && p + x < k", "i < m && i * k + p + x < m * k",
+         "r < n && p + x < k", "r < n && r * k + p + x < n * k"),
+        ("the row of b taken from blockIdx.y: a block needs rows of a by blockIdx.y, and rows of b"
+         " by blockIdx.x",
+         "r = blockIdx.x", "r = blockIdx.y"),
+        ("the rest of k left out: the number of slices is rounded up", "p < k;", "p + 32 <= k;"),
+        ("the sum of the last slice only", "for (int q", "sum = 0; for (int q"),
+        ("no barrier before the slices are used: some warps read what is not yet written",
+         "        __syncthreads();\n        for", "        for"),
+        ("no barrier before the slices are replaced: slower warps still read them",
+         "bs[x][q];\n        __syncthreads();", "bs[x][q];"),
     ],
     rules=[counters(_loads_tiles)],
     rtol=1e-5,
@@ -151,25 +149,22 @@ softmax = KernelTask(
         Mistake.replacing("the maximum not subtracted: expf overflows from 88.8 on, and falls to"
                           " zero below -104",
                           "x[j] - top", "x[j]", times=2),
-        Mistake.replacing("each lane dividing by the sum of its own elements: the lanes' sums must"
-                          " be added",
-                          "sum += __shfl", "sum += 0 * __shfl"),
-        Mistake.replacing("each lane subtracting the maximum of its own elements",
-                          "top = fmaxf(top, __shfl_xor_sync(0xffffffff, top, step))",
-                          "__shfl_xor_sync(0xffffffff, top, step)"),
-        Mistake.replacing("__shfl_down_sync, after which only lane 0 has the whole sum: with"
-                          " __shfl_xor_sync all lanes have it",
-                          "sum += __shfl_xor_sync", "sum += __shfl_down_sync"),
+        ("each lane dividing by the sum of its own elements: the lanes' sums must be added",
+         "sum += __shfl", "sum += 0 * __shfl"),
+        ("each lane subtracting the maximum of its own elements",
+         "top = fmaxf(top, __shfl_xor_sync(0xffffffff, top, step))",
+         "__shfl_xor_sync(0xffffffff, top, step)"),
+        ("__shfl_down_sync, after which only lane 0 has the whole sum: with __shfl_xor_sync all"
+         " lanes have it",
+         "sum += __shfl_xor_sync", "sum += __shfl_down_sync"),
         Mistake.replacing("shuffles that begin with step 8: nothing goes from one half of the warp"
                           " to the other",
                           "int step = 16", "int step = 8", times=2),
-        Mistake.replacing("a maximum that begins with 0: a row of large negative numbers"
-                          " underflows",
-                          "top = -3.4e38f", "top = 0"),
-        Mistake.replacing("the last element of each lane in place of its largest",
-                          "top = fmaxf(top, x[j])", "top = x[j]"),
-        Mistake.replacing("a maximum that begins too high: a row may be below it",
-                          "top = -3.4e38f", "top = -1e5f"),
+        ("a maximum that begins with 0: a row of large negative numbers underflows",
+         "top = -3.4e38f", "top = 0"),
+        ("the last element of each lane in place of its largest",
+         "top = fmaxf(top, x[j])", "top = x[j]"),
+        ("a maximum that begins too high: a row may be below it", "top = -3.4e38f", "top = -1e5f"),
         Mistake.replacing("one element a lane: the loop along the row is missing",
                           "j += 32", "j += columns", times=3),
     ],
@@ -216,19 +211,10 @@ extern "C" __global__ void register_tile(const float* a, const float* b, float* 
 """
 
 
-def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return (a.astype(np.float64) @ b.astype(np.float64)).astype(np.float32)
-
-
 def _product_cases() -> list[Case]:
     rng = np.random.default_rng(83)
     return [(rng.standard_normal((m, k), np.float32), rng.standard_normal((k, n), np.float32))
             for m, n, k in ((64, 64, 32), (64, 128, 16), (51, 90, 37), (130, 3, 20))]
-
-
-def _product_launch(a: np.ndarray, b: np.ndarray) -> tuple:
-    (m, k), n = a.shape, b.shape[1]
-    return (-(-n // 64), -(-m // 64)), (16, 16), _product_arguments(a, b, m, n, k)
 
 
 def _few_loads(counts: object, a: np.ndarray, b: np.ndarray) -> str | None:
@@ -243,24 +229,24 @@ def _few_loads(counts: object, a: np.ndarray, b: np.ndarray) -> str | None:
 _BEGUN = REGISTER_TILE[:REGISTER_TILE.index("        for (int q")] + "}"
 
 register_tile = KernelTask(
-    "register_tile", _product, _product_cases, launch=_product_launch, result=2,
-    right=REGISTER_TILE, given=_BEGUN,
+    "register_tile", _product, _product_cases, result=2,
+    launch=_launch_in_tiles(64, (16, 16), 1), right=REGISTER_TILE, given=_BEGUN,
     parameters="const float* a, const float* b, float* c, int m, int n, int k",
     mistakes=[
-        Mistake.replacing("neighbouring rows and columns computed, and stored 16 apart",
-                          "as[y + 16 * i][q]", "as[4 * y + i][q]",
-                          "bs[q][x + 16 * i]", "bs[q][4 * x + i]"),
-        Mistake.replacing("x and y exchanged: y counts rows, x columns",
-                          "as[y + 16 * i][q]", "as[x + 16 * i][q]",
-                          "bs[q][x + 16 * i]", "bs[q][y + 16 * i]"),
-        Mistake.replacing("only the diagonal of the 4 x 4 sums computed: each number of as is"
-                          " multiplied by each of bs",
-                          "sum[i][j] += l[i] * r[j]", "sum[i][j] += (i == j) * l[i] * r[j]"),
-        Mistake.replacing("the sums stored turned over: sum[i][j] belongs to row i and column j",
-                          "= sum[i][j]", "= sum[j][i]"),
-        Mistake.replacing("no barrier at the end of a round: slower warps still read the slices",
-                          "        }\n        __syncthreads();\n    }", "        }\n    }"),
-        Mistake.replacing("half of the slice used: it is 16 deep", "q < 16", "q < 8"),
+        ("neighbouring rows and columns computed, and stored 16 apart",
+         "as[y + 16 * i][q]", "as[4 * y + i][q]",
+         "bs[q][x + 16 * i]", "bs[q][4 * x + i]"),
+        ("x and y exchanged: y counts rows, x columns",
+         "as[y + 16 * i][q]", "as[x + 16 * i][q]",
+         "bs[q][x + 16 * i]", "bs[q][y + 16 * i]"),
+        ("only the diagonal of the 4 x 4 sums computed: each number of as is multiplied by each of"
+         " bs",
+         "sum[i][j] += l[i] * r[j]", "sum[i][j] += (i == j) * l[i] * r[j]"),
+        ("the sums stored turned over: sum[i][j] belongs to row i and column j",
+         "= sum[i][j]", "= sum[j][i]"),
+        ("no barrier at the end of a round: slower warps still read the slices",
+         "        }\n        __syncthreads();\n    }", "        }\n    }"),
+        ("half of the slice used: it is 16 deep", "q < 16", "q < 8"),
     ],
     rules=[counters(_few_loads)],
     rtol=1e-5,
@@ -277,20 +263,12 @@ extern "C" __global__ void copy4(const float* x, float* y, int n) {
 """
 
 
-def _copy4(x: np.ndarray, grid: tuple, block: tuple) -> np.ndarray:
-    return x
-
-
 def _copy4_cases() -> list[Case]:
     rng = np.random.default_rng(84)
     shapes = [(1024, (2,), (128,)), (1024, (9,), (33,)), (1003, (1,), (64,)), (514, (4,), (256,)),
               (3, (1,), (32,)), (140_003, (300,), (64,)), (5, (2,), (1,)), (7, (1,), (2,)),
               (11, (1,), (1,))]
     return [(rng.standard_normal(n, np.float32), grid, block) for n, grid, block in shapes]
-
-
-def _copy4_launch(x: np.ndarray, grid: tuple, block: tuple) -> tuple:
-    return grid, block, (to_device(x), blank(x.shape, np.float32), np.int32(x.size))
 
 
 def _sixteen_bytes(counts: object, x: np.ndarray, grid: tuple, block: tuple) -> str | None:
@@ -303,23 +281,24 @@ def _sixteen_bytes(counts: object, x: np.ndarray, grid: tuple, block: tuple) -> 
 
 
 copy4 = KernelTask(
-    "copy4", _copy4, _copy4_cases, launch=_copy4_launch, right=COPY4,
+    "copy4", lambda x, grid, block: x, _copy4_cases, right=COPY4,
+    launch=lambda x, grid, block: (
+        grid, block, (to_device(x), blank(x.shape, np.float32), np.int32(x.size))),
     parameters="const float* x, float* y, int n", given=COPY4[:COPY4.index("    for")] + "}",
     mistakes=[
-        Mistake.replacing("the last one, two or three elements left out: n / 4 cuts them off",
-                          "    for (int j = n / 4 * 4 + i; j < n; j += step) y[j] = x[j];\n", ""),
-        Mistake.replacing("n / 4 rounded up: the last float4 reaches beyond the arrays",
-                          "j < n / 4;", "j < (n + 3) / 4;"),
-        Mistake.replacing("float4s beyond the last whole one: there are n / 4, counted from 0",
-                          "j < n / 4;", "j < n;"),
-        Mistake.replacing("float4s beyond the last whole one: there are n / 4, counted from 0",
-                          "j < n / 4;", "j <= n / 4;"),
-        Mistake.replacing("one float4 a thread: with fewer threads than float4s, the rest stays"
-                          " as it was",
-                          "j < n / 4; j += step", "j < n / 4; j += n"),
-        Mistake.replacing("every fourth float4 only: indices of float4s count float4s, not floats",
-                          "((float4*)y)[j] = ((const float4*)x)[j]",
-                          "if (4 * j < n / 4) ((float4*)y)[4 * j] = ((const float4*)x)[4 * j]"),
+        ("the last one, two or three elements left out: n / 4 cuts them off",
+         "    for (int j = n / 4 * 4 + i; j < n; j += step) y[j] = x[j];\n", ""),
+        ("n / 4 rounded up: the last float4 reaches beyond the arrays",
+         "j < n / 4;", "j < (n + 3) / 4;"),
+        ("float4s beyond the last whole one: there are n / 4, counted from 0",
+         "j < n / 4;", "j < n;"),
+        ("float4s beyond the last whole one: there are n / 4, counted from 0",
+         "j < n / 4;", "j <= n / 4;"),
+        ("one float4 a thread: with fewer threads than float4s, the rest stays as it was",
+         "j < n / 4; j += step", "j < n / 4; j += n"),
+        ("every fourth float4 only: indices of float4s count float4s, not floats",
+         "((float4*)y)[j] = ((const float4*)x)[j]",
+         "if (4 * j < n / 4) ((float4*)y)[4 * j] = ((const float4*)x)[4 * j]"),
     ],
     rules=[counters(_sixteen_bytes)],
 )
@@ -336,48 +315,31 @@ def _naive_sectors(m: int, n: int, k: int, columns: int) -> int:
     return m * n // 32 * (k // 8) * (of_a + of_b)
 
 
-def _make_naive_sectors(of_a: Callable, of_b: Callable) -> Callable:
-    def naive_sectors(m: int, n: int, k: int, columns: int) -> int:
-        across = min(columns, 32)
-        return m * n // 32 * k * (of_a(across) + of_b(across))
-
-    return naive_sectors
-
-
-def _sectors_of_a(across: int) -> int:
-    return 32 // across
-
-
-def _sectors_of_b(across: int) -> int:
-    return max(1, across // 8)
-
-
-def _floats_of_b(m: int, n: int, k: int, columns: int) -> int:
-    across = min(columns, 32)
-    return m * n // 32 * k * (32 // across + across)
-
-
-def _parts_of_sectors(m: int, n: int, k: int, columns: int) -> float:
-    across = min(columns, 32)
-    return m * n // 32 * k * (32 // across + across / 8)
+def _sectors(m: int, n: int, k: int, columns: int, *, most: int = 32,
+             of_a: Callable = lambda across: 32 // across,
+             of_b: Callable = lambda across: max(1, across // 8)) -> int:
+    """The formula: what a warp's loads of A and of B touch for one element of k, for all warps."""
+    across = min(columns, most)
+    return m * n // 32 * k * (of_a(across) + of_b(across))
 
 
 naive_sectors = Task(
     "naive_sectors", _naive_sectors,
     lambda: [(m, n, k, columns) for columns in (32, 16, 8, 64, 4, 2, 1)
              for m, n, k in ((256, 512, 768), (512, 256, 256))] + [(4096, 4096, 4096, 32)],
+    right=_sectors,
     mistakes=[
-        Mistake("a warp of more than 32 columns: with 64 columns a warp has half a row",
-                lambda m, n, k, columns: (
-                    m * n // 32 * k * (max(1, 32 // columns) + max(1, columns // 8)))),
-        Mistake("a load of each thread counted by itself: a warp's loads share sectors",
-                lambda m, n, k, columns: m * n * k * 2),
-        Mistake("numbers of B counted, not sectors: a sector holds 8 floats", _floats_of_b),
-        Mistake("parts of a sector: even one float touches a whole one", _parts_of_sectors),
-        Mistake("one sector of A for all columns: a warp that covers several rows of C needs"
-                " several", _make_naive_sectors(lambda across: 1, _sectors_of_b)),
-        Mistake("four sectors of B for all columns",
-                _make_naive_sectors(_sectors_of_a, lambda across: 4)),
+        ("a warp of more than 32 columns: with 64 columns a warp has half a row",
+         {"most": 64, "of_a": lambda across: max(1, 32 // across)}),
+        ("a load of each thread counted by itself: a warp's loads share sectors",
+         {"of_a": lambda across: 32, "of_b": lambda across: 32}),
+        ("numbers of B counted, not sectors: a sector holds 8 floats",
+         {"of_b": lambda across: across}),
+        ("parts of a sector: even one float touches a whole one",
+         {"of_b": lambda across: across / 8}),
+        ("one sector of A for all columns: a warp that covers several rows of C needs several",
+         {"of_a": lambda across: 1}),
+        ("four sectors of B for all columns", {"of_b": lambda across: 4}),
     ],
     rules=[no_python_loop((256, 256, 256, 32), (4096, 256, 256, 32), (256, 4096, 256, 32),
                           (256, 256, 4096, 32))],

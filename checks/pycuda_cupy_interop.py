@@ -78,10 +78,6 @@ def _kind_of_array(kind: type) -> str:
 # exchange: a view of each library's array in the other one
 
 
-def _exchange(g: np.ndarray, x: np.ndarray) -> tuple:
-    return g.copy(), x.copy()
-
-
 def _run_exchange(answer: Callable, g: np.ndarray, x: np.ndarray) -> tuple:
     """Compare both views after the originals are gone and their memory holds other arrays."""
     libraries = _libraries()
@@ -130,18 +126,13 @@ def _free_sizes(pool: object) -> list[int]:
     return [128] * (pool.free_bytes() // 512)
 
 
-def _make_exchange(base: bool = True, strides: bool = True, cupy: str = "asarray",
-                   order: tuple = (0, 1), dtype: type | None = None) -> Callable:
-    def exchange(g, x):
-        libraries = _libraries()
-        keywords = {"strides": x.strides} if strides else {}
-        if base:
-            keywords["base"] = x
-        views = (getattr(libraries.cp, cupy)(g),
-                 libraries.GPUArray(x.shape, dtype or x.dtype, gpudata=x.data.ptr, **keywords))
-        return views[order[0]], views[order[1]]
-
-    return exchange
+def _exchange(g, x, *, base=True, strides=True, view="asarray", dtype=None):
+    libraries = _libraries()
+    keywords = {"strides": x.strides} if strides else {}
+    if base:
+        keywords["base"] = x
+    return (getattr(libraries.cp, view)(g),
+            libraries.GPUArray(x.shape, dtype or x.dtype, gpudata=x.data.ptr, **keywords))
 
 
 def _exchange_cases() -> list[Case]:
@@ -156,26 +147,22 @@ def _exchange_cases() -> list[Case]:
 
 exchange = DeviceTask(
     name="exchange",
-    spec=_exchange,
+    spec=lambda g, x: (g.copy(), x.copy()),
     signature=lambda g, x: None,
     run=_run_exchange,
     cases=_exchange_cases,
+    right=_exchange,
     mistakes=[
-        Mistake("a GPUArray without `base=`: it does not keep x alive, and then reads what came to"
-                " the same memory", _make_exchange(base=False)),
-        Mistake("strides forgotten: x need not be in C order",
-                _make_exchange(strides=False)),
-        Mistake("float32 written where x's own dtype belongs", _make_exchange(dtype=np.float32)),
-        Mistake("cp.array, which copies; cp.asarray does not", _make_exchange(cupy="array")),
+        ("a GPUArray without `base=`: it does not keep x alive, and then reads what came to the"
+         " same memory", {"base": False}),
+        ("strides forgotten: x need not be in C order", {"strides": False}),
+        ("float32 written where x's own dtype belongs", {"dtype": np.float32}),
+        ("cp.array, which copies; cp.asarray does not", {"view": "array"}),
     ],
 )
 
 
 # process: two streams in order
-
-
-def _process(chunks: list[int], slow: str) -> np.ndarray:
-    return np.repeat(2 * np.asarray(chunks), 5).reshape(-1, 5).astype(np.int32)
 
 
 def _as_cupy_stream(stream: object) -> object:
@@ -258,50 +245,42 @@ def _run_process(answer: Callable, chunks: list[int], slow: str) -> np.ndarray:
     return np.stack([one.get() for one in value])
 
 
-def _make_process(first: bool = True, back: bool = True, host: bool = False) -> Callable:
+def _process(chunks, write, read, producer, consumer, *, first=True, back=True, host=False):
     """An answer in which the consumer waits (`first`) and the producer waits (`back`), or not."""
-
-    def process(chunks, write, read, producer, consumer):
-        lent, results = _as_cupy_stream(producer), []
-        for chunk in chunks:
-            write(chunk, producer)
-            if first:
-                consumer.wait_event(lent.record())
-            if host:
-                producer.synchronize()
-            with consumer:
-                results.append(read())
-            if back:
-                lent.wait_event(consumer.record())
-        return results
-
-    return process
+    lent, results = _as_cupy_stream(producer), []
+    for chunk in chunks:
+        write(chunk, producer)
+        if first:
+            consumer.wait_event(lent.record())
+        if host:
+            producer.synchronize()
+        with consumer:
+            results.append(read())
+        if back:
+            lent.wait_event(consumer.record())
+    return results
 
 
 process = DeviceTask(
     name="process",
-    spec=_process,
+    spec=lambda chunks, slow: np.repeat(2 * np.asarray(chunks, np.int32), 5).reshape(-1, 5),
     signature=lambda chunks, write, read, producer, consumer: None,
     run=_run_process,
     # Only where one side is held does it show whether the other side waits for it.
     cases=lambda: [([7], "producer"), ([3, 8, 5], "consumer"), ([7, 4], "producer")],
     part=lambda case: (len(case[0]), case[1]),
+    right=_process,
     mistakes=[
-        Mistake("`producer` writing the next chunk before `consumer` has read the last one: the"
-                " buffer is the same", _make_process(back=False)),
-        Mistake("`consumer` reading before `producer` has written: it needs an event to wait for",
-                _make_process(first=False, back=False)),
-        Mistake("`synchronize`, or another call that keeps the host waiting",
-                _make_process(host=True)),
+        ("`producer` writing the next chunk before `consumer` has read the last one: the buffer is"
+         " the same", {"back": False}),
+        ("`consumer` reading before `producer` has written: it needs an event to wait for",
+         {"first": False, "back": False}),
+        ("`synchronize`, or another call that keeps the host waiting", {"host": True}),
     ],
 )
 
 
 # adopt: a CuPy array in an allocation of PyCUDA's
-
-
-def _adopt(values: np.ndarray) -> np.ndarray:
-    return values.copy()
 
 
 def _run_adopt(answer: Callable, values: np.ndarray) -> np.ndarray:
@@ -339,18 +318,16 @@ def _run_adopt(answer: Callable, values: np.ndarray) -> np.ndarray:
     return found
 
 
-def _make_adopt(owner: bool = True, leak: bool = False, items: bool = False) -> Callable:
-    kept = []
+_kept: list = []  # what a mistake keeps for ever
 
-    def adopt(allocation, shape, dtype):
-        cp = _libraries().cp
-        nbytes = int(np.prod(shape)) * (1 if items else np.dtype(dtype).itemsize)
-        if leak:
-            kept.append(allocation)
-        memory = cp.cuda.UnownedMemory(int(allocation), nbytes, allocation if owner else None)
-        return cp.ndarray(shape, dtype, cp.cuda.MemoryPointer(memory, 0))
 
-    return adopt
+def _adopt(allocation, shape, dtype, *, owner=True, leak=False, items=False):
+    cp = _libraries().cp
+    nbytes = int(np.prod(shape)) * (1 if items else np.dtype(dtype).itemsize)
+    if leak:
+        _kept.append(allocation)
+    memory = cp.cuda.UnownedMemory(int(allocation), nbytes, allocation if owner else None)
+    return cp.ndarray(shape, dtype, cp.cuda.MemoryPointer(memory, 0))
 
 
 def _adopt_copy(allocation, shape, dtype):
@@ -362,7 +339,7 @@ def _adopt_copy(allocation, shape, dtype):
 
 adopt = DeviceTask(
     name="adopt",
-    spec=_adopt,
+    spec=lambda values: values.copy(),
     signature=lambda allocation, shape, dtype: None,
     run=_run_adopt,
     cases=lambda: [
@@ -370,12 +347,12 @@ adopt = DeviceTask(
         (np.arange(300, 1500).reshape(3, 4, 100),),
         (np.linspace(2, 9, 700),),
     ],
+    right=_adopt,
     mistakes=[
-        Mistake("an array that does not keep the allocation alive, so that another array got the"
-                " same block", _make_adopt(owner=False)),
-        Mistake("an allocation kept for ever, in a list or a global name",
-                _make_adopt(leak=True)),
-        Mistake("a number of elements where `UnownedMemory` wants bytes", _make_adopt(items=True)),
+        ("an array that does not keep the allocation alive, so that another array got the same"
+         " block", {"owner": False}),
+        ("an allocation kept for ever, in a list or a global name", {"leak": True}),
+        ("a number of elements where `UnownedMemory` wants bytes", {"items": True}),
         Mistake("a copy through the host", _adopt_copy),
     ],
 )
@@ -395,10 +372,6 @@ __global__ void add_scaled(float* y, int y_row, int y_column,
 }
 """
 _LARGER = 40_000  # floats around each view, so that wrong strides stay inside the check's memory
-
-
-def _add_scaled(y: np.ndarray, x: np.ndarray, factor: float) -> tuple:
-    return (y + np.float32(factor) * x).astype(np.float32), 0
 
 
 @functools.cache
@@ -488,24 +461,21 @@ def _run_add_scaled(answer: Callable, y: np.ndarray, x: np.ndarray, factor: floa
     return inside, int((found != after).sum())
 
 
-def _make_add_scaled(unit: int = 4, own: bool = True, swapped: bool = False,
-                     round_up: bool = True, order: bool = False) -> Callable:
-    def add_scaled(kernel, y, x, factor):
-        def steps(z):
-            if not own:
-                return np.int32(z.shape[1]), np.int32(1)
-            row, column = (np.int32(step // unit) for step in z.strides)
-            return (column, row) if swapped else (row, column)
+def _add_scaled(kernel, y, x, factor, *, unit=4, own=True, swapped=False, round_up=True,
+                order=False):
+    def steps(z):
+        row, column = (np.int32(step // unit) for step in z.strides)
+        if not own:
+            row, column = np.int32(z.shape[1]), np.int32(1)
+        return (column, row) if swapped else (row, column)
 
-        rows, columns = y.shape
-        across, down = (columns, rows) if not order else (rows, columns)
-        grid = ((-(-across // 16), -(-down // 16)) if round_up else
-                (max(1, across // 16), max(1, down // 16)))
-        kernel(y, *steps(y), x, *steps(x), np.float32(factor), np.int32(rows), np.int32(columns),
-               block=(16, 16, 1), grid=grid)
-        return y
-
-    return add_scaled
+    rows, columns = y.shape
+    across, down = (columns, rows) if not order else (rows, columns)
+    grid = ((-(-across // 16), -(-down // 16)) if round_up else
+            (max(1, across // 16), max(1, down // 16)))
+    kernel(y, *steps(y), x, *steps(x), np.float32(factor), np.int32(rows), np.int32(columns),
+           block=(16, 16, 1), grid=grid)
+    return y
 
 
 def _add_scaled_cases() -> list[Case]:
@@ -522,19 +492,17 @@ def _add_scaled_cases() -> list[Case]:
 
 add_scaled = DeviceTask(
     name="add_scaled",
-    spec=_add_scaled,
+    spec=lambda y, x, factor: ((y + np.float32(factor) * x).astype(np.float32), 0),
     signature=lambda kernel, y, x, factor: None,
     run=_run_add_scaled,
     cases=_add_scaled_cases,
+    right=_add_scaled,
     mistakes=[
-        Mistake("strides in bytes; the kernel counts floats", _make_add_scaled(unit=1)),
-        Mistake("strides of an array in C order, whatever the view's are",
-                _make_add_scaled(own=False)),
-        Mistake("the strides of rows and columns exchanged", _make_add_scaled(swapped=True)),
-        Mistake("a grid rounded down: the last rows and columns have no thread",
-                _make_add_scaled(round_up=False)),
-        Mistake("a grid with its axes exchanged: x runs along columns, y along rows",
-                _make_add_scaled(order=True)),
+        ("strides in bytes; the kernel counts floats", {"unit": 1}),
+        ("strides of an array in C order, whatever the view's are", {"own": False}),
+        ("the strides of rows and columns exchanged", {"swapped": True}),
+        ("a grid rounded down: the last rows and columns have no thread", {"round_up": False}),
+        ("a grid with its axes exchanged: x runs along columns, y along rows", {"order": True}),
     ],
 )
 
@@ -624,27 +592,23 @@ __global__ void softmax(const float* x, float* y, int rows) {
 """
 
 
-def _make_generated_softmax(code: str = SOFTMAX, contiguous: bool = True,
-                            round_up: bool = True) -> Callable:
-    """The right answer, or one with another source, without the copy or with a smaller grid."""
+def _softmax(columns, *, texts=(), contiguous=True, round_up=True):
+    """The right answer, or one with other source, without the copy or with a smaller grid."""
+    from pycuda.compiler import SourceModule
 
-    def generated_softmax(columns):
-        from pycuda.compiler import SourceModule
+    code = replaced(SOFTMAX, *texts).replace("COLUMNS", str(columns))
+    kernel = SourceModule(code).get_function("softmax")
 
-        kernel = SourceModule(code.replace("COLUMNS", str(columns))).get_function("softmax")
+    def softmax(scores):
+        cp = _libraries().cp
+        scores = cp.ascontiguousarray(scores) if contiguous else scores
+        result = cp.full(scores.shape, cp.nan, scores.dtype)
+        rows = scores.size // columns
+        kernel(scores, result, np.int32(rows), block=(64, 1, 1),
+               grid=(-(-rows // 64) if round_up else max(1, rows // 64), 1))
+        return result
 
-        def softmax(scores):
-            cp = _libraries().cp
-            scores = cp.ascontiguousarray(scores) if contiguous else scores
-            result = cp.full(scores.shape, cp.nan, scores.dtype)
-            rows = scores.size // columns
-            kernel(scores, result, np.int32(rows), block=(64, 1, 1),
-                   grid=(-(-rows // 64) if round_up else max(1, rows // 64), 1))
-            return result
-
-        return softmax
-
-    return generated_softmax
+    return softmax
 
 
 def _softmax_cases() -> list[Case]:
@@ -660,19 +624,16 @@ generated_softmax = DeviceTask(
     signature=lambda columns: None,
     run=_run_generated_softmax,
     cases=_softmax_cases,
+    right=_softmax,
     rtol=1e-5,
     mistakes=[
-        Mistake("powers of scores without the row's largest subtracted first: they overflow, or"
-                " vanish",
-                _make_generated_softmax(replaced(SOFTMAX, "expf(v[j] - top)", "expf(v[j])"))),
-        Mistake("a largest score that begins at 0: where all scores of a row are far below 0, their"
-                " powers vanish",
-                _make_generated_softmax(replaced(SOFTMAX, "top = -3.4e38f", "top = 0"))),
-        Mistake("a view's strides ignored: the kernel needs its rows one after another",
-                _make_generated_softmax(contiguous=False)),
-        Mistake("powers that are not divided by their sum",
-                _make_generated_softmax(replaced(SOFTMAX, " / sum", ""))),
-        Mistake("a grid rounded down: the last rows have no thread",
-                _make_generated_softmax(round_up=False)),
+        ("powers of scores without the row's largest subtracted first: they overflow, or vanish",
+         {"texts": ("expf(v[j] - top)", "expf(v[j])")}),
+        ("a largest score that begins at 0: where all scores of a row are far below 0, their powers"
+         " vanish", {"texts": ("top = -3.4e38f", "top = 0")}),
+        ("a view's strides ignored: the kernel needs its rows one after another",
+         {"contiguous": False}),
+        ("powers that are not divided by their sum", {"texts": (" / sum", "")}),
+        ("a grid rounded down: the last rows have no thread", {"round_up": False}),
     ],
 )

@@ -16,11 +16,13 @@ from helpers.generate import C_TYPES, c_type, explain, literal, literals
 
 from .machinery.kernel_task import (
     LOOP,
+    blank,
     counted,
     doubles,
     explained,
     inputs_kept,
     rehearse,
+    to_device,
     undivided,
     wrong_declaration,
 )
@@ -119,19 +121,6 @@ def reader(name: str, parameters: str, launch: Callable[..., tuple],
     return read
 
 
-def to_gpu_array(x: np.ndarray) -> object:
-    """A GPUArray with the values of `x`."""
-    from pycuda import gpuarray
-
-    return gpuarray.to_gpu(np.ascontiguousarray(x))
-
-
-def blank_gpu_array(shape: tuple[int, ...], dtype: object) -> object:
-    """A GPUArray full of a value that no kernel computes by chance."""
-    dtype = np.dtype(dtype)
-    return to_gpu_array(np.full(shape, np.nan if dtype.kind == "f" else np.iinfo(dtype).min, dtype))
-
-
 # polynomial: coefficients in the source
 
 POINTS = np.random.default_rng(91).uniform(-1.5, 1.5, 700).astype(np.float32)
@@ -149,7 +138,7 @@ POLYNOMIAL = "const float* x, float* y, int n"
 
 
 def _polynomial_launch(coefficients: list[float], n: int = POINTS.size) -> tuple:
-    args = to_gpu_array(POINTS[:n]), blank_gpu_array((n,), np.float32), np.int32(n)
+    args = to_device(POINTS[:n].copy()), blank((n,), np.float32), np.int32(n)
     return (-(-n // 128),), (128,), args
 
 
@@ -167,41 +156,38 @@ def _loads_x_only(answer: Callable, trials: Sequence[Trial]) -> str | None:
     return undivided(counts, store=512)
 
 
-def _make_polynomial(numbers: Callable[[list], list[str]] = literals,
-                     guard: str = "    if (i >= n) return;\n", check: bool = True) -> Callable:
-    """An answer whose coefficients are `numbers(coefficients)` in C, highest power first."""
-
-    def polynomial(coefficients: list[float]) -> str:
-        if check:
-            literals(coefficients, "float32", "coefficients")
-        if not len(coefficients):
-            raise ValueError("no coefficients")
-        steps = "".join(f"    s = s * v + {number};\n" for number in numbers(list(coefficients)))
-        return ("__global__ void polynomial(const float* x, float* y, int n) {\n"
-                f"    int i = blockIdx.x * blockDim.x + threadIdx.x;\n{guard}"
-                f"    float v = x[i], s = 0;\n{steps}    y[i] = s;\n}}\n")
-
-    return polynomial
+def _polynomial_source(coefficients: list[float], *,
+                       numbers: Callable[[list], list[str]] = literals,
+                       guard: str = "    if (i >= n) return;\n", check: bool = True) -> str:
+    """Source whose coefficients are `numbers(coefficients)` in C, highest power first."""
+    if check:
+        literals(coefficients, "float32", "coefficients")
+    if not len(coefficients):
+        raise ValueError("no coefficients")
+    steps = "".join(f"    s = s * v + {number};\n" for number in numbers(list(coefficients)))
+    return ("__global__ void polynomial(const float* x, float* y, int n) {\n"
+            f"    int i = blockIdx.x * blockDim.x + threadIdx.x;\n{guard}"
+            f"    float v = x[i], s = 0;\n{steps}    y[i] = s;\n}}\n")
 
 
 polynomial = Task(
     "polynomial", _polynomial,
     lambda: [([1 / 3, 0, -1.25, 2.0],), (np.array([2e-7, -1e-7, 3e-8], np.float32),),
              ([1.0, float("nan"), 2.0],), ([float("inf")],), ([1e300, 0.5],), ([],)],
-    read=reader("polynomial", POLYNOMIAL, _polynomial_launch),
+    read=reader("polynomial", POLYNOMIAL, _polynomial_launch), right=_polynomial_source,
     mistakes=[
-        Mistake("the coefficients in the other order: the highest power comes first",
-                _make_polynomial(lambda c: literals(c[::-1]))),
-        Mistake("zeros left out together with their step: a step for a zero still multiplies",
-                _make_polynomial(lambda c: [literal(v) for v in c if v])),
-        Mistake("coefficients with six decimals: small ones become 0. literal() writes them"
-                " exactly", _make_polynomial(lambda c: [f"{v:.6f}f" for v in c])),
-        Mistake("Python's text with an f behind it, unchecked: 3f is no C, and nan and inf are"
-                " names", _make_polynomial(lambda c: [f"{v}f" for v in c], check=False)),
-        Mistake("minus signs lost", _make_polynomial(lambda c: [literal(abs(v)) for v in c])),
-        Mistake("the last coefficient left out", _make_polynomial(lambda c: literals(c[:-1]))),
-        Mistake("the guard left out: the last block has more threads than there are numbers",
-                _make_polynomial(guard="")),
+        ("the coefficients in the other order: the highest power comes first",
+         {"numbers": lambda c: literals(c[::-1])}),
+        ("zeros left out together with their step: a step for a zero still multiplies",
+         {"numbers": lambda c: [literal(v) for v in c if v]}),
+        ("coefficients with six decimals: small ones become 0. literal() writes them exactly",
+         {"numbers": lambda c: [f"{v:.6f}f" for v in c]}),
+        ("Python's text with an f behind it, unchecked: 3f is no C, and nan and inf are names",
+         {"numbers": lambda c: [f"{v}f" for v in c], "check": False}),
+        ("minus signs lost", {"numbers": lambda c: [literal(abs(v)) for v in c]}),
+        ("the last coefficient left out", {"numbers": lambda c: literals(c[:-1])}),
+        ("the guard left out: the last block has more threads than there are numbers",
+         {"guard": ""}),
     ],
     rules=[_loads_x_only],
     rtol=1e-6,
@@ -228,8 +214,8 @@ def _axpy(dtype: str, a: float) -> np.ndarray:
 
 
 def _axpy_launch(dtype: str, a: float) -> tuple:
-    x, y = map(to_gpu_array, _axpy_arrays(np.dtype(dtype)))
-    return (3,), (128,), (x, y, np.int32(x.size))
+    x, y = _axpy_arrays(np.dtype(dtype))
+    return (3,), (128,), (to_device(x.copy()), to_device(y.copy()), np.int32(x.size))
 
 
 def _read_axpy(source: object, case: Case) -> object:
@@ -246,38 +232,15 @@ def _read_axpy(source: object, case: Case) -> object:
 _axpy_readers: dict[np.dtype, Callable] = {}
 
 
-def _axpy_source(kind: str, number: str, line: str = "y[i] += {a} * x[i]") -> str:
-    return (f"__global__ void axpy(const {kind}* x, {kind}* y, int n) {{\n"
+def _axpy_source(dtype: str, a: float, *, kind: Callable = c_type, number: Callable = literal,
+                 line: str = "y[i] += {a} * x[i]") -> str:
+    return (f"__global__ void axpy(const {kind(dtype)}* x, {kind(dtype)}* y, int n) {{\n"
             "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-            f"    if (i < n) {line.format(a=number)};\n}}\n")
+            f"    if (i < n) {line.format(a=number(a, dtype))};\n}}\n")
 
 
-def _axpy_with_short_literal(dtype: str, a: float) -> str:
-    number = literal(a, "float32" if np.dtype(dtype).kind == "f" else dtype)
-    return _axpy_source(c_type(dtype), number)
-
-
-def _axpy_with_integer(dtype: str, a: float) -> str:
-    c_type(dtype)
-    return _axpy_source(c_type(dtype), literal(int(a), dtype))
-
-
-def _axpy_with_float_literal(dtype: str, a: float) -> str:
-    return _axpy_source(c_type(dtype), literal(a, "float32"))
-
-
-def _axpy_in_float(dtype: str, a: float) -> str:
-    return _axpy_source(c_type(dtype), literal(a, dtype), "y[i] += {a} * (float)x[i]")
-
-
-def _axpy_without_sum(dtype: str, a: float) -> str:
-    return _axpy_source(c_type(dtype), literal(a, dtype), "y[i] = {a} * x[i]")
-
-
-def _axpy_with_default_type(dtype: str, a: float) -> str:
-    known = {"float32": "float", "float64": "double", "int32": "int"}
-    name = known.get(np.dtype(dtype).name, "float")
-    return _axpy_source(name, literal(a, dtype if np.dtype(dtype).name in known else "float32"))
+def _type_or_float(dtype: str) -> str:
+    return C_TYPES.get(np.dtype(dtype).name, "float")
 
 
 def _all_threads(answer: Callable, trials: Sequence[Trial]) -> str | None:
@@ -290,16 +253,20 @@ axpy = Task(
     "axpy", _axpy,
     lambda: [("float32", 0.1), ("float64", 0.1), ("int32", -3), ("float16", 0.5),
              ("complex64", 2.0), ("int32", 0.5), ("int32", 2**31), ("float32", -2.5)],
-    read=_read_axpy,
+    read=_read_axpy, right=_axpy_source,
     mistakes=[
-        Mistake("a literal of float32 in float64: 0.1f has seven digits, float64 wants sixteen",
-                _axpy_with_short_literal),
-        Mistake("a literal of float32 in all types: it depends on dtype, as the type does",
-                _axpy_with_float_literal),
-        Mistake("the factor cut to an integer", _axpy_with_integer),
-        Mistake("arithmetic in float for all types: float64 and int32 lose digits", _axpy_in_float),
-        Mistake("y overwritten: a * x is added to what y holds", _axpy_without_sum),
-        Mistake("a dtype without a name in C taken for float", _axpy_with_default_type),
+        ("a literal of float32 in float64: 0.1f has seven digits, float64 wants sixteen",
+         {"number": lambda a, dtype: literal(
+             a, "float32" if np.dtype(dtype).kind == "f" else dtype)}),
+        ("a literal of float32 in all types: it depends on dtype, as the type does",
+         {"number": lambda a, dtype: literal(a, "float32")}),
+        ("the factor cut to an integer", {"number": lambda a, dtype: literal(int(a), dtype)}),
+        ("arithmetic in float for all types: float64 and int32 lose digits",
+         {"line": "y[i] += {a} * (float)x[i]"}),
+        ("y overwritten: a * x is added to what y holds", {"line": "y[i] = {a} * x[i]"}),
+        ("a dtype without a name in C taken for float",
+         {"kind": _type_or_float, "number": lambda a, dtype: literal(
+             a, dtype if np.dtype(dtype).name in C_TYPES else "float32")}),
     ],
     rules=[_all_threads],
     rtol=1e-7,
@@ -326,7 +293,7 @@ STENCIL = "const float* x, float* y, int rows, int columns"
 
 def _stencil_launch(weights: np.ndarray, rows: int = 45, columns: int = 70) -> tuple:
     image = _image(rows, columns)
-    args = (to_gpu_array(image), blank_gpu_array(image.shape, np.float32), np.int32(rows),
+    args = (to_device(image), blank(image.shape, np.float32), np.int32(rows),
             np.int32(columns))
     return (-(-columns // 32), -(-rows // 8)), (32, 8), args
 
@@ -351,7 +318,11 @@ def _weights() -> list[Case]:
     return [(cross,), (tall,), (np.float32(1e-6) * tall.T,)]
 
 
-def _stencil_source(weights: np.ndarray, place: Callable, guard: str) -> str:
+INSIDE = "{i} >= 0 && {i} < rows && {j} >= 0 && {j} < columns"
+
+
+def _stencil_source(weights: np.ndarray, *, place: Callable = lambda i, j: (i, j),
+                    guard: str = INSIDE) -> str:
     lines = []
     up, left = weights.shape[0] // 2, weights.shape[1] // 2
     for k, m in np.ndindex(weights.shape):
@@ -367,12 +338,11 @@ def _stencil_source(weights: np.ndarray, place: Callable, guard: str) -> str:
             + "\n".join(lines) + "\n    y[i * columns + j] = s;\n}\n")
 
 
-INSIDE = "{i} >= 0 && {i} < rows && {j} >= 0 && {j} < columns"
 BY_MEMORY = "({i}) * columns + {j} >= 0 && ({i}) * columns + {j} < rows * columns"
 
 
 def _stencil_clamped(weights: np.ndarray) -> str:
-    source = _stencil_source(weights, lambda i, j: (i, j), "true")
+    source = _stencil_source(weights, guard="true")
     return re.sub(r"x\[\(i \+ (\(-?\d+\))\) \* columns \+ j \+ (\(-?\d+\))\]",
                   r"x[min(max(i + \1, 0), rows - 1) * columns + min(max(j + \2, 0), columns - 1)]",
                   source)
@@ -380,21 +350,19 @@ def _stencil_clamped(weights: np.ndarray) -> str:
 
 stencil = Task(
     "stencil", _stencil, _weights, read=reader("stencil", STENCIL, _stencil_launch),
+    right=_stencil_source,
     mistakes=[
-        Mistake("flipped weights, as in a convolution: weights[0, 0] belongs to the neighbour"
-                " above and to the left",
-                lambda weights: _stencil_source(weights, lambda i, j: (-i, -j), INSIDE)),
-        Mistake("rows and columns of the weights exchanged",
-                lambda weights: _stencil_source(weights, lambda i, j: (j, i), INSIDE)),
+        ("flipped weights, as in a convolution: weights[0, 0] belongs to the neighbour above and to"
+         " the left", {"place": lambda i, j: (-i, -j)}),
+        ("rows and columns of the weights exchanged", {"place": lambda i, j: (j, i)}),
         Mistake("the weights begin at the element itself: their middle belongs there",
-                lambda weights: _stencil_source(weights, lambda i, j: (
-                    i + weights.shape[0] // 2, j + weights.shape[1] // 2), INSIDE)),
-        Mistake("neighbours beyond a row's end taken from the next row: test the column by itself",
-                lambda weights: _stencil_source(weights, lambda i, j: (i, j), BY_MEMORY)),
+                lambda weights: _stencil_source(weights, place=lambda i, j: (
+                    i + weights.shape[0] // 2, j + weights.shape[1] // 2))),
+        ("neighbours beyond a row's end taken from the next row: test the column by itself",
+         {"guard": BY_MEMORY}),
         Mistake("the edge repeated beyond the image, where there should be zeros",
                 _stencil_clamped),
-        Mistake("no test at the edges: the image has no neighbours there",
-                lambda weights: _stencil_source(weights, lambda i, j: (i, j), "true")),
+        ("no test at the edges: the image has no neighbours there", {"guard": "true"}),
     ],
     rules=[_no_load_for_zeros],
     rtol=1e-6,
@@ -465,37 +433,30 @@ class _NamedFunction:
         return self.function.__name__
 
 
-def _make_autotune(check: bool = True, pick: Callable = min, middle: Callable = statistics.median,
-               count: int = 5, survive: tuple = (Exception,), late: bool = False) -> Callable:
-    """The right answer, or one in which the keywords change one thing each."""
-
-    def autotune(variants: list, build: Callable, right: Callable, clock: Callable) -> tuple:
-        report: dict = {}
-        for variant in variants:
-            try:
-                kernel = build(variant)
-            except survive:
-                report[variant] = STATES[0]
-                continue
-            try:
-                ok = right(kernel) if not late else True
-            except survive:
-                report[variant] = STATES[1]
-                continue
-            if not ok and check:
-                report[variant] = STATES[2]
-                continue
-            report[variant] = middle([clock(kernel) for _ in range(count)])
-        fit = [v for v in variants if not isinstance(report[v], str)]
-        if not fit:
-            raise ValueError("no variant is right")
-        return pick(fit, key=report.get), report
-
-    return autotune
+def _search(variants: list, build: Callable, right: Callable, clock: Callable, *,
+            check: bool = True, late: bool = False, pick: Callable = min, count: int = 5,
+            middle: Callable = statistics.median, survive: tuple = (Exception,)) -> tuple:
+    """The right answer; each of the keywords changes one thing."""
+    report: dict = {}
+    for variant in variants:
+        state = STATES[0]
+        try:
+            kernel = build(variant)
+            state = STATES[1]
+            ok = late or right(kernel)
+        except survive:
+            report[variant] = state
+            continue
+        report[variant] = (middle([clock(kernel) for _ in range(count)]) if ok or not check else
+                           STATES[2])
+    fit = [v for v in variants if not isinstance(report[v], str)]
+    if not fit:
+        raise ValueError("no variant is right")
+    return pick(fit, key=report.get), report
 
 
 def _autotune(variants: list, build: Callable, right: Callable, clock: Callable) -> tuple:
-    best, report = _make_autotune()(variants, build, right, clock)
+    best, report = _search(variants, build, right, clock)
     return best, *(report[variant] for variant in variants)
 
 
@@ -549,22 +510,19 @@ def _five_times(answer: Callable, trials: Sequence[Trial]) -> str | None:
 
 
 autotune = Task(
-    "autotune", _autotune, _autotune_cases, read=_read_tuning,
+    "autotune", _autotune, _autotune_cases, read=_read_tuning, right=_search,
     mistakes=[
-        Mistake("wrong kernels timed and ranked: the fastest is often one that leaves work out",
-                _make_autotune(check=False)),
-        Mistake("timed before it is checked", _make_autotune(late=True)),
-        Mistake("the slowest taken for the best", _make_autotune(pick=max)),
-        Mistake("the mean of the five times: one disturbed sample spoils it",
-                _make_autotune(middle=statistics.fmean)),
-        Mistake("the shortest of the five times: the median is asked for",
-                _make_autotune(middle=min)),
-        Mistake("one sample: the first launch is special, and any launch may be disturbed",
-                _make_autotune(count=1)),
-        Mistake("the search ending with the first variant that does not compile",
-                _make_autotune(survive=(TooManyResources,))),
-        Mistake("the search ending with the first variant that does not run",
-                _make_autotune(survive=(SyntaxError,))),
+        ("wrong kernels timed and ranked: the fastest is often one that leaves work out",
+         {"check": False}),
+        ("timed before it is checked", {"late": True}),
+        ("the slowest taken for the best", {"pick": max}),
+        ("the mean of the five times: one disturbed sample spoils it",
+         {"middle": statistics.fmean}),
+        ("the shortest of the five times: the median is asked for", {"middle": min}),
+        ("one sample: the first launch is special, and any launch may be disturbed", {"count": 1}),
+        ("the search ending with the first variant that does not compile",
+         {"survive": (TooManyResources,)}),
+        ("the search ending with the first variant that does not run", {"survive": (SyntaxError,)}),
     ],
     rules=[_five_times],
 )
@@ -588,8 +546,8 @@ DENSE = "const float* x, float* y, int n"
 
 
 def _dense_launch(weight: np.ndarray, bias: np.ndarray, n: int = 150) -> tuple:
-    args = (to_gpu_array(_features(len(weight), n)),
-            blank_gpu_array((weight.shape[1], n), np.float32), np.int32(n))
+    args = (to_device(_features(len(weight), n)),
+            blank((weight.shape[1], n), np.float32), np.int32(n))
     return (-(-n // 64),), (64,), args
 
 
@@ -626,8 +584,7 @@ def _dense_cases() -> list[Case]:
 
 def _products(weight: np.ndarray, bias: np.ndarray, *, number: Callable = literal,
               start: Callable = literal, store: str = "y[{o} * n + i]",
-              load: str = "x[{k} * n + i]", keep: Callable = bool, check: bool = True,
-              single: bool = True) -> str:
+              load: str = "x[{k} * n + i]", keep: Callable = bool, check: bool = True) -> str:
     if check:
         literals(weight.ravel(), "float32", "weight")
         literals(bias, "float32", "bias")
@@ -643,27 +600,18 @@ def _products(weight: np.ndarray, bias: np.ndarray, *, number: Callable = litera
             "    float v;\n" + "\n".join(lines) + "\n}\n")
 
 
-def _make_dense(**changes: object) -> Callable:
-    def dense(weight: np.ndarray, bias: np.ndarray) -> str:
-        return _products(weight, bias, **changes)
-
-    return dense
-
-
 dense = Task(
-    "dense", _dense, _dense_cases, read=reader("dense", DENSE, _dense_launch),
+    "dense", _dense, _dense_cases, read=reader("dense", DENSE, _dense_launch), right=_products,
     mistakes=[
-        Mistake("the bias left out", _make_dense(start=lambda b: "0")),
-        Mistake("outputs side by side: here y[o * n + i] is output o of thread i",
-                _make_dense(store="y[i * {O} + {o}]")),
-        Mistake("inputs side by side: here x[k * n + i] is input k of thread i",
-                _make_dense(load="x[i * {K} + {k}]")),
-        Mistake("weights with three decimals: the small ones are gone",
-                _make_dense(number=lambda w: f"{w:.3f}f")),
-        Mistake("small weights dropped with the zeros",
-                _make_dense(keep=lambda w: abs(w) > 1e-3)),
-        Mistake("nan and inf written as they are",
-                _make_dense(check=False, number=lambda w: f"{w}f", start=lambda b: f"{b}f")),
+        ("the bias left out", {"start": lambda b: "0"}),
+        ("outputs side by side: here y[o * n + i] is output o of thread i",
+         {"store": "y[i * {O} + {o}]"}),
+        ("inputs side by side: here x[k * n + i] is input k of thread i",
+         {"load": "x[i * {K} + {k}]"}),
+        ("weights with three decimals: the small ones are gone", {"number": lambda w: f"{w:.3f}f"}),
+        ("small weights dropped with the zeros", {"keep": lambda w: abs(w) > 1e-3}),
+        ("nan and inf written as they are",
+         {"check": False, "number": lambda w: f"{w}f", "start": lambda b: f"{b}f"}),
     ],
     rules=[_loads_inputs_once],
     rtol=1e-6,

@@ -308,47 +308,19 @@ fork_join = StreamTask(
 )
 
 
-# makespan: a recurrence, compared with a simulation of the queues
+# makespan: when all chunks are done, as a recurrence
 
 
-def simulate(seconds: np.ndarray, streams: int) -> float:
-    """When all chunks are done on three units and `streams` streams, by simulating the queues.
-
-    Each stream is a queue of pieces (chunk, stage). A piece begins when it is at the head of its
-    queue and its unit is free; a unit takes the chunks in their order.
-    """
-    queues = [[(k, stage) for k in range(s, len(seconds), streams) for stage in range(3)]
-              for s in range(streams)]
-    turn = [0, 0, 0]  # the chunk that each unit takes next
-    running: dict[int, tuple[float, int]] = {}  # unit: (end, stream)
-    now = 0.0
-    while any(queues):
-        for s, queue in enumerate(queues):
-            busy = any(stream == s for _, stream in running.values())
-            if queue and not busy:
-                k, stage = queue[0]
-                if stage not in running and turn[stage] == k:
-                    running[stage] = (now + float(seconds[k][stage]), s)
-        unit = min(running, key=lambda unit: running[unit][0])
-        now, s = running.pop(unit)
-        turn[unit] += 1
-        queues[s].pop(0)
-    return now
-
-
-def _make_makespan(units=True, order=True, stream=True):
-    def makespan(seconds, streams):
-        n, free = len(seconds), [0.0, 0.0, 0.0]
-        done = [0.0] * n
-        for k in range(n):
-            at = done[k - streams] if stream and k >= streams else 0.0
-            for stage in range(3):
-                begin = max(at if order else 0.0, free[stage] if units else 0.0)
-                at = free[stage] = begin + float(seconds[k][stage])
-            done[k] = at
-        return max(done, default=0.0)
-
-    return makespan
+def _makespan(seconds, streams, *, units=True, order=True, stream=True):
+    n, free = len(seconds), [0.0, 0.0, 0.0]
+    done = [0.0] * n
+    for k in range(n):
+        at = done[k - streams] if stream and k >= streams else 0.0
+        for stage in range(3):
+            begin = max(at if order else 0.0, free[stage] if units else 0.0)
+            at = free[stage] = begin + float(seconds[k][stage])
+        done[k] = at
+    return max(done, default=0.0)
 
 
 def _makespan_of_equal_chunks(seconds, streams):
@@ -365,7 +337,8 @@ def _makespan_case(n: int, streams: int, seed: int, equal: bool = False) -> Case
 
 makespan = Task(
     name="makespan",
-    spec=simulate,
+    spec=lambda seconds, streams: _makespan(seconds, streams),
+    right=_makespan,
     cases=lambda: [
         _makespan_case(7, 3, 1),
         _makespan_case(6, 1, 2),
@@ -382,10 +355,10 @@ makespan = Task(
                 " one copied out after it",
                 lambda seconds, streams: float(np.sum(seconds, axis=0).max(initial=0))),
         Mistake("the formula for equal chunks and many streams", _makespan_of_equal_chunks),
-        Mistake("units that work on several chunks at the same time", _make_makespan(units=False)),
-        Mistake("as many streams as chunks: chunk k waits for chunk k - streams, which is on the"
-                " same stream", _make_makespan(stream=False)),
-        Mistake("stages of a chunk that do not wait for each other", _make_makespan(order=False)),
+        ("units that work on several chunks at the same time", {"units": False}),
+        ("as many streams as chunks: chunk k waits for chunk k - streams, which is on the same"
+         " stream", {"stream": False}),
+        ("stages of a chunk that do not wait for each other", {"order": False}),
     ],
 )
 

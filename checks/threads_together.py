@@ -7,15 +7,11 @@ import numpy as np
 from helpers import kernels
 
 from .machinery.kernel_task import KernelTask, blank, counters, to_device, undivided
-from .machinery.task import Case, Mistake
+from .machinery.task import Case
 
 # histogram: numbers outside 0 to 255 are left out
 
 HISTOGRAM = kernels.source("answers/histogram")
-
-
-def _histogram(x: np.ndarray, grid: tuple, block: tuple) -> np.ndarray:
-    return np.bincount(x[(x >= 0) & (x < 256)], minlength=256).astype(np.int32)
 
 
 def _histogram_cases() -> list[Case]:
@@ -25,10 +21,6 @@ def _histogram_cases() -> list[Case]:
     skewed = np.where(rng.random(2500) < 0.9, 7, rng.integers(0, 256, 2500)).astype(np.int32)
     return [(plain, (3,), (256,)), (plain, (1,), (256,)), (holes, (2,), (256,)),
             (skewed, (3,), (96,)), (holes[:10], (2,), (32,)), (plain[:77], (1,), (1,))]
-
-
-def _histogram_launch(x: np.ndarray, grid: tuple, block: tuple) -> tuple:
-    return grid, block, (to_device(x), to_device(np.zeros(256, np.int32)), np.int32(x.size))
 
 
 def _few_global_atomics(counts: object, x: np.ndarray, grid: tuple, block: tuple) -> str | None:
@@ -42,34 +34,33 @@ def _few_global_atomics(counts: object, x: np.ndarray, grid: tuple, block: tuple
 
 
 histogram = KernelTask(
-    "histogram", _histogram, _histogram_cases, launch=_histogram_launch, right=HISTOGRAM, given="",
-    parameters="const int* x, int* counts, int n",
+    "histogram", lambda x, grid, block: np.bincount(
+        x[(x >= 0) & (x < 256)], minlength=256).astype(np.int32), _histogram_cases,
+    launch=lambda x, grid, block: (
+        grid, block, (to_device(x), to_device(np.zeros(256, np.int32)), np.int32(x.size))),
+    right=HISTOGRAM, given="", parameters="const int* x, int* counts, int n",
     mistakes=[
-        Mistake.replacing("a plain addition to the global counters, which several blocks make at"
-                          " once",
-                          "atomicAdd(&counts[k], mine[k])", "counts[k] += mine[k]"),
-        Mistake.replacing("a plain addition in shared memory, or a barrier that is missing there",
-                          "atomicAdd(&mine[value], 1)", "mine[value]++"),
-        Mistake.replacing("values outside 0 to 255 counted, outside the array",
-                          "if (value >= 0 && value < 256) ", ""),
-        Mistake.replacing("values outside 0 to 255 counted, outside the array",
-                          "if (value >= 0 && value < 256) ", "",
-                          "&mine[value]", "mine + value"),
-        Mistake.replacing("the value 256 counted as well: 256 counters end at 255",
-                          "value < 256", "value <= 256"),
-        Mistake.replacing("counters that are not set to zero: shared memory holds what was there"
-                          " before",
-                          "mine[k] = 0;", ";"),
-        Mistake.replacing("one element a thread: with fewer threads than elements the rest is not"
-                          " counted",
-                          "i += gridDim.x * blockDim.x", "i += n"),
-        Mistake.replacing("every block counting everything: start at the block's own first"
-                          " element and go on by all threads of the grid",
-                          "blockIdx.x * blockDim.x + threadIdx.x", "threadIdx.x",
-                          "i += gridDim.x * blockDim.x", "i += blockDim.x"),
-        Mistake.replacing("counters cleared as if each block had 256 threads",
-                          "for (int k = threadIdx.x; k < 256; k += blockDim.x) mine[k] = 0",
-                          "mine[threadIdx.x] = 0"),
+        ("a plain addition to the global counters, which several blocks make at once",
+         "atomicAdd(&counts[k], mine[k])", "counts[k] += mine[k]"),
+        ("a plain addition in shared memory, or a barrier that is missing there",
+         "atomicAdd(&mine[value], 1)", "mine[value]++"),
+        ("values outside 0 to 255 counted, outside the array",
+         "if (value >= 0 && value < 256) ", ""),
+        ("values outside 0 to 255 counted, outside the array",
+         "if (value >= 0 && value < 256) ", "",
+         "&mine[value]", "mine + value"),
+        ("the value 256 counted as well: 256 counters end at 255", "value < 256", "value <= 256"),
+        ("counters that are not set to zero: shared memory holds what was there before",
+         "mine[k] = 0;", ";"),
+        ("one element a thread: with fewer threads than elements the rest is not counted",
+         "i += gridDim.x * blockDim.x", "i += n"),
+        ("every block counting everything: start at the block's own first element and go on by all"
+         " threads of the grid",
+         "blockIdx.x * blockDim.x + threadIdx.x", "threadIdx.x",
+         "i += gridDim.x * blockDim.x", "i += blockDim.x"),
+        ("counters cleared as if each block had 256 threads",
+         "for (int k = threadIdx.x; k < 256; k += blockDim.x) mine[k] = 0",
+         "mine[threadIdx.x] = 0"),
     ],
     rules=[counters(_few_global_atomics, np.arange(4096, dtype=np.int32) % 256, (3,), (256,))],
 )
@@ -86,10 +77,6 @@ def _scan_cases() -> list[Case]:
             ] + [(rng.integers(0, 9999, 33_000).astype(np.int32), (64,))]  # beyond a float's digits
 
 
-def _scan_launch(x: np.ndarray, block: tuple) -> tuple:
-    return (1,), block, (to_device(x), blank(x.shape, np.int32), np.int32(x.size))
-
-
 def _loads_once(counts: object, x: np.ndarray, block: tuple) -> str | None:
     requests, least = counts["global_load_requests"], x.size // 32
     if requests > least:
@@ -99,34 +86,34 @@ def _loads_once(counts: object, x: np.ndarray, block: tuple) -> str | None:
 
 
 scan = KernelTask(
-    "scan", lambda x, block: np.cumsum(x, dtype=np.int32), _scan_cases, launch=_scan_launch,
+    "scan", lambda x, block: np.cumsum(x, dtype=np.int32), _scan_cases,
+    launch=lambda x, block: (
+        (1,), block, (to_device(x), blank(x.shape, np.int32), np.int32(x.size))),
     right=SCAN, given="", parameters="const int* x, int* y, int n",
     mistakes=[
-        Mistake.replacing("every warp begins at zero: the sums of the warps before are missing",
-                          "if (w < t / 32) v += of_warp[w];", ""),
-        Mistake.replacing("every tile begins at zero: the sum of the tiles before is missing",
-                          "v += carried;", ""),
-        Mistake.replacing("a sum up to the element before, without the element itself",
-                          "y[i] = v;", "y[i] = v - x[i];"),
-        Mistake.replacing("lanes that add what is not before them: without `if (lane >= step)`"
-                          " the first lanes add themselves",
-                          "if (lane >= step) ", ""),
-        Mistake.replacing("sums in float, which are whole numbers only up to 16,777,216",
-                          "int carried", "float carried",
-                          "i = first + t, v =", "i = first + t; float v =",
-                          "int before", "float before",
-                          "__shared__ int", "__shared__ float"),
-        Mistake.replacing("steps of 1 up to 8 only: a warp needs 16 as well",
-                          "step < 32", "step < 16"),
-        Mistake.replacing("a missing barrier at the end of a tile: the next tile overwrites sums"
-                          " that other warps still read",
-                          "        __syncthreads();\n    }\n}", "    }\n}"),
-        Mistake.replacing("no guard where x is loaded: threads beyond the end scan zeros",
-                          "v = i < n ? x[i] : 0", "v = x[i]"),
-        Mistake.replacing("no guard where y is written", "if (i < n) y[i]", "y[i]"),
-        Mistake.replacing("the shuffle inside the branch: all lanes of the mask must come to it",
-                          "int before = __shfl_up_sync(0xffffffffu, v, step);", "",
-                          "v += before", "v += __shfl_up_sync(0xffffffffu, v, step)"),
+        ("every warp begins at zero: the sums of the warps before are missing",
+         "if (w < t / 32) v += of_warp[w];", ""),
+        ("every tile begins at zero: the sum of the tiles before is missing", "v += carried;", ""),
+        ("a sum up to the element before, without the element itself",
+         "y[i] = v;", "y[i] = v - x[i];"),
+        ("lanes that add what is not before them: without `if (lane >= step)` the first lanes add"
+         " themselves",
+         "if (lane >= step) ", ""),
+        ("sums in float, which are whole numbers only up to 16,777,216",
+         "int carried", "float carried",
+         "i = first + t, v =", "i = first + t; float v =",
+         "int before", "float before",
+         "__shared__ int", "__shared__ float"),
+        ("steps of 1 up to 8 only: a warp needs 16 as well", "step < 32", "step < 16"),
+        ("a missing barrier at the end of a tile: the next tile overwrites sums that other warps"
+         " still read",
+         "        __syncthreads();\n    }\n}", "    }\n}"),
+        ("no guard where x is loaded: threads beyond the end scan zeros",
+         "v = i < n ? x[i] : 0", "v = x[i]"),
+        ("no guard where y is written", "if (i < n) y[i]", "y[i]"),
+        ("the shuffle inside the branch: all lanes of the mask must come to it",
+         "int before = __shfl_up_sync(0xffffffffu, v, step);", "",
+         "v += before", "v += __shfl_up_sync(0xffffffffu, v, step)"),
     ],
     rules=[counters(_loads_once, np.ones(1024, np.int32), (128,))],
 )
@@ -165,24 +152,21 @@ compact = KernelTask(
     result=3, right=COMPACT, given="",
     parameters="const float* x, const bool* mask, const int* ends, float* y, int n",
     mistakes=[
-        Mistake.replacing("one place too far: `ends` counts the element itself, so the first one"
-                          " has 1 and goes to place 0",
-                          "ends[i] - 1", "ends[i]"),
-        Mistake.replacing("elements that are not kept written as well, to the place of the one"
-                          " before",
-                          "if (mask[i]) y[ends[i] - 1]", "if (ends[i] > 0) y[ends[i] - 1]"),
-        Mistake.replacing("elements that stay where they were, with gaps between them",
-                          "y[ends[i] - 1] = x[i]", "if (i < ends[n - 1]) y[i] = x[i]"),
-        Mistake.replacing("one element a thread: with fewer threads than elements the rest is"
-                          " left out",
-                          "i += gridDim.x * blockDim.x", "i += n"),
-        Mistake.replacing("the places used to read x: `ends` says where to write",
-                          "y[ends[i] - 1] = x[i]", "if (i < ends[n - 1]) y[i] = x[ends[i] - 1]"),
-        Mistake.replacing("`i <= n` in place of `i < n`, or no guard: an element too many",
-                          "i < n", "i <= n"),
-        Mistake.replacing("elements that are not kept written as well: those before the first kept"
-                          " one have no place",
-                          "if (mask[i]) ", ""),
+        ("one place too far: `ends` counts the element itself, so the first one has 1 and goes to"
+         " place 0",
+         "ends[i] - 1", "ends[i]"),
+        ("elements that are not kept written as well, to the place of the one before",
+         "if (mask[i]) y[ends[i] - 1]", "if (ends[i] > 0) y[ends[i] - 1]"),
+        ("elements that stay where they were, with gaps between them",
+         "y[ends[i] - 1] = x[i]", "if (i < ends[n - 1]) y[i] = x[i]"),
+        ("one element a thread: with fewer threads than elements the rest is left out",
+         "i += gridDim.x * blockDim.x", "i += n"),
+        ("the places used to read x: `ends` says where to write",
+         "y[ends[i] - 1] = x[i]", "if (i < ends[n - 1]) y[i] = x[ends[i] - 1]"),
+        ("`i <= n` in place of `i < n`, or no guard: an element too many", "i < n", "i <= n"),
+        ("elements that are not kept written as well: those before the first kept one have no"
+         " place",
+         "if (mask[i]) ", ""),
     ],
     rules=[counters(_many_lanes, np.arange(1024, dtype=np.float32), np.ones(1024, bool), (4,),
                     (256,))],

@@ -442,11 +442,12 @@ def wasteful(counts: Any) -> str | None:
 
 def _is_blank(value: object) -> bool:
     """Whether an array holds only what `blank` filled it with."""
-    if not isinstance(value, np.ndarray) or not value.size:
-        return False
-    if value.dtype.kind == "f":
-        return bool(np.isnan(value).all())
-    return value.dtype.kind == "i" and bool((value == np.iinfo(value.dtype).min).all())
+    return (isinstance(value, np.ndarray) and value.size > 0 and value.dtype.kind in "fi"
+            and bool(((value == _fill(value.dtype)) | (value != value)).all()))
+
+
+def _fill(dtype: np.dtype) -> float:
+    return np.nan if dtype.kind == "f" else np.iinfo(dtype).min
 
 
 def blank(shape: int | tuple[int, ...], dtype: object) -> Any:
@@ -456,5 +457,4 @@ def blank(shape: int | tuple[int, ...], dtype: object) -> Any:
     """
     import cupy
 
-    dtype = np.dtype(dtype)
-    return cupy.full(shape, np.nan if dtype.kind == "f" else np.iinfo(dtype).min, dtype)
+    return cupy.full(shape, _fill(np.dtype(dtype)), dtype)

@@ -60,23 +60,26 @@ class Mistake:
 
     looks_like: str
     answer: object = None
-    texts: tuple[str, ...] = ()  # see `replacing`
+    changes: tuple = ()  # see `replacing`
     times: int = 1
 
     @classmethod
-    def replacing(cls, looks_like: str, *texts: str, times: int = 1) -> Mistake:
-        """The mistake that the task's own right source becomes by replacing texts in it.
+    def replacing(cls, looks_like: str, *changes: str | dict, times: int = 1) -> Mistake:
+        """The mistake that the task's own right answer becomes by a change.
 
-        `texts` are pairs, a text and what replaces it. Each text must occur exactly `times` times
-        (see `replaced`); where it does not, the task cannot be made.
+        `changes` are texts in its source, each followed by what replaces it, or keyword arguments
+        of a function in a dict. Each text must occur exactly `times` times (see `replaced`);
+        where it does not, the task cannot be made.
         """
-        return cls(looks_like, None, texts, times)
+        return cls(looks_like, None, changes, times)
 
     def made_from(self, right: object) -> Mistake:
-        """This mistake with its answer, made from a right one where it replaces texts."""
-        if not self.texts:
+        """This mistake with its answer, made from a right one where it has `changes`."""
+        if not self.changes:
             return self
-        return replace(self, answer=replaced(right, *self.texts, times=self.times))
+        if isinstance(self.changes[0], dict):
+            return replace(self, answer=functools.partial(right, **self.changes[0]))
+        return replace(self, answer=replaced(right, *self.changes, times=self.times))
 
 
 def replaced(source: object, *texts: str, times: int = 1) -> object:
@@ -172,6 +175,7 @@ class Task:
         `read(value, case)` turns what the answer returned into the value that is compared, or
         raises `Refusal`. For answers that are a description (strides, say) and not the result.
     mistakes : sequence of Mistake
+        A tuple stands for the arguments of `Mistake.replacing`.
     rules : sequence of callables
         `rule(answer, trials)` returns a sentence when the way to the answer is wrong (a copy, a
         loop, too much memory), else None. Rules are called once the values of all cases are right.
@@ -185,15 +189,15 @@ class Task:
         Seconds that a call may take, so that an endless answer gets a verdict; see
         `with_time_limit`.
     right : object, optional
-        A right answer, from which `Mistake.replacing` makes wrong ones: source, or an object with
-        a method `replaced`.
+        A right answer, from which `Mistake.replacing` makes wrong ones: source, an object with a
+        method `replaced`, or a function with keyword arguments.
     """
 
     name: str
     spec: Callable
     cases: Callable[[], Iterable[Case]]
     read: Callable[[object, Case], object] | None = None
-    mistakes: Sequence[Mistake] = ()
+    mistakes: Sequence[Mistake | tuple] = ()
     rules: Sequence[Rule] = ()
     rtol: float = 1e-6
     part: Callable[[Case], object] = lambda case: None
@@ -204,7 +208,8 @@ class Task:
     repeatable = False  # whether a mistake has the same outcome in equal cases, which is then kept
 
     def __post_init__(self) -> None:
-        made = tuple(mistake.made_from(self.right) for mistake in self.mistakes)
+        made = tuple((one if isinstance(one, Mistake) else Mistake.replacing(*one)).made_from(
+            self.right) for one in self.mistakes)
         object.__setattr__(self, "mistakes", made)
 
     def __call__(self, answer: object) -> None:
@@ -689,19 +694,15 @@ def peak_memory(case: Case, limit: float, advice: str) -> Rule:
     return rule
 
 
-def no_warnings() -> Rule:
+def no_warnings(answer: Callable, trials: Sequence[Trial]) -> str | None:
     """No case may raise a warning, such as NumPy's for 0 / 0 or an overflow."""
-
-    def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
-        for case, _, _ in trials:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                Outcome.of(answer, copy.deepcopy(case))
-            if caught:
-                return f"it warns: {caught[0].message}. Compute nothing that is not a number."
-        return None
-
-    return rule
+    for case, _, _ in trials:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            Outcome.of(answer, copy.deepcopy(case))
+        if caught:
+            return f"it warns: {caught[0].message}. Compute nothing that is not a number."
+    return None
 
 
 def is_on_device(value: object) -> bool:

@@ -8,6 +8,7 @@ import pytest
 
 import checks
 from authoring.notebook_form import ROOT
+from checks import streams
 from checks.machinery.task import Task
 
 
@@ -95,3 +96,32 @@ def test_python_loops_are_seen(loop):
     rule = no_python_loop((np.arange(10),), (np.arange(1000),))
     assert "loops in Python" in rule(loop, [])
     assert rule(lambda x: x + 1, []) is None
+
+
+def by_queues(seconds, streams):
+    """When all chunks are done on three units and `streams` streams, by simulating the queues.
+
+    Each stream is a queue of pieces (chunk, stage). A piece begins when it is at the head of its
+    queue and its unit is free; a unit takes the chunks in their order.
+    """
+    queues = [[(k, stage) for k in range(s, len(seconds), streams) for stage in range(3)]
+              for s in range(streams)]
+    turn = [0, 0, 0]  # the chunk that each unit takes next
+    running = {}  # unit: (end, stream)
+    now = 0.0
+    while any(queues):
+        for s, queue in enumerate(queues):
+            if queue and s not in [stream for _, stream in running.values()]:
+                k, stage = queue[0]
+                if stage not in running and turn[stage] == k:
+                    running[stage] = (now + float(seconds[k][stage]), s)
+        unit = min(running, key=lambda unit: running[unit][0])
+        now, s = running.pop(unit)
+        turn[unit] += 1
+        queues[s].pop(0)
+    return now
+
+
+def test_the_recurrence_of_a_pipeline_says_what_its_queues_do():
+    for case in streams.makespan.cases():
+        assert streams.makespan.spec(*case) == pytest.approx(by_queues(*case), rel=1e-12)

@@ -24,13 +24,9 @@ class _Finder:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        package, _, part = name.rpartition(".")
-        if package.partition(".")[0] in LIBRARIES and PathFinder.find_spec(name, path) is None:
-            try:  # a package says what nogpu lacks, as `from package import name` shall
-                getattr(sys.modules[package], "__getattr__", str)(part)
-            except AttributeError as error:
-                if "nogpu lacks" in str(error):
-                    raise ModuleNotFoundError(str(error)) from None
+        library = name.partition(".")[0]
+        if library in LIBRARIES and library != name and is_simulated(sys.modules[library]):
+            return sys.modules[library]._missing.find_spec(name, path)
         if name not in LIBRARIES or not _has_numpy():
             return None
         return PathFinder.find_spec(name, [FACES])

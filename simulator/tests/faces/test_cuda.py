@@ -89,7 +89,7 @@ def figures(pool) -> tuple[int, int, int, int]:
 def test_a_pools_figures_are_those_of_a_simple_model(cp, seed: int, spread: int) -> None:
     rng = np.random.default_rng(seed)
     pool, model = cp.cuda.MemoryPool(), Model()
-    pool._pool._spread = spread
+    pool._spread = spread
     gc.collect()
     streams = [cp.cuda.Stream.null, cp.cuda.Stream(), cp.cuda.Stream(non_blocking=True)]
     sizes = [1, 400, 512, 513, 1024, 3000, 20_000, 100_000]
@@ -178,7 +178,7 @@ def test_arrays_come_and_go_in_many_threads(cp) -> None:
 def test_an_array_deleted_while_its_pool_works(cp, pool) -> None:
     """As the garbage collector may do it: in the thread that holds the pool's lock."""
     x = cp.ndarray(1000, np.uint8)
-    with pool._pool._lock:
+    with pool._lock:
         del x
     assert figures(pool) == (0, 1024, 1024, 1)
 

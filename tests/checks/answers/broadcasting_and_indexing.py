@@ -154,6 +154,12 @@ def repair_pieces_of_pairs(x, y, fast, share):
     return result
 
 
+def repair_without_negatives(x, y, fast, share):
+    """Removes negative entries first; as `share` is positive, all of them are doubtful anyway."""
+    return np.where(fast < 0, repair_by_row(x, y, fast, share),
+                    repair_by_row(x, y, np.maximum(fast, 0), share))
+
+
 def repair_pairs(x, y, fast, share):
     size = np.square(x).sum(axis=1, keepdims=True) + np.square(y).sum(axis=1)
     i, j = np.nonzero(fast < share * size)
@@ -199,15 +205,25 @@ def nearest_labels(distances, labels, k, kind="stable"):
 
 def vote_add_at(distances, labels, k):
     voters = nearest_labels(distances, labels, k)
+    votes = np.zeros((len(voters), int(labels.max()) + 1), int)
+    np.add.at(votes, (np.arange(len(voters))[:, None], voters), 1)
+    first = np.take_along_axis(votes, voters, axis=1).argmax(axis=1, keepdims=True)
+    return np.take_along_axis(voters, first, axis=1)[:, 0]
+
+
+def vote_size_in_bytes(distances, labels, k):
+    """Computes the number of labels in their own dtype, where 255 + 1 is 0."""
+    voters = nearest_labels(distances, labels, k)
     votes = np.zeros((len(voters), labels.max() + 1), int)
     np.add.at(votes, (np.arange(len(voters))[:, None], voters), 1)
     first = np.take_along_axis(votes, voters, axis=1).argmax(axis=1, keepdims=True)
     return np.take_along_axis(voters, first, axis=1)[:, 0]
 
 
-def vote_all_pairs(distances, labels, k):
+def vote_all_pairs(distances, labels, k, counts=None):
+    """All voters of a row are compared with each other, and counted in the dtype `counts`."""
     voters = nearest_labels(distances, labels, k)
-    alike = (voters[:, :, None] == voters[:, None]).sum(axis=2)
+    alike = (voters[:, :, None] == voters[:, None]).sum(axis=2, dtype=counts)
     return voters[np.arange(len(voters)), alike.argmax(axis=1)]
 
 
@@ -285,6 +301,25 @@ def scatter_loop(vectors, ids, rows):
     return table
 
 
+def scatter_by_words(vectors, ids, rows):
+    """A loop over the different words of the text."""
+    table = np.zeros((rows, vectors.shape[-1]), vectors.dtype)
+    for word in np.unique(ids):
+        table[word] = vectors[ids == word].sum(axis=0)
+    return table
+
+
+def scatter_by_rounds(vectors, ids, rows):
+    """A loop with as many rounds as the most frequent word has places."""
+    flat, left = vectors.reshape(-1, vectors.shape[-1]), ids.ravel()
+    table = np.zeros((rows, vectors.shape[-1]), vectors.dtype)
+    while left.size:
+        words, first = np.unique(left, return_index=True)
+        table[words] += flat[first]
+        left, flat = np.delete(left, first), np.delete(flat, first, axis=0)
+    return table
+
+
 def scatter_one_hot(vectors, ids, rows):
     hot = (ids.reshape(-1) == np.arange(rows)[:, None]).astype(vectors.dtype)
     return hot @ vectors.reshape(-1, vectors.shape[-1])
@@ -344,7 +379,8 @@ RIGHT = {
     "full_range": [full_range_keepdims, full_range_flat],
     "overlap_add": [overlap_add_at],
     "vote": [vote_add_at, vote_all_pairs],
-    "repair": [repair_by_row, repair_by_coordinate, repair_pieces_of_pairs],
+    "repair": [repair_by_row, repair_by_coordinate, repair_pieces_of_pairs,
+               repair_without_negatives],
     "masked_softmax": [softmax_where],
     "scatter_add": [scatter_bincount, scatter_columns],
     "nearest_moved": [nearest_by_place, nearest_by_windows],
@@ -376,6 +412,11 @@ WRONG = {
         (vote_of_k_plus_one, "the first at"),
         (vote_among_ten, "it raised"),
         (vote_column, "expected shape (6,), got (6, 1)"),
+        (vote_size_in_bytes, "it raised IndexError"),
+        (lambda distances, labels, k: vote_all_pairs(distances, labels, k, np.uint8),
+         "labels: uint8 (400,), k=400"),
+        (lambda distances, labels, k: vote_all_pairs(distances, labels, k, np.int8),
+         "labels: uint8 (400,), k=400"),
         (lambda distances, labels, k: vote_all_pairs(distances, labels, 3), "the first at"),
         (lambda distances, labels, k: None, "Is a `return` missing?"),
     ],
@@ -401,6 +442,8 @@ WRONG = {
     "scatter_add": [
         (scatter_at, "it uses np.add.at"),
         (scatter_loop, "it loops in Python"),
+        (scatter_by_words, "it loops in Python"),
+        (scatter_by_rounds, "it loops in Python"),
         (scatter_one_hot, "one-hot matrix"),
         (scatter_small_places, "the first at"),
         (scatter_running_sums, "the first at"),
@@ -426,7 +469,10 @@ def random_frames(rng):
 def random_vote(rng):
     rows, columns = (int(n) for n in rng.integers(1, 9, 2))
     distances = rng.integers(0, 6, (rows, columns)).astype(np.float32)
-    return distances, rng.integers(0, 5, columns), int(rng.integers(1, columns + 1))
+    labels = rng.integers(0, 5, columns)
+    if rng.random() < 0.1:
+        labels = (labels + 251).astype(np.uint8)
+    return distances, labels, int(rng.integers(1, columns + 1))
 
 
 def random_repair(rng):

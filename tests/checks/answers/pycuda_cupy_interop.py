@@ -13,7 +13,6 @@ from pycuda.compiler import SourceModule  # noqa: E402
 from pycuda.gpuarray import GPUArray  # noqa: E402
 
 from checks import pycuda_cupy_interop  # noqa: E402
-from checks.machinery.task import replaced  # noqa: E402
 
 
 class Lent:
@@ -315,13 +314,13 @@ def softmax_for_any_length(columns):
 
 
 def softmax_from_zero(columns):
-    return pycuda_cupy_interop._make_generated_softmax(
-        replaced(pycuda_cupy_interop.SOFTMAX, "top = -3.4e38f", "top = 0"))(columns)
+    return pycuda_cupy_interop.generated_softmax.right(
+        columns, texts=("top = -3.4e38f", "top = 0"))
 
 
 def softmax_without_a_guard(columns):
-    return pycuda_cupy_interop._make_generated_softmax(
-        replaced(pycuda_cupy_interop.SOFTMAX, "    if (row >= rows) return;\n", ""))(columns)
+    return pycuda_cupy_interop.generated_softmax.right(
+        columns, texts=("    if (row >= rows) return;\n", ""))
 
 
 KEPT = []

@@ -6,10 +6,14 @@ listed them. A name on that list is not misspelt, and the error says so.
 
 from __future__ import annotations
 
+import importlib
 import json
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
+from types import MappingProxyType, ModuleType
 
 # Public modules that the real libraries have (CuPy 14.2.0, PyCUDA 2026.1) and that nogpu lacks.
 MODULES = frozenset("""
@@ -22,8 +26,9 @@ MODULES = frozenset("""
     cupyx.linalg cupyx.optimizing cupyx.scipy.fft cupyx.scipy.fftpack cupyx.scipy.interpolate
     cupyx.scipy.linalg cupyx.scipy.signal.windows cupyx.scipy.sparse.csgraph
     cupyx.scipy.sparse.linalg cupyx.scipy.spatial cupyx.scipy.stats cupyx.signal cupyx.time
-    cupyx.tools pycuda.gl.autoinit pycuda.sparse.cg pycuda.sparse.coordinate pycuda.sparse.inner
-    pycuda.sparse.operator pycuda.sparse.packeted pycuda.sparse.pkt_build
+    cupyx.tools pycuda.debug pycuda.gl pycuda.gl.autoinit pycuda.sparse pycuda.sparse.cg
+    pycuda.sparse.coordinate pycuda.sparse.inner pycuda.sparse.operator pycuda.sparse.packeted
+    pycuda.sparse.pkt_build
 """.split())
 NAMES = Path(__file__).with_name("names.json")
 
@@ -75,10 +80,44 @@ def refused(owner: str) -> Callable[[str], Callable]:
     return rule
 
 
-def missing(module: str) -> Callable[[str], object]:
-    """Return a ``__getattr__`` for a module that lacks some of the real module's names."""
+class _Loader(SourceFileLoader):
+    """Lets a module say of a name that it lacks whether the real library has it."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        if "__getattr__" not in vars(module):
+            module.__getattr__ = missing(module.__name__)
+
+
+def find_spec(name: str, path: Sequence[str]) -> ModuleSpec | None:
+    """Find a module of a library; ModuleNotFoundError for one that nogpu lacks."""
+    spec = PathFinder.find_spec(name, path)
+    if spec is not None:
+        spec.loader = _Loader(name, spec.origin)
+        return spec
+    package, _, part = name.rpartition(".")
+    try:
+        getattr(sys.modules[package], part)
+    except AttributeError as error:
+        if "nogpu lacks" in str(error):
+            raise ModuleNotFoundError(str(error)) from None
+    return None
+
+
+def missing(module: str, lazy: Mapping[str, str] = MappingProxyType({})) -> Callable:
+    """Return a ``__getattr__`` for a module that lacks some of the real module's names.
+
+    ``lazy`` says of names that are imported when they are asked for which module has them, or is
+    meant.
+    """
 
     def __getattr__(name: str) -> object:
-        raise error(module, name)
+        if name not in lazy:
+            raise error(module, name)
+        found = importlib.import_module(lazy[name])
+        if lazy[name] != f"{module}.{name}":
+            found = getattr(found, name)
+        setattr(sys.modules[module], name, found)
+        return found
 
     return __getattr__

@@ -118,15 +118,7 @@ _LAZY = {
 }  # fmt: skip
 
 
-def __getattr__(name: str) -> object:
-    import importlib
-
-    if name in _LAZY:
-        module = importlib.import_module(_LAZY[name])
-        found = module if _LAZY[name] == f"cupy.{name}" else getattr(module, name)
-        globals()[name] = found
-        return found
-    raise _missing.error("cupy", name)
+__getattr__ = _missing.missing(__name__, _LAZY)
 
 
 def __dir__() -> list[str]:

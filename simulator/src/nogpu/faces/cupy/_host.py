@@ -103,9 +103,7 @@ def reduced(shape: Sequence[int], axes: Sequence[int], keepdims: bool) -> tuple[
     return tuple(n for i, n in enumerate(shape) if i not in axes)
 
 
-def one_axis(axis, ndim: int) -> int:
-    """Return a valid axis counted from the front."""
-    return normalize_axis_index(axis, ndim)
+one_axis, size_of = normalize_axis_index, prod
 
 
 def floating(dtype) -> np.dtype:
@@ -123,8 +121,3 @@ def wide(dtype) -> np.dtype:
     """Return the type to compute in: float32 for float16."""
     dtype = np.dtype(dtype)
     return np.dtype(np.float32) if dtype.char == "e" else dtype
-
-
-def size_of(shape: Sequence[int]) -> int:
-    """Return the number of elements."""
-    return prod(shape)

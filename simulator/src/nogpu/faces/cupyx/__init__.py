@@ -3,7 +3,7 @@
 # ruff: noqa: F401 -- names that CuPy has here
 from __future__ import annotations
 
-import importlib as _importlib
+from nogpu.faces import missing as _missing  # isort: skip -- the modules need it
 
 from ._pinned_array import empty_like_pinned, empty_pinned, zeros_like_pinned, zeros_pinned
 from ._rsqrt import rsqrt
@@ -12,12 +12,6 @@ from ._scatter import scatter_add, scatter_max, scatter_min
 from ._ufunc_config import errstate, geterr, seterr
 
 from cupy.cuda._synchronize import DeviceSynchronized, allow_synchronize  # isort: skip
-from nogpu.faces import missing as _missing
 
-_MODULES = ("cusparse", "profiler", "scipy")
-
-
-def __getattr__(name: str) -> object:
-    if name in _MODULES:
-        return _importlib.import_module(f"cupyx.{name}")
-    raise _missing.error("cupyx", name)
+__getattr__ = _missing.missing(
+    __name__, {_name: f"cupyx.{_name}" for _name in ("cusparse", "profiler", "scipy")})

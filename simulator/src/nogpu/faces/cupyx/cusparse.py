@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from nogpu.faces import missing as _missing
-
 
 def csrsort(x: object) -> None:
     """Sort the column indices of each row of a `csr_matrix`, in place."""
@@ -13,6 +11,3 @@ def csrsort(x: object) -> None:
 def cscsort(x: object) -> None:
     """Sort the row indices of each column of a `csc_matrix`, in place."""
     x.sort_indices()
-
-
-__getattr__ = _missing.missing(__name__)

@@ -2,7 +2,6 @@
 
 # ruff: noqa: F403
 from nogpu import engine
-from nogpu.faces import missing as _missing
 from nogpu.faces import table
 
 from ._contexts import *
@@ -37,4 +36,3 @@ initialize_profiler(*arguments: object) -> None: There is no profiler here.
 start_profiler() -> None: There is no profiler here.
 stop_profiler() -> None: There is no profiler here.
 """)
-__getattr__ = _missing.missing("pycuda._driver")

@@ -6,8 +6,6 @@ import struct
 
 import numpy as np
 
-from nogpu.faces import missing as _missing
-
 
 def platform_bits() -> int:
     """Bits of a pointer."""
@@ -35,6 +33,3 @@ def sizeof(type_name: str, preamble: str = "") -> int:
     output = np.zeros(1, np.uintp)
     module.get_function("write_size")(driver.Out(output), block=(1, 1, 1), grid=(1, 1))
     return int(output[0])
-
-
-__getattr__ = _missing.missing("pycuda.characterize")

@@ -240,6 +240,3 @@ class DynamicSourceModule(DynamicModule):
         given = DEFAULT_NVCC_FLAGS if options is None else options
         self.add_source(source, [*given, "-rdc=true", "-lcudadevrt"])
         self.add_stdlib("cudadevrt").link()
-
-
-__getattr__ = _missing.missing(__name__)

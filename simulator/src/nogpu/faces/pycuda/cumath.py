@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nogpu.faces import missing as _missing
 from nogpu.faces import table
 
 from . import driver as drv
@@ -76,4 +75,3 @@ table.functions(globals(), _parts, """
 frexp(arg, stream=None): Significands and exponents.
 modf(arg, stream=None): Fractional and integral parts.
 """)
-__getattr__ = _missing.missing("pycuda.cumath")

@@ -194,4 +194,3 @@ generate_direction_vectors(count, direction=None): Not here, either.
 generate_scramble_constants32(count): Not here, either.
 generate_scramble_constants64(count): Not here, either.
 """)
-__getattr__ = _missing.missing("pycuda.curandom")

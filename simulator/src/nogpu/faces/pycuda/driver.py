@@ -11,7 +11,6 @@ from time import time
 
 import numpy as np
 
-from nogpu.faces import missing as _missing
 from nogpu.faces import table
 
 from ._driver import *
@@ -227,20 +226,22 @@ def _prepared_launch(
     function._launch_kernel(grid, block, buffer, shared, stream, args, pointers)
 
 
-def _old_block(name: str, block: object) -> None:
+def _block_given(function: Function, block: object, name: str) -> bool:
+    """Check the block's shape; without one, as before 2011, the argument is another, and warn."""
+    if isinstance(block, tuple):
+        _check_block(function, block)
+        return True
     warnings.warn(
         f"Not passing the block size to {name} is deprecated as of version 2011.1.",
         DeprecationWarning, stacklevel=3)
+    return False
 
 
 def _function_prepared_call(
     function: Function, grid: tuple, block: tuple, *args: object, **kwargs: object
 ) -> None:
     """Launch on the default stream."""
-    if isinstance(block, tuple):
-        _check_block(function, block)
-    else:
-        _old_block("prepared_call", block)
+    if not _block_given(function, block, "prepared_call"):
         args = (block, *args)
     _prepared_launch(function, grid, block, None, args, kwargs)
 
@@ -249,10 +250,7 @@ def _function_prepared_async_call(
     function: Function, grid: tuple, block: tuple, stream: object, *args: object, **kwargs: object
 ) -> None:
     """Launch on a stream; None is the default one."""
-    if isinstance(block, tuple):
-        _check_block(function, block)
-    else:
-        _old_block("prepared_async_call", block)
+    if not _block_given(function, block, "prepared_async_call"):
         args, stream = (stream, *args), block
     _prepared_launch(function, grid, block, stream, args, kwargs)
 
@@ -355,6 +353,3 @@ def from_device_like(devptr: object, other_ary: np.ndarray) -> np.ndarray:
     result = np.empty_like(other_ary)
     memcpy_dtoh(result, devptr)
     return result
-
-
-__getattr__ = _missing.missing("pycuda.driver")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from nogpu.faces import missing as _missing
 from nogpu.faces import table
 
 from . import driver as drv
@@ -16,6 +15,7 @@ from .tools import (
     context_dependent_memoize,
     dtype_to_ctype,
     parse_arguments,
+    passed_to_kernel,
 )
 
 _LOOP = "for (i = cta_start + tid; i < n; i += total_threads)\n    {{ {operation}; }}"
@@ -114,15 +114,7 @@ class ElementwiseKernel:
             raise TypeError(f"invalid keyword arguments specified: {', '.join(kwargs)}")
         ranged = chosen is not None or part is not None
         function, arguments = self.generate_stride_kernel_and_types(ranged)
-        vectors, values = [], []
-        for value, argument in zip(args, arguments):
-            if isinstance(argument, VectorArg):
-                if not value.flags.forc:
-                    raise RuntimeError("elementwise kernel cannot deal with non-contiguous arrays")
-                vectors.append(value)
-                values.append(value.gpudata)
-            else:
-                values.append(value)
+        vectors, values = passed_to_kernel("elementwise kernel", args, arguments)
         values += args[len(arguments):]
         size = vectors[0].size
         if part is not None:
@@ -172,6 +164,3 @@ def get_linear_combination_kernel(summand_descriptors, dtype_z):
     return _kernel(
         ", ".join([*declared, f"{z} *z"]), f"z[i] = {' + '.join(terms)}", "linear_combination"
     ), ()
-
-
-__getattr__ = _missing.missing("pycuda.elementwise")

@@ -686,23 +686,14 @@ def _bytes_of(array: np.ndarray) -> np.ndarray:
 
 def _copy_flat(dst: object, src: object, async_: bool, stream: object) -> None:
     """Bytes as they lie in memory."""
-    if isinstance(src, GPUArray) and isinstance(dst, GPUArray):
-        if src.nbytes == 0:
-            return
-        if async_:
-            drv.memcpy_dtod_async(dst.gpudata, src.gpudata, src.nbytes, stream)
-        else:
-            drv.memcpy_dtod(dst.gpudata, src.gpudata, src.nbytes)
-    elif isinstance(src, GPUArray):
-        host = _bytes_of(dst)
-        if async_:
-            drv.memcpy_dtoh_async(host, src.gpudata, stream)
-        else:
-            drv.memcpy_dtoh(host, src.gpudata)
-    elif async_:
-        drv.memcpy_htod_async(dst.gpudata, _bytes_of(src), stream)
-    else:
-        drv.memcpy_htod(dst.gpudata, _bytes_of(src))
+    on_device = [isinstance(array, GPUArray) for array in (dst, src)]
+    ends = [array.gpudata if device else _bytes_of(array)
+            for array, device in zip((dst, src), on_device)]  # fmt: skip
+    name = "memcpy_{1}to{0}".format(*("hd"[device] for device in on_device))
+    size = [src.nbytes] if builtins.all(on_device) else []
+    if size != [0]:
+        copy = getattr(drv, name + "_async" * async_)
+        copy(*ends, *size, *[stream] * async_)
 
 
 def _copy_strided(dst: object, src: object, async_: bool, stream: object) -> None:
@@ -818,7 +809,6 @@ def arange(*args, **kwargs):
 
 def _method(name: str) -> Callable:
     return lambda a, *how, **options: getattr(a, name)(*how, **options)
-
 
 
 def _no_textures(name: str) -> Callable:
@@ -1050,4 +1040,3 @@ table.methods(GPUArray, globals().get, """
 any(self, stream=None, allocator=None): Whether any element is true, as an array.
 all(self, stream=None, allocator=None): Whether all elements are true, as an array.
 """)
-__getattr__ = _missing.missing("pycuda.gpuarray")

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from nogpu.faces import missing as _missing
-
-from .tools import VectorArg, context_dependent_memoize, dtype_to_ctype, parse_arguments
+from .tools import (
+    VectorArg,
+    context_dependent_memoize,
+    dtype_to_ctype,
+    parse_arguments,
+    passed_to_kernel,
+)  # fmt: skip
 
 # The real one lets the last warp run without __syncwarp, which is a race since Volta: not this one.
 _SOURCE = """
@@ -101,15 +105,7 @@ class ReductionKernel:
         stream, out = kwargs.get("stream"), kwargs.get("out")
         function, arguments = self._first, self._arguments
         while True:
-            vectors, values = [], []
-            for value, argument in zip(args, arguments):
-                if isinstance(argument, VectorArg):
-                    if not value.flags.forc:
-                        raise RuntimeError("ReductionKernel cannot deal with non-contiguous arrays")
-                    vectors.append(value)
-                    values.append(value.gpudata)
-                else:
-                    values.append(value)
+            vectors, values = passed_to_kernel("ReductionKernel", args, arguments)
             size = vectors[0].size
             allocator = kwargs.get("allocator") or vectors[0].allocator
             if size <= _FEW * self.block_size * _MOST_BLOCKS:
@@ -146,6 +142,3 @@ def get_dot_kernel(dtype_out, dtype_a=None, dtype_b=None):
     return ReductionKernel(
         dtype_out or dtype_a, "0", "a+b", "a[i]*b[i]",
         f"const {dtype_to_ctype(dtype_a)} *a, const {dtype_to_ctype(dtype_b)} *b")
-
-
-__getattr__ = _missing.missing("pycuda.reduction")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from nogpu.faces import missing as _missing
-
 from .tools import dtype_to_ctype
 
 _SOURCE = """
@@ -67,6 +65,3 @@ class ExclusiveScanKernel(_ScanKernel):
 
     def _before(self, neutral: object) -> str:
         return f"scan_type sum = {neutral};"
-
-
-__getattr__ = _missing.missing("pycuda.scan")

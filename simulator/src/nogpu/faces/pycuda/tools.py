@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -223,6 +223,21 @@ def parse_arguments(arguments: str | list) -> list[DtypedArgument]:
     return list(arguments)
 
 
+def passed_to_kernel(
+    kernel: str, values: Sequence, arguments: Sequence[DtypedArgument]
+) -> tuple[list, list]:
+    """The arrays among a generated kernel's arguments, and what is passed for each argument."""
+    vectors, passed = [], []
+    for value, argument in zip(values, arguments):
+        if isinstance(argument, VectorArg):
+            if not value.flags.forc:
+                raise RuntimeError(f"{kernel} cannot deal with non-contiguous arrays")
+            vectors.append(value)
+            value = value.gpudata
+        passed.append(value)
+    return vectors, passed
+
+
 class DebugMemoryPool(DeviceMemoryPool):
     """A pool that asks at the keyboard: not here."""
 
@@ -248,4 +263,3 @@ def mark_cuda_test(inner_f: Callable) -> Callable:
 
 
 platform_bits = characterize.platform_bits
-__getattr__ = _missing.missing("pycuda.tools")

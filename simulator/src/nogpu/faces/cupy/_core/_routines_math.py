@@ -132,9 +132,7 @@ cumsum, cumprod = scan(np.add), scan(np.multiply)
 
 def mean(array, axis=None, dtype=None, out=None, keepdims=False) -> ndarray:
     """Average along axes; float64 for integers, float16 by way of float32."""
-    if dtype is None:
-        dtype = np.dtype(np.float64) if array.dtype.kind in "biu" else array.dtype
-    dtype = core.check_dtype(dtype)
+    dtype = core.check_dtype(_host.floating(array.dtype) if dtype is None else dtype)
     wide = accumulator(array, _host.axes_of(axis, array.ndim), dtype)
 
     def compute(view, axes, keep):
@@ -147,9 +145,7 @@ def mean(array, axis=None, dtype=None, out=None, keepdims=False) -> ndarray:
 
 def var(array, axis=None, dtype=None, out=None, ddof=0, keepdims=False) -> ndarray:
     """Variance along axes."""
-    if dtype is None:
-        dtype = np.dtype(np.float64) if array.dtype.kind in "biu" else array.dtype
-    dtype = core.check_dtype(dtype)
+    dtype = core.check_dtype(_host.floating(array.dtype) if dtype is None else dtype)
     result_dtype = np.dtype(dtype.char.lower()) if dtype.kind == "c" else dtype
     wide = {"e": np.float32, "f": np.float64, "F": np.complex128}.get(dtype.char, dtype)
 

@@ -349,15 +349,6 @@ class ndarray:  # noqa: N801 -- the library's name
     def __contains__(self, value: object) -> bool:
         return bool((self == value).any())
 
-    def __repr__(self) -> str:
-        return repr(self.get())
-
-    def __str__(self) -> str:
-        return str(self.get())
-
-    def __format__(self, specification: str) -> str:
-        return format(self.get(), specification)
-
     def __bytes__(self) -> bytes:
         return bytes(self.get())
 
@@ -487,6 +478,9 @@ def _as_number(kind: type) -> Callable:
 
 
 table.methods(ndarray, _of_host, """
+__repr__(self) -> str: What NumPy shows of the values.
+__str__(self) -> str: What NumPy prints of the values.
+__format__(self, specification: str) -> str: What NumPy prints of a number.
 tolist(self) -> object: Nested lists of Python numbers.
 tobytes(self, order: str = "C") -> bytes: The elements' bytes.
 tofile(self, fid: object, sep: str = "", format: str = "%s") -> None: Write the elements to a file.

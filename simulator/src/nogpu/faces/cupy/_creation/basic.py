@@ -64,11 +64,6 @@ def _like(a, dtype, order, subok, shape, unwritten=False) -> ndarray:
         shape, dtype, core.strides_like(a._view, shape, dtype.itemsize, order.upper()), unwritten)
 
 
-def empty_like(prototype, dtype=None, order="K", subok=None, shape=None) -> ndarray:
-    """Memory of the shape and dtype of another array."""
-    return _like(prototype, dtype, order, subok, shape, unwritten=True)
-
-
 def _fill(result: ndarray, value: object) -> ndarray:
     if isinstance(value, ndarray) and value.ndim:
         result[...] = value
@@ -77,14 +72,19 @@ def _fill(result: ndarray, value: object) -> ndarray:
     return result
 
 
-def zeros_like(a, dtype=None, order="K", subok=None, shape=None) -> ndarray:
-    """Zeros of the shape and dtype of another array."""
-    return _fill(_like(a, dtype, order, subok, shape), 0)
-
-
-def ones_like(a, dtype=None, order="K", subok=None, shape=None) -> ndarray:
-    """Ones of the shape and dtype of another array."""
-    return _fill(_like(a, dtype, order, subok, shape), 1)
+_LIKE = {
+    "empty_like": lambda *like: _like(*like, unwritten=True),
+    "zeros_like": lambda *like: _fill(_like(*like), 0),
+    "ones_like": lambda *like: _fill(_like(*like), 1),
+}
+_tables.functions(globals(), _LIKE.get, """
+empty_like(prototype, dtype=None, order="K", subok=None, shape=None) -> ndarray:
+    Memory of the shape and dtype of another array.
+zeros_like(a, dtype=None, order="K", subok=None, shape=None) -> ndarray:
+    Zeros of the shape and dtype of another array.
+ones_like(a, dtype=None, order="K", subok=None, shape=None) -> ndarray:
+    Ones of the shape and dtype of another array.
+""")
 
 
 def full_like(a, fill_value, dtype=None, order="K", subok=None, shape=None) -> ndarray:

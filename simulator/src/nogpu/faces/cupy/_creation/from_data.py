@@ -80,9 +80,7 @@ def asarray(a, dtype=None, order=None, *, copy=None, blocking=False) -> ndarray:
     return array(a, dtype, copy, order, blocking=blocking)
 
 
-def asanyarray(a, dtype=None, order=None, *, copy=None, blocking=False) -> ndarray:
-    """See asarray."""
-    return array(a, dtype, copy, order, blocking=blocking)
+asanyarray = asarray
 
 
 def ascontiguousarray(a, dtype=None) -> ndarray:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib as _importlib
 import sys as _sys
 import warnings
 
@@ -24,17 +23,11 @@ from .stream import Event, ExternalStream, Stream, get_current_stream, get_elaps
 
 _sys.modules[f"{__name__}.runtime"] = runtime  # for `import cupy.cuda.runtime`
 # Found when they are asked for: what compiles and launches kernels.
-_LAZY = {"compiler": "compiler", "function": "function", "Function": "function",
-         "Module": "function"}  # fmt: skip
+_LAZY = {"compiler": "cupy.cuda.compiler"} | dict.fromkeys(
+    ("function", "Function", "Module"), "cupy.cuda.function")
 
 
-def __getattr__(name: str) -> object:
-    if name in _LAZY:
-        module = _importlib.import_module(f"cupy.cuda.{_LAZY[name]}")
-        found = module if name == _LAZY[name] else getattr(module, name)
-        globals()[name] = found
-        return found
-    raise _missing.error("cupy.cuda", name)
+__getattr__ = _missing.missing(__name__, _LAZY)
 
 
 def __dir__() -> list[str]:

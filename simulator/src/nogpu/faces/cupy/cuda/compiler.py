@@ -10,7 +10,6 @@ from typing import TextIO
 
 from nogpu import engine
 from nogpu.faces import HEADERS
-from nogpu.faces import missing as _missing
 
 INCLUDE = Path(__file__).parents[1] / "_core" / "include"
 _MAGIC = b"\x7fCUSIM1\n"
@@ -141,5 +140,3 @@ def compile_using_nvrtc(
     for name in names:
         module.kernel(name)
     return _image(source, options, names, "nvrtc"), {name: name for name in names}
-
-__getattr__ = _missing.missing(__name__)

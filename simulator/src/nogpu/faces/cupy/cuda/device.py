@@ -8,7 +8,6 @@ from collections.abc import Callable
 from cupy.cuda import _synchronize
 from cupy_backends.cuda.api import runtime
 
-from nogpu.faces import missing as _missing
 from nogpu.faces import table
 
 
@@ -126,5 +125,3 @@ for _name, _library in _LIBRARIES.items():
 def from_pointer(ptr: int) -> Device:
     """The device whose memory an address lies in."""
     return Device(runtime.pointerGetAttributes(ptr).device)
-
-__getattr__ = _missing.missing(__name__)

@@ -15,7 +15,6 @@ from cupy._core.core import ndarray
 from cupy_backends.cuda.api import _contexts, _errors, driver
 
 from nogpu import engine
-from nogpu.faces import missing as _missing
 
 from . import compiler
 from . import stream as _streams
@@ -237,5 +236,3 @@ class Module:
             return self._module.variable(name).address
         except engine.KernelNotFound:
             raise driver._error("CUDA_ERROR_NOT_FOUND") from None
-
-__getattr__ = _missing.missing(__name__)

@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 from cupy_backends.cuda.api import runtime
 
-from nogpu.faces import missing as _missing
-
 
 class Graph:
     """Recorded work of a stream; `Stream.end_capture` makes it."""
@@ -42,5 +40,3 @@ class Graph:
     def debug_dot_str(self, flags: int = 0) -> str:
         """A drawing of it in the DOT language: its nodes, in order."""
         return runtime.graphDebugDotStr(self.graph, flags)
-
-__getattr__ = _missing.missing(__name__)

@@ -17,7 +17,6 @@ from cupy_backends.cuda.api import _frees, runtime
 
 from nogpu import engine
 from nogpu.engine.arenas import Arena, Chunk
-from nogpu.faces import missing as _missing
 from nogpu.faces import table
 
 from . import memory_hook
@@ -171,20 +170,6 @@ class MemoryPointer:
     def __isub__(self, offset: int) -> MemoryPointer:
         return self.__iadd__(-int(offset))
 
-    def copy_from(self, mem: object, size: int) -> None:
-        """Copy bytes from host or device memory."""
-        if isinstance(mem, MemoryPointer):
-            self.copy_from_device(mem, size)
-        else:
-            self.copy_from_host(mem, size)
-
-    def copy_from_async(self, mem: object, size: int, stream=None) -> None:
-        """Copy bytes from host or device memory, on a stream."""
-        if isinstance(mem, MemoryPointer):
-            self.copy_from_device_async(mem, size, stream)
-        else:
-            self.copy_from_host_async(mem, size, stream)
-
     def memset(self, value: int, size: int) -> None:
         """Set bytes, on the legacy default stream."""
         if size > 0:
@@ -206,10 +191,13 @@ _COPIES = {  # method of a pointer: CUDA's kind of copy
 
 
 def _copy(name: str) -> Callable:
-    kind, queued = _COPIES[name], name.endswith("_async")
+    kind, queued = _COPIES.get(name), name.endswith("_async")
+    kinds = [_COPIES[name.replace("from", f"from_{end}")] if kind is None else kind
+             for end in ("host", "device")]  # fmt: skip
 
     def copy(self: MemoryPointer, other: object, size: int, stream: object = None) -> None:
         if size > 0:
+            kind = kinds[isinstance(other, MemoryPointer)]
             ends = (self.ptr, _address(other))
             ends = ends[::-1] if "_to_" in name else ends
             if queued:
@@ -221,6 +209,10 @@ def _copy(name: str) -> Callable:
 
 
 table.methods(MemoryPointer, _copy, """
+copy_from(self, mem: object, size: int) -> None:
+    Copy bytes from host or device memory, on the legacy default stream.
+copy_from_async(self, mem: object, size: int, stream=None) -> None:
+    Copy bytes from host or device memory, on a stream.
 copy_from_device(self, src: MemoryPointer, size: int) -> None:
     Copy bytes from device memory, on the legacy default stream.
 copy_from_device_async(self, src: MemoryPointer, size: int, stream=None) -> None:
@@ -295,8 +287,8 @@ def _allocate(nbytes: int, unwritten: bool, itemsize: int | None = None) -> Memo
     the whole of it at once.
     """
     allocator = getattr(_thread_local, "allocator", None) or _current_allocator
-    if getattr(allocator, "__func__", None) is MemoryPool.malloc:
-        return allocator.__self__._pool._give(nbytes, unwritten, itemsize)
+    if getattr(allocator, "__func__", None) is SingleDeviceMemoryPool.malloc:
+        return allocator.__self__._give(nbytes, unwritten, itemsize)
     if allocator is _malloc:
         return MemoryPointer(Memory(nbytes, _unwritten=unwritten, _itemsize=itemsize), 0)
     return allocator(nbytes)
@@ -674,41 +666,15 @@ def _parse_limit_string(limit: str | None = None) -> dict[str, float | None]:
     if limit is None:
         limit = os.environ.get("CUPY_GPU_MEMORY_LIMIT")
     size = fraction = None
-    if limit is not None:
-        if limit.endswith("%"):
-            fraction = float(limit[:-1]) / 100
-        else:
-            size = int(limit)
+    if limit is not None and limit.endswith("%"):
+        fraction = float(limit[:-1]) / 100
+    elif limit is not None:
+        size = int(limit)
     return {"size": size, "fraction": fraction}
 
 
-class MemoryPool:
-    """Device memory that is kept when it is freed, and given out again."""
-
-    def __init__(self, allocator: Callable[[int], MemoryPointer] | None = None) -> None:
-        self._pool = SingleDeviceMemoryPool(allocator)
-
-    def malloc(self, size: int) -> MemoryPointer:
-        """A block of at least ``size`` bytes."""
-        return self._pool._give(size, True)
-
-
-def _of_pool(name: str) -> Callable:
-    return lambda self, *arguments: getattr(self._pool, name)(*arguments)
-
-
-table.methods(MemoryPool, _of_pool, """
-free_all_blocks(self, stream: _streams._BaseStream | None = None) -> None:
-    Give what is free back to the device, of one stream or of all.
-free_all_free(self) -> None: The old name of `free_all_blocks`.
-n_free_blocks(self) -> int: How many blocks are free.
-used_bytes(self) -> int: Bytes in use.
-free_bytes(self) -> int: Bytes that are free in the pool.
-total_bytes(self) -> int: Bytes that the pool has from the device.
-set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
-    Limit `total_bytes`, in bytes or as a fraction of the device's memory.
-get_limit(self) -> int: The limit in bytes; 0: none.
-""")
+class MemoryPool(SingleDeviceMemoryPool):
+    """Device memory that is kept when it is freed, and given out again: there is one device."""
 
 
 class MemoryAsyncPool:
@@ -771,7 +737,7 @@ class PythonFunctionAllocator:
         return MemoryPointer(_FunctionMemory(size, self._malloc_func, self._free_func), 0)
 
 
-class CFunctionAllocator:
+class CFunctionAllocator(PythonFunctionAllocator):
     """An allocator made of two C functions: ``malloc(param, size, device)``, ``free(param, ptr,
     device)``."""
 
@@ -783,10 +749,6 @@ class CFunctionAllocator:
         self._owner, taken, given = owner, take(malloc_func), give(free_func)
         self._malloc_func = lambda size, device: taken(param, size, device) or 0
         self._free_func = lambda ptr, device: given(param, ptr, device)
-
-    def malloc(self, size: int) -> MemoryPointer:
-        """Memory of ``size`` bytes."""
-        return MemoryPointer(_FunctionMemory(size, self._malloc_func, self._free_func), 0)
 
 
 class _FunctionMemory(BaseMemory):
@@ -818,7 +780,5 @@ def using_allocator(
 
 _default_memory_pool = MemoryPool()
 # Arrays keep their distance, whatever was cut out of one block.
-_default_memory_pool._pool._spread = 2
+_default_memory_pool._spread = 2
 _current_allocator = _default_memory_pool.malloc
-
-__getattr__ = _missing.missing(__name__)

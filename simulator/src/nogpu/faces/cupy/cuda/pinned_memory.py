@@ -14,7 +14,6 @@ from functools import lru_cache
 from cupy_backends.cuda.api import runtime
 
 from nogpu import engine
-from nogpu.faces import missing as _missing
 
 __all__ = """
     PinnedMemory PinnedMemoryPointer PinnedMemoryPool alloc_pinned_memory
@@ -163,5 +162,3 @@ class PinnedMemoryPool:
 
 _default_pinned_memory_pool = PinnedMemoryPool()
 set_pinned_memory_allocator(_default_pinned_memory_pool.malloc)
-
-__getattr__ = _missing.missing(__name__)

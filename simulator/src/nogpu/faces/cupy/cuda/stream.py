@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 from cupy_backends.cuda.api import runtime
 
-from nogpu.faces import missing as _missing
 from nogpu.faces import table
 
 from . import graph as _graph
@@ -245,5 +244,3 @@ _graph.Graph._handle_of = staticmethod(_handle)
 Stream.null = Stream(null=True)
 Stream.ptds = Stream(ptds=True)
 _local = _Local()
-
-__getattr__ = _missing.missing(__name__)

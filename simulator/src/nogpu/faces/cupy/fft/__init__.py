@@ -2,9 +2,7 @@
 
 from cupy.fft import _fft, config
 
-from nogpu.faces import missing as _missing
 from nogpu.faces import table as _table
 
 globals().update(_table.functions_of(_fft))
 __all__ = ["config", *_table.functions_of(_fft)]
-__getattr__ = _missing.missing("cupy.fft")

@@ -7,8 +7,6 @@ import warnings
 
 from cupy.fft._callbacks import set_cufft_callbacks  # noqa: F401
 
-from nogpu.faces import missing as _missing
-
 use_multi_gpus = False
 _devices = None
 _planning = contextvars.ContextVar("cupy.fft.config.enable_nd_planning", default=True)
@@ -60,5 +58,4 @@ def get_plan_cache():
     return _plans
 
 
-__getattr__ = _missing.missing("cupy.fft.config")
 sys.modules[__name__].__class__ = _Config

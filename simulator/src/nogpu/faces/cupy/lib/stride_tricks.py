@@ -6,8 +6,6 @@ import numpy as np
 from cupy import _host
 from cupy._core import core
 
-from nogpu.faces import missing as _missing
-
 
 def as_strided(x, shape=None, strides=None):
     """Return a view of x's memory with another shape and other strides; nothing is checked."""
@@ -50,5 +48,3 @@ def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=Fa
         shape[i] -= n - 1
     return as_strided(
         x, (*shape, *window), (*x.strides, *(x.strides[i] for i in axes)))
-
-__getattr__ = _missing.missing(__name__)

@@ -8,7 +8,7 @@ from cupy.linalg import _util
 def cholesky(a):
     """Return the lower factor of each positive definite matrix."""
     dtype = _util.type_of_stacked(a, square=True)
-    _util.check_potrf(a, dtype)
+    _util.check("potrf", a, dtype)
     work = _util.each(np.linalg.cholesky)
     return _host.compute(lambda v: work(v.astype(dtype, copy=False)), [a], a.shape, dtype)
 

@@ -16,7 +16,7 @@ def solve(a, b):
     if b.ndim == 0 or b.shape[-1 if vector else -2] != a.shape[-1]:
         raise ValueError(
             "a must have (..., M, M) shape and b must have (M,) or (..., M, K)")
-    _util.check_getrf(a, dtype)
+    _util.check("getrf", a, dtype)
     if vector:
         shape = a.shape[:-1]
     else:
@@ -82,7 +82,7 @@ def lstsq(a, b, rcond="warn"):
 def inv(a):
     """Return the inverse of each matrix."""
     dtype = _util.type_of_stacked(a, square=True)
-    _util.check_getrf(a, dtype)
+    _util.check("getrf", a, dtype)
     work = _util.each(np.linalg.inv)
     return _host.compute(lambda v: work(v.astype(dtype, copy=False)), [a], a.shape, dtype)
 

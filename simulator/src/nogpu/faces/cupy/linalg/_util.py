@@ -54,11 +54,17 @@ def raises() -> bool:
     return geterr().get("linalg") == "raise"
 
 
-def _report(name, dtype, info):
+def check(name, a, dtype):
+    """Raise for a matrix that ``getrf`` or ``potrf`` cannot take apart, where exceptions are
+    wanted: a singular one, or one that is not positive definite; this waits."""
+    if not raises():
+        return
+    find = {"getrf": _zero_pivot, "potrf": _minor}[name]
+    info = [find(one) for one in _host.look(a).astype(dtype).reshape(-1, *a.shape[-2:])]
     if any(info):
         letter = {"f": "s", "d": "d", "F": "c", "D": "z"}[np.dtype(dtype).char]
         raise LinAlgError(
-            f"Error reported by {letter}{name} in cuSOLVER. devInfo = {list(info)}. "
+            f"Error reported by {letter}{name} in cuSOLVER. devInfo = {info}. "
             "Please refer to the cuSOLVER documentation.")
 
 
@@ -72,20 +78,6 @@ def _zero_pivot(matrix) -> int:
         left[[i, best]] = left[[best, i]]
         left[i + 1:] -= np.outer(left[i + 1:, i] / left[i, i], left[i])
     return 0
-
-
-def check_getrf(a, dtype):
-    """Raise for a singular matrix where exceptions are wanted; this waits."""
-    if raises():
-        values = _host.look(a).astype(dtype).reshape(-1, *a.shape[-2:])
-        _report("getrf", dtype, [_zero_pivot(one) for one in values])
-
-
-def check_potrf(a, dtype):
-    """Raise for a matrix that is not positive definite where exceptions are wanted."""
-    if raises():
-        values = _host.look(a).astype(dtype).reshape(-1, *a.shape[-2:])
-        _report("potrf", dtype, [_minor(one) for one in values])
 
 
 def _minor(matrix) -> int:

@@ -3,8 +3,6 @@
 import numpy as np
 from cupy import _host
 
-from nogpu.faces import missing as _missing
-
 
 def trimseq(seq):
     """Return a view without the zeros of the highest powers; it waits."""
@@ -33,5 +31,3 @@ def trimcoef(c, tol=0):
         raise ValueError("tol must be non-negative")
     places = np.flatnonzero(np.abs(_host.look(_host.argument(c))) > tol)
     return c[:int(places[-1]) + 1].copy() if places.size else c[:1] * 0
-
-__getattr__ = _missing.missing(__name__)

@@ -6,7 +6,6 @@ from cupy.random._distributions import bytes, multinomial, random_integers  # no
 from cupy.random._generator import RandomState
 from cupy.random._generator_api import Generator, default_rng
 
-from nogpu.faces import missing as _missing
 from nogpu.faces import table as _table
 
 globals().update(_table.functions_of(_generator))
@@ -18,4 +17,3 @@ __all__ = [
     "default_rng", "get_random_state", "multinomial", "random", "random_integers", "ranf",
     "reset_states", "sample", "seed", "set_random_state", *_distributions.NAMES,
 ]
-__getattr__ = _missing.missing("cupy.random")

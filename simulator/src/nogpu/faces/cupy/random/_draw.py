@@ -4,6 +4,7 @@ whichever stream they run on. The numbers themselves are not those of the real l
 
 from __future__ import annotations
 
+import re
 import secrets
 from operator import index
 
@@ -77,38 +78,32 @@ def by_name(name: str):
     return lambda generator, shape, *values: getattr(generator, name)(*values, size=shape)
 
 
-# name: its parameters, and the type of the numbers
-DISTRIBUTIONS: dict[str, tuple[tuple[str, ...], type]] = {
-    "beta": (("a", "b"), float),
-    "binomial": (("n", "p"), int),
-    "chisquare": (("df",), float),
-    "exponential": (("scale=1.0",), float),
-    "f": (("dfnum", "dfden"), float),
-    "gamma": (("shape", "scale=1.0"), float),
-    "geometric": (("p",), int),
-    "gumbel": (("loc=0.0", "scale=1.0"), float),
-    "hypergeometric": (("ngood", "nbad", "nsample"), int),
-    "laplace": (("loc=0.0", "scale=1.0"), float),
-    "logistic": (("loc=0.0", "scale=1.0"), float),
-    "lognormal": (("mean=0.0", "sigma=1.0"), float),
-    "logseries": (("p",), int),
-    "negative_binomial": (("n", "p"), int),
-    "noncentral_chisquare": (("df", "nonc"), float),
-    "noncentral_f": (("dfnum", "dfden", "nonc"), float),
-    "normal": (("loc=0.0", "scale=1.0"), float),
-    "pareto": (("a",), float),
-    "poisson": (("lam=1.0",), int),
-    "power": (("a",), float),
-    "rayleigh": (("scale=1.0",), float),
-    "standard_cauchy": ((), float),
-    "standard_exponential": ((), float),
-    "standard_gamma": (("shape",), float),
-    "standard_normal": ((), float),
-    "standard_t": (("df",), float),
-    "triangular": (("left", "mode", "right"), float),
-    "uniform": (("low=0.0", "high=1.0"), float),
-    "vonmises": (("mu", "kappa"), float),
-    "wald": (("mean", "scale"), float),
-    "weibull": (("a",), float),
-    "zipf": (("a",), int),
-}
+# name: its parameters as a signature has them, and the type of the numbers
+DISTRIBUTIONS = {name: (parameters, float) for name, parameters in re.findall(r"(\w+)\((.*?)\)", """
+    beta(a, b) chisquare(df) exponential(scale=1.0) f(dfnum, dfden) gamma(shape, scale=1.0)
+    gumbel(loc=0.0, scale=1.0) laplace(loc=0.0, scale=1.0) logistic(loc=0.0, scale=1.0)
+    lognormal(mean=0.0, sigma=1.0) noncentral_chisquare(df, nonc)
+    noncentral_f(dfnum, dfden, nonc) normal(loc=0.0, scale=1.0) pareto(a) power(a)
+    rayleigh(scale=1.0) standard_cauchy() standard_exponential() standard_gamma(shape)
+    standard_normal() standard_t(df) triangular(left, mode, right) uniform(low=0.0, high=1.0)
+    vonmises(mu, kappa) wald(mean, scale) weibull(a)
+""")} | {name: (parameters, int) for name, parameters in re.findall(r"(\w+)\((.*?)\)", """
+    binomial(n, p) geometric(p) hypergeometric(ngood, nbad, nsample) logseries(p)
+    negative_binomial(n, p) poisson(lam=1.0) zipf(a)
+""")}
+
+
+def rows(names, ending: str = "") -> str:
+    """Return a table's rows of methods that draw from distributions."""
+    return "\n".join(
+        f"{name}(self, {parameters}{', ' * bool(parameters)}size=None"
+        f"{ending.format(kind.__name__)}): "
+        f"Return numbers of the distribution that NumPy calls {name}."
+        for name, (parameters, kind) in DISTRIBUTIONS.items() if name in names)
+
+
+def points_of_a_simplex(draw, alpha, size, dtype):
+    """Draw from the distribution of Dirichlet."""
+    alpha = _host.on_host(alpha).astype(float)
+    shape = shape_of(size)
+    return draw(lambda g, _: g.dirichlet(alpha, shape), (), (*shape, alpha.size), np.dtype(dtype))

@@ -124,10 +124,7 @@ class RandomState:
 
     def dirichlet(self, alpha, size=None, dtype=float):
         """Return points of a simplex."""
-        alpha = _host.look(alpha) if _host.is_array(alpha) else np.asarray(alpha, float)
-        shape = _draw.shape_of(size)
-        return self._source.draw(
-            lambda g, _: g.dirichlet(alpha, shape), (), (*shape, alpha.size), np.dtype(dtype))
+        return _draw.points_of_a_simplex(self._source.draw, alpha, size, dtype)
 
     def multivariate_normal(self, mean, cov, size=None, check_valid="ignore", tol=1e-08,
                             method="cholesky", dtype=float):
@@ -181,11 +178,8 @@ rand(self, *size, **kwarg):
 randn(self, *size, **kwarg):
     Return standard normal numbers in the shape given by the arguments.
 """)
-table.methods(RandomState, _from_numpy, "\n".join(
-    f"{name}({', '.join(['self', *parameters, 'size=None'])}, dtype={kind.__name__}): "
-    f"Return numbers of the distribution that NumPy calls {name}."
-    for name, (parameters, kind) in _draw.DISTRIBUTIONS.items() if name not in vars(RandomState)
-))  # fmt: skip
+table.methods(RandomState, _from_numpy, _draw.rows(
+    _draw.DISTRIBUTIONS.keys() - vars(RandomState), ", dtype={}"))
 
 _shared: RandomState | None = None
 

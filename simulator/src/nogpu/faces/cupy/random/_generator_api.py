@@ -46,10 +46,7 @@ class Generator:
 
     def dirichlet(self, alpha, size=None):
         """Return points of a simplex."""
-        alpha = _host.look(alpha) if _host.is_array(alpha) else np.asarray(alpha, float)
-        shape = _draw.shape_of(size)
-        return self._draw(
-            lambda g, _: g.dirichlet(alpha, shape), (), (*shape, alpha.size), np.float64)
+        return _draw.points_of_a_simplex(self._draw, alpha, size, np.float64)
 
 
 def _standard(name):
@@ -98,19 +95,9 @@ def _named(name):
     return draw
 
 
-table.methods(Generator, _named, """
-gamma(self, shape, scale=1.0, size=None): Return numbers of the gamma distribution.
-chisquare(self, df, size=None): Return numbers of the chi-square distribution.
-exponential(self, scale=1.0, size=None): Return numbers of the exponential distribution.
-f(self, dfnum, dfden, size=None): Return numbers of the F distribution.
-geometric(self, p, size=None): Return numbers of the geometric distribution.
-hypergeometric(self, ngood, nbad, nsample, size=None):
-    Return numbers of the hypergeometric distribution.
-logseries(self, p, size=None): Return numbers of the logarithmic series distribution.
-poisson(self, lam=1.0, size=None): Return numbers of the Poisson distribution.
-power(self, a, size=None): Return numbers of the power distribution.
-binomial(self, n, p, size=None): Return numbers of the binomial distribution.
-""")
+table.methods(Generator, _named, _draw.rows("""
+    binomial chisquare exponential f gamma geometric hypergeometric logseries poisson power
+""".split()))
 
 
 def default_rng(seed=None) -> Generator:

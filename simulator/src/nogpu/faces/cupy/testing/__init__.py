@@ -2,10 +2,8 @@
 
 from cupy.testing import _array, _random, _shaped
 
-from nogpu.faces import missing as _missing
 from nogpu.faces import table as _table
 
 _functions = _table.functions_of(_array, _random, _shaped)
 globals().update(_functions)
 __all__ = [*_functions]
-__getattr__ = _missing.missing("cupy.testing")

@@ -6,8 +6,6 @@ import contextlib
 
 from cupy.cuda import profiler as _profiler
 
-from nogpu.faces import missing as _missing
-
 from ._time import benchmark as benchmark
 from ._time_range import time_range as time_range
 
@@ -27,5 +25,3 @@ def load_ipython_extension(ipython: object) -> None:
     from ._ipython import magic
 
     ipython.register_magic_function(magic, "line_cell", "gpu_timeit")
-
-__getattr__ = _missing.missing(__name__)

@@ -1,7 +1,5 @@
 """A part of SciPy on the simulated device. SciPy itself is not needed."""
 
-import importlib
-
 from nogpu.faces import missing as _missing
 
 _PARTS = ("ndimage", "signal", "sparse", "special")
@@ -16,10 +14,9 @@ def get_array_module(*args):
     for one in args:
         if _host.is_array(one) or type(one).__module__.startswith("cupyx.scipy.sparse"):
             return sys.modules[__name__]
-    return importlib.import_module("scipy")
+    import scipy
+
+    return scipy
 
 
-def __getattr__(name):
-    if name in _PARTS:
-        return importlib.import_module(f"cupyx.scipy.{name}")
-    raise _missing.error("cupyx.scipy", name)
+__getattr__ = _missing.missing(__name__, {_name: f"cupyx.scipy.{_name}" for _name in _PARTS})

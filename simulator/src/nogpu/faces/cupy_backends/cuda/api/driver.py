@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from nogpu import engine
-from nogpu.faces import missing as _missing
 
 from . import _contexts
 from ._errors import CUDADriverError  # noqa: F401
@@ -37,5 +36,3 @@ CU_FUNC_ATTRIBUTE_BINARY_VERSION = 6
 CU_FUNC_ATTRIBUTE_CACHE_MODE_CA = 7
 CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
 CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT = 9
-
-__getattr__ = _missing.missing(__name__)

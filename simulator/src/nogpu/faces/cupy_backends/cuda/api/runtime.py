@@ -10,7 +10,6 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable
 
 from nogpu import engine
-from nogpu.faces import missing as _missing
 from nogpu.faces import table
 
 from . import _contexts, _errors
@@ -570,20 +569,23 @@ def memcpyAsync(dst: int, src: int, size: int, kind: int, stream: int) -> None:
     _stream(stream).copy(dst, src, size, kind, pinned=host is None or _is_pinned(host))
 
 
-def memcpyPeer(dst: int, dstDevice: int, src: int, srcDevice: int, size: int) -> None:
-    """Copy between devices: there is one."""
-    _check_device(dstDevice)
-    _check_device(srcDevice)
-    memcpy(dst, src, size, memcpyDeviceToDevice)
+def _between_devices(name: str) -> Callable:
+    copy = {"memcpyPeer": memcpy, "memcpyPeerAsync": memcpyAsync}[name]
+
+    def call(dst: int, dstDevice: int, src: int, srcDevice: int, size: int, *stream: int) -> None:
+        _check_device(dstDevice)
+        _check_device(srcDevice)
+        copy(dst, src, size, memcpyDeviceToDevice, *stream)
+
+    return call
 
 
-def memcpyPeerAsync(
-    dst: int, dstDevice: int, src: int, srcDevice: int, size: int, stream: int
-) -> None:
-    """Queue a copy between devices: there is one."""
-    _check_device(dstDevice)
-    _check_device(srcDevice)
-    memcpyAsync(dst, src, size, memcpyDeviceToDevice, stream)
+table.functions(globals(), _between_devices, """
+memcpyPeer(dst: int, dstDevice: int, src: int, srcDevice: int, size: int) -> None:
+    Copy between devices: there is one.
+memcpyPeerAsync(dst: int, dstDevice: int, src: int, srcDevice: int, size: int,
+        stream: int) -> None: Queue a copy between devices: there is one.
+""")
 
 
 @_translated
@@ -606,5 +608,3 @@ def graphDebugDotStr(graph: int, flags: int = 0) -> str:
              enumerate(nodes)]  # fmt: skip
     lines += [f"  n{i} -> n{i + 1};" for i in range(len(nodes) - 1)]
     return "\n".join(["digraph graph_1 {", *lines, "}"]) + "\n"
-
-__getattr__ = _missing.missing(__name__)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from nogpu import engine
-from nogpu.faces import missing as _missing
 
 _TEXTS = {
     0: "NVRTC_SUCCESS",
@@ -37,5 +36,3 @@ def getSupportedArchs() -> list[int]:
     """The compute capabilities that can be compiled for: the simulated device's."""
     major, minor = engine.limits.COMPUTE_CAPABILITY
     return [10 * major + minor]
-
-__getattr__ = _missing.missing(__name__)

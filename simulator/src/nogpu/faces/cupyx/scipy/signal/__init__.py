@@ -2,10 +2,8 @@
 
 from cupyx.scipy.signal import _czt, _signaltools
 
-from nogpu.faces import missing as _missing
 from nogpu.faces import table as _table
 
 _functions = _table.functions_of(_czt, _signaltools)
 globals().update(_functions)
 __all__ = [*_functions]
-__getattr__ = _missing.missing(__name__)

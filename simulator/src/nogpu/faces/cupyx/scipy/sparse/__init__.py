@@ -3,8 +3,6 @@
 from cupyx.scipy.sparse import _construct, _matrices
 from cupyx.scipy.sparse._matrices import sparray, spmatrix
 
-from nogpu.faces import missing as _missing
-
 
 class SparseWarning(Warning):
     """Something about a sparse matrix."""
@@ -20,4 +18,3 @@ globals().update(_made)
 _spbase = _matrices._spbase
 __all__ = ["SparseEfficiencyWarning", "SparseWarning", "sparray", "spmatrix",
            *_made]  # fmt: skip
-__getattr__ = _missing.missing(__name__)

@@ -1,5 +1,0 @@
-"""pycuda.debug: not in nogpu."""
-
-from nogpu.faces import missing
-
-raise ImportError(missing.explain("pycuda.debug"))

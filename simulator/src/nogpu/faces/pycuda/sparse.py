@@ -1,5 +1,0 @@
-"""pycuda.sparse: not in nogpu."""
-
-from nogpu.faces import missing
-
-raise ImportError(missing.explain("pycuda.sparse"))
