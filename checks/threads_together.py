@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers import kernels
-
 from .machinery.kernel_task import KernelTask, blank, counters, to_device, undivided
 from .machinery.task import Case
 
 # histogram: numbers outside 0 to 255 are left out
 
-HISTOGRAM = kernels.source("answers/histogram")
+HISTOGRAM = r"""
+extern "C" __global__ void histogram(const int* x, int* counts, int n) {
+    __shared__ int mine[256];
+    for (int k = threadIdx.x; k < 256; k += blockDim.x) mine[k] = 0;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        int value = x[i];
+        if (value >= 0 && value < 256) atomicAdd(&mine[value], 1);
+    }
+    __syncthreads();
+    for (int k = threadIdx.x; k < 256; k += blockDim.x) atomicAdd(&counts[k], mine[k]);
+}
+"""
 
 
 def _histogram_cases() -> list[Case]:
@@ -67,7 +77,29 @@ histogram = KernelTask(
 
 # scan: running sums
 
-SCAN = kernels.source("answers/scan")
+SCAN = r"""
+extern "C" __global__ void scan(const int* x, int* y, int n) {
+    __shared__ int of_warp[32];
+    int t = threadIdx.x, lane = t % 32, warps = blockDim.x / 32;
+    int carried = 0;
+    for (int first = 0; first < n; first += blockDim.x) {
+        int i = first + t, v = i < n ? x[i] : 0;
+        for (int step = 1; step < 32; step *= 2) {
+            int before = __shfl_up_sync(0xffffffffu, v, step);
+            if (lane >= step) v += before;
+        }
+        if (lane == 31) of_warp[t / 32] = v;
+        __syncthreads();
+        v += carried;
+        for (int w = 0; w < warps; w++) {
+            if (w < t / 32) v += of_warp[w];
+            carried += of_warp[w];
+        }
+        if (i < n) y[i] = v;
+        __syncthreads();
+    }
+}
+"""
 
 
 def _scan_cases() -> list[Case]:
@@ -120,7 +152,13 @@ scan = KernelTask(
 
 # compact: the elements that a mask keeps
 
-COMPACT = kernels.source("answers/compact")
+COMPACT = r"""
+extern "C" __global__
+void compact(const float* x, const bool* mask, const int* ends, float* y, int n) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        if (mask[i]) y[ends[i] - 1] = x[i];
+}
+"""
 
 
 def _compact_cases() -> list[Case]:

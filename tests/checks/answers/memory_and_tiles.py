@@ -6,6 +6,34 @@ helpers.start()
 
 import cupy as cp  # noqa: E402
 
+from helpers import kernels  # noqa: E402
+
+
+def sectors_by_bytes(first, step):
+    """By the bytes that the lanes touch."""
+    return len({4 * (first + lane * step) // 32 for lane in range(32)})
+
+
+def sectors_by_counting(first, step):
+    """Lane by lane: a new sector where the lane before was in another one."""
+    ends = [(first + lane * step) // 8 for lane in range(32)]
+    return 1 + sum(one != other for one, other in zip(ends, ends[1:]))
+
+
+def wavefronts_by_words(width):
+    """By the words of the bank that has most of them."""
+    banks = [lane * width % 32 for lane in range(32)]
+    return max(map(banks.count, banks))
+
+
+def wavefronts_by_halving(width):
+    """Each factor of two in the width doubles the conflict."""
+    turns = 1
+    while turns < 32 and width % 2 == 0:
+        width, turns = width // 2, 2 * turns
+    return turns
+
+
 # No padding: element (i, j) of the tile lies in column i ^ j, which is another bank for each row.
 SWIZZLED = r"""
 extern "C" __global__ void transpose(const float* x, float* y, int rows, int columns) {
@@ -33,11 +61,74 @@ extern "C" __global__ void transpose(const float* x, float* y, int rows, int col
 }
 """
 
+# The image lies in shared memory, a plane of 10 x 10 pixels for each of at most 40 channels.
+PLANES = r"""
+extern "C" __global__ void convolution(const float* x, const float* w, float* y, int channels) {
+    __shared__ float tile[40][101];
+    int o = threadIdx.x, i = threadIdx.y;
+    for (int k = 32 * i + o; k < 100 * channels; k += 256) {
+        int c = k % channels, p = k / channels, row = p / 10 - 1, column = p % 10 - 1;
+        bool inside = row >= 0 && row < 8 && column >= 0 && column < 8;
+        const float* image = x + blockIdx.x * 64 * channels;
+        tile[c][p] = inside ? image[(8 * row + column) * channels + c] : 0.0f;
+    }
+    __syncthreads();
+    float sum[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+    for (int c = 0; c < channels; c++)
+        for (int q = 0; q < 9; q++) {
+            float weight = w[(9 * c + q) * 32 + o];
+            for (int j = 0; j < 8; j++) sum[j] += weight * tile[c][10 * (i + q / 3) + j + q % 3];
+        }
+    for (int j = 0; j < 8; j++) y[((blockIdx.x * 8 + i) * 8 + j) * 32 + o] = sum[j];
+}
+"""
+
+# The lesson's kernel: one sum after the other.
+ONE_BY_ONE = r"""
+extern "C" __global__ void convolution(const float* x, const float* w, float* y, int channels) {
+    int o = threadIdx.x, i = threadIdx.y;
+    x += blockIdx.x * 64 * channels;
+    for (int j = 0; j < 8; j++) {
+        float sum = 0;
+        for (int k = 0; k < 9 * channels; k++) {
+            int row = i + k % 9 / 3 - 1, column = j + k % 3 - 1;
+            if (row >= 0 && row < 8 && column >= 0 && column < 8)
+                sum += x[(8 * row + column) * channels + k / 9] * w[k * 32 + o];
+        }
+        y[((blockIdx.x * 8 + i) * 8 + j) * 32 + o] = sum;
+    }
+}
+"""
+CONVOLUTION = kernels.source("convolution")
+
 RIGHT = {
+    "sectors": [sectors_by_bytes, sectors_by_counting],
+    "wavefronts": [wavefronts_by_words, wavefronts_by_halving],
+    "convolution": [PLANES, cp.RawKernel(PLANES, "convolution")],
     "transpose": [SWIZZLED, cp.RawKernel(SWIZZLED, "transpose")],
 }
 
 WRONG = {
+    "sectors": [
+        (lambda first, step: min(4 * step, 32), "expected 5, got 4"),
+        (lambda first, step: -(-(first + 31 * step + 1) // 8), "expected 4, got 5"),
+    ],
+    "wavefronts": [
+        (lambda width: 1 if width % 2 else 32, "expected 2, got 32"),
+        (lambda width: max(1, 32 - width % 32), "expected 1, got 31"),
+    ],
+    "convolution": [
+        (ONE_BY_ONE, "a warp loads each weight"),
+        (PLANES.replace("    __syncthreads();\n", ""), "race"),
+        (PLANES.replace("int k = 32 * i + o", "int k = o"), "nobody has written"),
+        (PLANES.replace("q % 3", "0"), "values are wrong"),
+        (CONVOLUTION.replace("* 32 + o] = sum", "+ 64 * o] = sum"), "values are wrong"),
+        (CONVOLUTION.replace("float sum[8] = {0, 0, 0, 0, 0, 0, 0, 0}", "float sum[8]"), ""),
+        (CONVOLUTION.replace("int o = threadIdx.x, i = threadIdx.y",
+                             "int o = 8 * (threadIdx.x % 4) + threadIdx.y, i = threadIdx.x / 4"),
+         "sectors where"),
+        (CONVOLUTION.replace("(row < 0 || row > 7)", "(row < 0)"), "outside"),
+    ],
     "transpose": [
         (NAIVE, "sectors where 4.0 would do"),
         (SWIZZLED.replace("tx ^ r", "tx").replace("r ^ tx", "r"), "32.0 wavefronts (bank"),
