@@ -266,16 +266,17 @@ def _number_as_array(value: object, case: Case) -> object:
 
 
 def _all_by_matmul(*cases: Case) -> Rule:
-    """In each of `cases`, products of matrices do the work, and no more than the letters need."""
+    """In each of `cases`, products of matrices do all work, and no more than the letters need."""
 
     def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
         for case in cases:
-            done = sum(count for name, count in recorded_operations(answer, case)
+            log, needed = recorded_operations(answer, case), Contraction.read(*case).operations
+            done = sum(count for name, count in log
                        if name in ("matmul", "dot", "inner", "vdot", "tensordot"))
-            needed = Contraction.read(*case).operations
-            if done != needed:
+            if done != needed or done != sum(count for _, count in log):
                 return (f'for "{case[0]}" `@` does {done:,} operations, where the letters need'
-                        f" {needed:,}: let one `@` do all of them.")
+                        f" {needed:,}, and other functions do {sum(c for _, c in log) - done:,}:"
+                        " let one `@` do all of them.")
         return None
 
     return rule

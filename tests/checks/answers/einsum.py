@@ -129,6 +129,12 @@ def matmul_by_broadcasting(subscripts, x, y):
         one[..., None] * two[..., None, :, :]).sum(axis=-2, dtype=one.dtype))
 
 
+def matmul_for_show(subscripts, x, y):
+    """Throws the product of `@` away: broadcasting makes the result."""
+    matmul_by_sets(subscripts, x, y)
+    return matmul_by_broadcasting(subscripts, x, y)
+
+
 def matmul_reshaped_only(subscripts, x, y):
     """The second array gets its new shape by reshape where its axes should be turned."""
     first, second = subscripts.split("->")[0].split(",")
@@ -301,6 +307,7 @@ WRONG = {
         (lambda subscripts, x, y: np.einsum(subscripts, x, y), "it calls np.einsum"),
         (matmul_by_broadcasting, "let one `@` do all of them"),
         (matmul_of_everything, "let one `@` do all of them"),
+        (matmul_for_show, "other functions do"),
         (matmul_in_a_loop, "it loops in Python"),
         (lambda subscripts, x, y: x @ y, "it raised ValueError"),
         (matmul_reshaped_only, "expected"),
