@@ -1,8 +1,7 @@
-"""The tasks about memory and tiles: sectors, banks, a transpose, a convolution."""
+"""The tasks about memory and tiles: sectors, a transpose, a convolution."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 
@@ -13,7 +12,21 @@ from helpers import kernels, network
 from .machinery.kernel_task import KernelTask, blank, counters, to_device, undivided, wasteful
 from .machinery.task import Case, Mistake, Task, Trial, difference, replaced
 
-# two warm-ups of the lesson: the sectors of a request, the wavefronts of a column
+# two warm-ups of the lesson: how far apart two threads are, and the sectors of a request
+
+apart = Task(
+    name="apart",
+    spec=lambda rows, columns: (4, 4 * rows),
+    cases=lambda: [(600, 512), (3, 70), (1, 9), (64, 64)],
+    mistakes=[
+        Mistake("floats; a float32 has four bytes", lambda rows, columns: (1, rows)),
+        Mistake("the length of a row of x: a row of y has `rows` pixels",
+                lambda rows, columns: (4, 4 * columns)),
+        Mistake("the threads' loads and stores exchanged", lambda rows, columns: (4 * rows, 4)),
+        Mistake("two threads whose `threadIdx.y` differ",
+                lambda rows, columns: (4 * columns, 4)),
+    ],
+)
 
 sectors = Task(
     name="sectors",
@@ -26,20 +39,6 @@ sectors = Task(
                 lambda first, step: (first + 31 * step) // 8 - first // 8 + 1),
         Mistake("sectors of 32 elements; a sector has 32 bytes, so 8 floats",
                 lambda first, step: len({(first + lane * step) // 32 for lane in range(32)})),
-    ],
-)
-
-wavefronts = Task(
-    name="wavefronts",
-    spec=lambda width: math.gcd(width, 32),
-    cases=lambda: [(width,) for width in (32, 33, 34, 36, 48, 64, 1, 8, 100, 31)],
-    mistakes=[
-        Mistake("two cases only; a width of 34 makes some lanes share a bank",
-                lambda width: 32 if width % 32 == 0 else 1),
-        Mistake("the number of banks that are used, not the words in one of them",
-                lambda width: 32 // math.gcd(width, 32)),
-        Mistake("the remainder of the width: it is the bank in which the next row begins",
-                lambda width: width % 32),
     ],
 )
 

@@ -5,6 +5,7 @@ import helpers
 helpers.start()
 
 import cupy as cp  # noqa: E402
+import numpy as np  # noqa: E402
 
 from helpers import kernels  # noqa: E402
 
@@ -20,18 +21,10 @@ def sectors_by_counting(first, step):
     return 1 + sum(one != other for one, other in zip(ends, ends[1:]))
 
 
-def wavefronts_by_words(width):
-    """By the words of the bank that has most of them."""
-    banks = [lane * width % 32 for lane in range(32)]
-    return max(map(banks.count, banks))
-
-
-def wavefronts_by_halving(width):
-    """Each factor of two in the width doubles the conflict."""
-    turns = 1
-    while turns < 32 and width % 2 == 0:
-        width, turns = width // 2, 2 * turns
-    return turns
+def apart_by_strides(rows, columns):
+    """By the strides of arrays like these."""
+    x, y = np.empty((rows, columns), np.float32), np.empty((columns, rows), np.float32)
+    return x.strides[1], y.strides[0]
 
 
 # No padding: element (i, j) of the tile lies in column i ^ j, which is another bank for each row.
@@ -103,7 +96,7 @@ CONVOLUTION = kernels.source("convolution")
 
 RIGHT = {
     "sectors": [sectors_by_bytes, sectors_by_counting],
-    "wavefronts": [wavefronts_by_words, wavefronts_by_halving],
+    "apart": [lambda rows, columns: (4, 4 * rows), apart_by_strides],
     "convolution": [PLANES, cp.RawKernel(PLANES, "convolution")],
     "transpose": [SWIZZLED, cp.RawKernel(SWIZZLED, "transpose")],
 }
@@ -113,10 +106,7 @@ WRONG = {
         (lambda first, step: min(4 * step, 32), "expected 5, got 4"),
         (lambda first, step: -(-(first + 31 * step + 1) // 8), "expected 4, got 5"),
     ],
-    "wavefronts": [
-        (lambda width: 1 if width % 2 else 32, "expected 2, got 32"),
-        (lambda width: max(1, 32 - width % 32), "expected 1, got 31"),
-    ],
+    "apart": [(lambda rows, columns: (4, rows), "expected"), (lambda rows, columns: 4 * rows, "")],
     "convolution": [
         (ONE_BY_ONE, "a warp loads each weight"),
         (PLANES.replace("    __syncthreads();\n", ""), "race"),
