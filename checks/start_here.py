@@ -34,7 +34,7 @@ choose_batch = Task(
     name="choose_batch",
     spec=_best,
     cases=lambda: [
-        ({1: 0.001, 10: 0.002, 100: 0.025}, 0.01),
+        ({1: 0.001, 10: 0.002, 100: 0.0125}, 0.01),
         ({10_000: 2.0, 1: 0.0004, 100: 0.011, 20: 0.002}, 1.0),
         ({1: 0.002, 512: 0.08, 64: 0.008}, 0.1),  # the largest is allowed, and not the best
         ({50: 0.05, 5: 0.01, 500: 0.4}, 0.05),  # a call that takes just as long as it may

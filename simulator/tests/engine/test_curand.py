@@ -103,6 +103,18 @@ def test_mrg32k3a_gives_its_authors_numbers(module):
     assert found == pytest.approx([0.1270111, 0.3185276, 0.3091860], abs=1e-7)
 
 
+def test_the_largest_word_of_mrg32k3a_stays_in_range():
+    """Where both recurrences agree an H200 draws 2**32 - 1, and 1 as a uniform number."""
+    made = engine.compile("""#include <curand_kernel.h>
+    __global__ void draw(curandStateMRG32k3a* zeros, unsigned* word, float* unit) {
+        word[0] = curand(zeros); unit[0] = curand_uniform(zeros);
+    }""", OPTIONS)
+    state, word = array(np.zeros(48, np.uint8), "state"), array(np.zeros(1, np.uint32), "word")
+    unit = array(np.zeros(1, np.float32), "unit")
+    launch(made.kernel("draw"), 1, 1, state, word, unit)
+    assert read(word, np.uint32)[0] == 2**32 - 1 and read(unit, np.float32)[0] == 1
+
+
 def test_four_words_at_a_time_go_on_where_one_stood(module):
     out, units = array(np.zeros(8, np.uint32), "out"), array(np.zeros(4, np.float32), "units")
     launch(module.kernel("fours"), 1, 1, out, units)
@@ -170,14 +182,16 @@ def drawing(state: str, draw: str, numbers: int) -> str:
     """
 
 
-@pytest.mark.parametrize("name, state", [("xorwow", XORWOW), ("philox", PHILOX)])
+@pytest.mark.parametrize("name, state", [("xorwow", XORWOW), ("philox", PHILOX), ("mrg32k3a", MRG)])
 def test_kernels_draw_what_an_h200_drew(name, state):
     """Whole numbers and uniform ones to the last bit, the others up to rounding."""
-    recorded = {draw: np.array(rows) for draw, rows in RECORDED[name].items() if draw != "bytes"}
+    recorded = {draw: np.array(rows) for draw, rows in RECORDED[name].items()
+                if draw not in ("bytes", "starts")}  # fmt: skip
     assert RECORDED[name]["bytes"] == STATES[state]
     kernels = "".join(drawing(state, draw, rows.shape[1]) for draw, rows in recorded.items())
     made = engine.compile("#include <curand_kernel.h>\n" + kernels, OPTIONS)
-    starts = array(np.array(RECORDED["starts"], np.uint64), "starts")
+    starts = RECORDED[name].get("starts", RECORDED["starts"])
+    starts = array(np.array(starts, np.uint64), "starts")
     for draw, rows in recorded.items():
         kind = DRAWS.get(draw, ("double",))[0]
         dtype = {"u": np.uint32, "f": np.float32, "d": np.float64}[kind[0]]

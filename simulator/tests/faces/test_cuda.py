@@ -755,3 +755,13 @@ def test_bytes_of_array_operations_are_counted_on_streams_and_in_graphs_too(cp):
     assert counts["array_bytes"] == 2 * 2 * x.nbytes and counts["bytes_stored"] == 4
     x += x
     assert counts["array_bytes"] == 4 * x.nbytes
+
+
+def test_the_printing_hook_shows_the_pools_memory_by_its_number(cp):
+    out = io.StringIO()
+    pool = cp.cuda.MemoryPool()
+    with cp.cuda.memory_hooks.DebugPrintHook(out):
+        block = pool.malloc(1)
+    shown = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert [line["hook"] for line in shown] == ["alloc", "malloc"]
+    assert shown[1]["pmem_id"] == hex(id(block.mem)) and shown[1]["mem_ptr"] == block.ptr

@@ -723,3 +723,69 @@ def test_waiting_can_be_forbidden():
         with cupyx.allow_synchronize(True):
             assert y.tolist() == [1, 2, 3]
     assert x.tolist() == [0, 1, 2]
+
+
+def test_true_is_no_place_of_flat():
+    a = cp.arange(6)
+    for index in (True, None, [0], (0,)):
+        with pytest.raises(IndexError):
+            a.flat[index]
+        with pytest.raises(IndexError):
+            a.flat[index] = 1
+
+
+def test_types_that_are_none_are_refused():
+    with pytest.raises(ValueError, match="nothing"):
+        cp.require(cp.zeros(3), "nothing")
+    assert cp.require(cp.zeros(3), "f").dtype == np.float32
+    with pytest.raises(AttributeError):
+        cp.select([[True, False]], [cp.arange(2)])
+    with pytest.raises(ValueError, match="boolean"):
+        cp.select([cp.arange(2)], [cp.arange(2)])
+
+
+@pytest.mark.parametrize("shape", [(), (4,), (2, 3)])
+def test_powers_lie_in_memory_as_numpys(shape):
+    a, x = both(shape)
+    expected = np.polynomial.polynomial.polyvander(a, 3)
+    found = cp.polynomial.polynomial.polyvander(x, 3)
+    same(found, expected)
+    assert found.strides == expected.strides
+
+
+def test_a_field_of_structures_is_set():
+    a, x = (xp.array([(1, 2), (3, 4)], dtype="i,i") for xp in (np, cp))
+    for array in (a, x):
+        array["f0"] = -1
+        array["f1"] = array["f0"] * 7
+    assert x.get().tolist() == a.tolist()
+
+
+@pytest.mark.parametrize("axes", [[0, 0, ()], [(-1,), (0, 1), (0, 1)], [(0, 1), (0,), (0, 1)]])
+def test_axes_of_a_product_are_two_for_each_matrix(axes):
+    with pytest.raises(np.exceptions.AxisError):
+        cp.matmul(cp.ones((2, 2)), cp.ones((2, 2)), axes=axes)
+
+
+def test_a_subclass_takes_arguments_of_its_own():
+    class Named(cp.ndarray):
+        def __new__(cls, *args, name=None, **how):
+            self = super().__new__(cls, *args, **how)
+            self.name = name
+            return self
+
+    found = Named((2, 3), "f", name="it")
+    assert type(found) is Named and found.name == "it" and found.shape == (2, 3)
+
+
+def test_a_version_that_cannot_be_asked_for_is_an_error_in_the_report(monkeypatch):
+    import cupyx
+
+    def fail():
+        raise cp.cuda.runtime.CUDARuntimeError(35)
+
+    for name in ("driverGetVersion", "runtimeGetVersion"):
+        with monkeypatch.context() as patch:
+            patch.setattr(cp.cuda.runtime, name, fail)
+            assert "CUDARuntimeError" in str(cupyx.get_runtime_info())
+    assert "Error" not in str(cupyx.get_runtime_info())

@@ -58,6 +58,44 @@ def test_matrices_multiply_and_arrays_work_element_by_element():
     assert sparse.isspmatrix(m) and not sparse.isspmatrix(x) and sparse.issparse(x)
 
 
+def test_powers_of_a_matrix():
+    m = sparse.csr_matrix(cp.array(DENSE[:3, :3]))
+    for n in range(4):
+        assert (m**n).toarray().tolist() == np.linalg.matrix_power(DENSE[:3, :3], n).tolist()
+    for wrong in (-1, 2.5):
+        with pytest.raises(ValueError, match="exponent"):
+            m**wrong
+    with pytest.raises(TypeError, match="square"):
+        sparse.csr_matrix(cp.array(DENSE)) ** 2
+
+
+def test_a_huge_matrix_of_few_values_stays_sparse(a):
+    """As dense arrays these would take terabytes."""
+    side, columns = 2**31 + 9, a.format == "csc"
+    turn = slice(None, None, -1 if columns else 1)
+    places = (cp.array([0, 1, 1]), cp.array([3, 5, side - 1]))[turn]
+    m = sparse.coo_array((cp.array([2.0, -3.0, 0.0]), places), shape=(2, side)[turn])
+    m = type(a)(m)
+    assert (m != 0).nnz == 2 and (m > 1).nnz == 1 and (m < cp.array(-1)).nnz == 1
+    assert m.count_nonzero() == 2 and m.count_nonzero(axis=1 - columns).tolist() == [1, 1]
+    factors = cp.array([[10.0], [100.0]])
+    product = m.multiply(factors.T if columns else factors)
+    assert product.data.tolist() == [20.0, -300.0, 0.0] and product.shape == m.shape
+
+
+def test_order_of_stored_entries():
+    for form in ("csr", "csc"):
+        m = getattr(sparse, f"{form}_matrix")(
+            (cp.array([1.0, 2, 3]), cp.array([2, 0, 0], "i"), cp.array([0, 2, 3, 3], "i")),
+            shape=(3, 3))
+        assert not m.has_sorted_indices and not m.has_canonical_format
+        m.sort_indices()
+        assert m.has_sorted_indices and m.has_canonical_format
+    twice = sparse.csr_matrix(
+        (cp.array([1.0, 2]), cp.array([1, 1], "i"), cp.array([0, 2], "i")), shape=(1, 3))
+    assert twice.has_sorted_indices and not twice.has_canonical_format
+
+
 def test_forms_turn_into_each_other_and_keep_the_values(a):
     for form in ("csr", "csc", "coo"):
         assert getattr(a, f"to{form}")().format == form

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Callable
 
 import numpy as np
 from cupy import cuda
@@ -20,6 +21,13 @@ def _compiler() -> str:
         return "none found: arrays work, kernels do not"
 
 
+def _answer(ask: Callable[[], int]) -> object:
+    try:
+        return ask()
+    except cuda.runtime.CUDARuntimeError as error:
+        return repr(error)
+
+
 class _RuntimeInfo:
     """Versions and the device, to be printed."""
 
@@ -28,8 +36,8 @@ class _RuntimeInfo:
         self.cupy_version, self.numpy_version = __version__, np.__version__
         self.cuda_path = cuda.get_cuda_path()
         self.cuda_build_version = cuda.driver.get_build_version()
-        self.cuda_driver_version = cuda.runtime.driverGetVersion()
-        self.cuda_runtime_version = cuda.runtime.runtimeGetVersion()
+        self.cuda_driver_version = _answer(cuda.runtime.driverGetVersion)
+        self.cuda_runtime_version = _answer(cuda.runtime.runtimeGetVersion)
         self.nvrtc_version = cuda.nvrtc.getVersion()
 
     def _records(self) -> list[tuple[str, object]]:

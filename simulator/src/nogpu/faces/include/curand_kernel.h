@@ -2,8 +2,8 @@
 // sequences of a GPU (cuRAND Library, "Device API"). The generators are those of Marsaglia
 // ("Xorshift RNGs", 2003), Salmon et al. ("Parallel random numbers: as easy as 1, 2, 3", 2011) and
 // L'Ecuyer ("Good parameters and implementations for combined multiple recursive random number
-// generators", 1999). States, words and distributions of XORWOW and Philox are those that an H200
-// gave. A state has the size of cuRAND's; every byte of it is written, so that it can be copied.
+// generators", 1999). States, words and distributions are those that an H200 gave. A state has the
+// size of cuRAND's; every byte of it is written, so that it can be copied.
 #pragma once
 #pragma GCC system_header
 
@@ -180,7 +180,7 @@ static inline unsigned int mrg_next(curandStateMRG32k3a* s) {
     return (unsigned int)(p1 <= p2 ? p1 + m1 - p2 : p1 - p2);
 }
 static inline double mrg_unit(curandStateMRG32k3a* s) {
-    return mrg_next(s) * 2.328306549295727688e-10;  // 1 / 4294967088
+    return mrg_next(s) * (1.0 / 4294967087.0);
 }
 }  // namespace nogpu
 
@@ -201,7 +201,7 @@ static inline void curand_init(unsigned long long seed, unsigned long long subse
         const unsigned long long high = (unsigned int)(seed >> 32) ^ 0xaaaaaaaau;
         for (int i = 0; i < 3; i++) {
             s->s1[i] = (unsigned int)((i == 1 ? high : low) * 12345 % 4294967087ull);
-            s->s2[i] = (unsigned int)((i == 1 ? high : low) * 12345 % 4294944443ull);
+            s->s2[i] = (unsigned int)((i == 1 ? low : high) * 12345 % 4294944443ull);
         }
     }
     s->nogpu_padding = 0;
@@ -210,7 +210,8 @@ static inline void curand_init(unsigned long long seed, unsigned long long subse
     skipahead(offset, s);
 }
 static inline unsigned int curand(curandStateMRG32k3a* s) {
-    return (unsigned int)(nogpu::mrg_next(s) * 1.000000048662);  // spread over 32 bits
+    const double spread = nogpu::mrg_next(s) * 1.000000048662;  // over 32 bits
+    return spread < 4294967295.0 ? (unsigned int)spread : 4294967295u;
 }
 
 // Distributions. Of two normal numbers that come out together the second is kept for the next call.

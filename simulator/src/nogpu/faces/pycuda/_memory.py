@@ -463,8 +463,7 @@ class HostAllocation(HostPointer):
 
     def __del__(self, is_finalizing=sys.is_finalizing) -> None:
         if not is_finalizing() and getattr(self, "_alive", False):
-            self._alive = False
-            runtime._unpin(self._address)
+            self.free()
 
 
 class PagelockedHostAllocation(HostAllocation):

@@ -1,35 +1,28 @@
 """Bits in bytes."""
 
 import numpy as np
-from cupy import _host
+from cupy import _host, _tables
 
 
-def packbits(a, axis=None, bitorder="big"):
-    """Pack what is not zero into the bits of bytes."""
-    _host.argument(a)
-    if a.dtype.kind not in "biu":
-        raise TypeError("Expected an input array of integer or boolean data type")
-    if bitorder not in ("big", "little"):
-        raise ValueError("bitorder must be either 'big' or 'little'")
-    if axis is None:
-        shape = ((a.size + 7) // 8,)
-    else:
-        axis = _host.one_axis(axis, a.ndim)
-        shape = tuple((n + 7) // 8 if i == axis else n for i, n in enumerate(a.shape))
-    return _host.compute(lambda v: np.packbits(v, axis, bitorder), [a], shape, np.uint8)
+def _bits(name):
+    packs, function = name == "packbits", getattr(np, name)
+    kinds, what = ("biu", "integer or boolean") if packs else ("u", "unsigned byte")
+
+    def call(a, axis, bitorder):
+        if a.dtype.kind not in kinds or not packs and a.dtype != np.uint8:
+            raise TypeError(f"Expected an input array of {what} data type")
+        if bitorder not in ("big", "little"):
+            raise ValueError("bitorder must be either 'big' or 'little'")
+        shape = [a.size] if axis is None else list(a.shape)
+        at = 0 if axis is None else _host.one_axis(axis, a.ndim)
+        shape[at] = (shape[at] + 7) // 8 if packs else shape[at] * 8
+        return _host.compute(
+            lambda v: function(v, axis=axis, bitorder=bitorder), [a], shape, np.uint8)
+
+    return call
 
 
-def unpackbits(a, axis=None, bitorder="big"):
-    """Unpack bytes into an array of bits."""
-    _host.argument(a)
-    if a.dtype != np.uint8:
-        raise TypeError("Expected an input array of unsigned byte data type")
-    if bitorder not in ("big", "little"):
-        raise ValueError("bitorder must be either 'big' or 'little'")
-    if axis is None:
-        shape = (a.size * 8,)
-    else:
-        axis = _host.one_axis(axis, a.ndim)
-        shape = tuple(n * 8 if i == axis else n for i, n in enumerate(a.shape))
-    return _host.compute(
-        lambda v: np.unpackbits(v, axis, bitorder=bitorder), [a], shape, np.uint8)
+_tables.functions(globals(), _bits, """
+packbits(a: array, axis=None, bitorder="big"): Pack what is not zero into the bits of bytes.
+unpackbits(a: array, axis=None, bitorder="big"): Unpack bytes into an array of bits.
+""")

@@ -10,6 +10,7 @@ from cupy._core import core
 from cupy._core.core import _SCALARS, ndarray
 from cupy._creation.from_data import asarray
 from cupy._math.ufuncs import UFUNCS
+from numpy.lib.array_utils import normalize_axis_index
 
 from nogpu.engine import indices as _indices
 
@@ -28,7 +29,7 @@ def getitem(array: ndarray, index: object) -> ndarray:
         if not -size <= index < size:
             raise IndexError(f"Index {index} is out of bounds for axis 0 with size {size}")
         return core._wrap(view[index, ...], array)
-    if kind is slice and index.step != 0 and view.ndim:
+    if kind is str or kind is slice and index.step != 0 and view.ndim:
         return core._wrap(view[index], array)
     if isinstance(index, ndarray) and index.dtype.kind in "iu" and view.ndim:
         return _rows(array, index)
@@ -39,7 +40,7 @@ def getitem(array: ndarray, index: object) -> ndarray:
         return core.compute_now(lambda values, mask: values[mask], [array, parts[0]])
     given, parts = parts, [_settle(part) for part in parts]  # the first owns the indices' memory
     shape = _indices.result_shape(array.shape, parts)
-    if not shape_is_empty(shape):
+    if 0 not in shape:
         _indices.check_gather(array.shape, parts)
     target = core._new(shape, array.dtype)
     to, partly, sizes = target._view, view, array.shape
@@ -69,14 +70,12 @@ def _rows(array: ndarray, index: ndarray) -> ndarray:
     return target
 
 
-def shape_is_empty(shape: tuple[int, ...]) -> bool:
-    """Whether an array of the shape has no elements."""
-    return 0 in shape
-
-
 def setitem(array: ndarray, index: object, value: object) -> None:
     """``array[index] = value``."""
     partly = array._view
+    if isinstance(index, str):  # a field of structures
+        array[index][...] = value
+        return
     parts, advanced = _parse(array.shape, index)
     if not advanced:
         part = core._wrap(partly[(*parts, ...) if Ellipsis not in parts else tuple(parts)], array)
@@ -105,7 +104,7 @@ def setitem(array: ndarray, index: object, value: object) -> None:
         raise ValueError(
             f"operands could not be broadcast together with shape {value.shape} and "
             f"requested shape {shape}")
-    if shape_is_empty(shape):
+    if 0 in shape:
         return
     _indices.check_gather(array.shape, parts)
     sizes = array.shape
@@ -249,9 +248,7 @@ def take(array: ndarray, indices: object, axis: int | None = None, out: ndarray 
     array = core._checked(array, "a")
     source = array if axis is not None and array.ndim else array.ravel()
     axis = 0 if axis is None else axis
-    if not -source.ndim <= axis < source.ndim:
-        raise np.exceptions.AxisError(axis, source.ndim)
-    axis %= source.ndim
+    axis = normalize_axis_index(axis, source.ndim)
     if isinstance(indices, (int, np.integer)):
         index: object = core.from_host(np.array(int(indices)))
     elif isinstance(indices, ndarray):
@@ -280,7 +277,7 @@ def compute_at(array: ndarray, index: object, value: object, loop: np.ufunc) -> 
     parts = [_settle(part) for part in given]
     shape = _indices.result_shape(array.shape, parts)
     source = (value if isinstance(value, ndarray) else asarray(value, dtype=array.dtype))._view
-    if shape_is_empty(shape):
+    if 0 in shape:
         return
     _indices.check_gather(array.shape, parts)
     partly, sizes, dtype = array._view, array.shape, array.dtype

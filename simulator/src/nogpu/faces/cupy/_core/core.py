@@ -133,11 +133,14 @@ class ndarray:  # noqa: N801 -- the library's name
     __class_getitem__ = classmethod(GenericAlias)
 
     def __new__(cls, *args: object, _obj: object = None, _no_init: bool = False, **kwargs: object):
-        """An instance without memory; ``__init__`` finds that."""
-        return object.__new__(cls)
+        """A new array; a subclass's own ``__new__`` passes on what is the array's."""
+        self = object.__new__(cls)
+        if not _no_init:
+            self._init(*args, **kwargs)
+        return self
 
     def __init__(self, *args: object, **kwargs: object) -> None:
-        self._init(*args, **kwargs)
+        """``__new__`` has done it all."""
 
     def _init(self, shape, dtype=float, memptr=None, strides=None, order="C"):
         shape, dtype = check_shape(shape), check_dtype(dtype)

@@ -79,6 +79,8 @@ def select(condlist, choicelist, default=0) -> ndarray:
     if not np.isscalar(default):
         raise TypeError("default only accepts scalar values")
     n = len(condlist)
+    if any(condition.dtype != bool for condition in condlist):
+        raise ValueError("condlist must be a list of boolean arrays")
     return core.compute_now(
         lambda *arrays: np.select(list(arrays[:n]), list(arrays[n:]), default),
         [*condlist, *choicelist])

@@ -36,7 +36,7 @@ class flatiter:  # noqa: N801 -- the library's name
         return self._array.flatten()
 
     def __getitem__(self, index: object) -> ndarray:
-        if isinstance(index, (int, np.integer)):
+        if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
             if not -len(self) <= index < len(self):
                 raise IndexError(f"index {index} is out of bounds for axis 0 with size {len(self)}")
             return self._array.ravel()[int(index)].copy()
@@ -45,7 +45,7 @@ class flatiter:  # noqa: N801 -- the library's name
         raise IndexError("unsupported iterator index")
 
     def __setitem__(self, index: object, value: object) -> None:
-        if isinstance(index, (int, np.integer)):
+        if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
             index = slice(int(index), int(index) + 1 or None)
         elif index is not Ellipsis and not isinstance(index, slice):
             raise IndexError("unsupported iterator index")

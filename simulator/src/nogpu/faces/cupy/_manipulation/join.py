@@ -7,6 +7,7 @@ from cupy import _tables
 from cupy._core import core
 from cupy._core.core import ndarray
 from cupy._manipulation.dims import atleast_1d, atleast_2d, atleast_3d, expand_dims
+from numpy.lib.array_utils import normalize_axis_index
 
 
 def concatenate(tup, axis=0, out=None, *, dtype=None, casting="same_kind") -> ndarray:
@@ -19,9 +20,7 @@ def concatenate(tup, axis=0, out=None, *, dtype=None, casting="same_kind") -> nd
     first = arrays[0]
     if first.ndim == 0:
         raise TypeError("zero-dimensional arrays cannot be concatenated")
-    if not -first.ndim <= axis < first.ndim:
-        raise np.exceptions.AxisError(axis, first.ndim)
-    axis %= first.ndim
+    axis = normalize_axis_index(axis, first.ndim)
     for a in arrays[1:]:
         if a.ndim != first.ndim:
             raise ValueError(

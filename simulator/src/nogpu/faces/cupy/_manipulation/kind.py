@@ -31,7 +31,10 @@ def require(a, dtype=None, requirements=None) -> ndarray:
     if "C" in wanted and "F" in wanted:
         raise ValueError('Cannot specify both "C" and "F" order')
     order = next((w for w in wanted if w), "A")
-    return array(a, dtype, None, order)
+    try:
+        return array(a, None if dtype is None else np.dtype(dtype), None, order)
+    except TypeError:
+        raise ValueError(f"Invalid dtype: {dtype!r}") from None
 
 
 def astype(x, dtype, /, *, copy=True, casting=None, device=None) -> ndarray:

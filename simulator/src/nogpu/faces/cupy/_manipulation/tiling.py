@@ -6,6 +6,7 @@ import numpy as np
 from cupy._core import core
 from cupy._core.core import ndarray
 from cupy._creation.from_data import asarray
+from numpy.lib.array_utils import normalize_axis_index
 
 
 def tile(A, reps) -> ndarray:
@@ -25,9 +26,7 @@ def repeat(a, repeats, axis=None) -> ndarray:
     if isinstance(repeats, ndarray):
         return core.compute_now(lambda x, r: np.repeat(x, r, axis), [a, repeats])
     source = a.ravel() if axis is None else a
-    axis = 0 if axis is None else axis
-    if not -source.ndim <= axis < source.ndim:
-        raise np.exceptions.AxisError(axis, source.ndim)
+    axis = normalize_axis_index(0 if axis is None else axis, source.ndim)
     counts = np.broadcast_to(np.asarray(repeats), (source.shape[axis],)) \
         if np.size(repeats) == 1 else np.asarray(repeats)  # fmt: skip
     if counts.shape != (source.shape[axis],):

@@ -29,6 +29,8 @@ def matmul(a, b, /, out=None, *, axes=None, dtype=None, casting="same_kind"):
         if not isinstance(axes, list):
             raise ValueError("`axes` has to be of type list")
         last = [(-2, -1) if x.ndim > 1 else (-1,) for x in (a, b)]
+        if any(np.size(of) != len(to) for of, to in zip(axes, last)):
+            raise np.exceptions.AxisError("matmul: `axes` names too few or too many axes")
         a, b = (moveaxis(x, of, to) for x, of, to in zip((a, b), axes, last))
     result = _routines_linalg.matmul(a, b)
     if dtype is not None or out is not None:

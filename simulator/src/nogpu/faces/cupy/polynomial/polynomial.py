@@ -2,6 +2,7 @@
 
 import numpy as np
 from cupy import _host, _tables
+from cupy._manipulation.transpose import moveaxis
 
 
 def polyvander(x, deg):
@@ -11,9 +12,11 @@ def polyvander(x, deg):
         raise ValueError("degree must be non-negative")
     _host.argument(x)
     dtype = _host.floating(x.dtype)
-    shape = (*(x.shape or (1,)), deg + 1)
-    return _host.compute(
-        lambda v: np.polynomial.polynomial.polyvander(v, deg).reshape(shape), [x], shape, dtype)
+    shape = (deg + 1, *(x.shape or (1,)))  # as it lies in memory
+    powers = _host.compute(
+        lambda v: np.moveaxis(np.polynomial.polynomial.polyvander(v, deg), -1, 0).reshape(shape),
+        [x], shape, dtype)
+    return moveaxis(powers, 0, -1)
 
 
 _tables.functions(globals(), _tables.now(np.polynomial.polynomial), """

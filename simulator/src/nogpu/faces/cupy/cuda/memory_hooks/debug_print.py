@@ -29,6 +29,7 @@ def _printer(name: str) -> Callable:
 
     def show(self: DebugPrintHook, **values: int) -> None:
         line = {"hook": hook, **{name: values[name] for name in shown}}
+        line |= {name: hex(line[name]) for name in shown if name == "pmem_id"}
         print(json.dumps(line, separators=(",", ":")), file=self.file or sys.stdout,
               flush=self.flush)  # fmt: skip
 

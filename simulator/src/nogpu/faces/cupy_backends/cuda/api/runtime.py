@@ -63,11 +63,19 @@ def _stream(handle: int) -> engine.streams.Stream:
         raise _error(error.code) from None
 
 
-def _event(handle: int) -> engine.streams.Event:
-    try:
-        return _events[handle]
-    except KeyError:
-        raise _error("cudaErrorInvalidResourceHandle") from None
+def _known(table: dict[int, object], handle: int, code: str) -> object:
+    if handle not in table:
+        raise _error(code)
+    return table[handle]
+
+
+def _forget(table: dict[int, object], known: Callable, handle: int) -> None:
+    known(handle)
+    table.pop(handle, None)
+
+
+_event = functools.partial(_known, _events, code="cudaErrorInvalidResourceHandle")
+_graph = functools.partial(_known, _graphs, code="cudaErrorInvalidValue")
 
 
 _CALLS = {  # what the engine's streams and events do for each
@@ -90,10 +98,12 @@ _CALLS = {  # what the engine's streams and events do for each
     "eventQuery": lambda e: 0 if _event(e).done else errorNotReady,
     "eventSynchronize": lambda e: _event(e).synchronize(),
     "eventElapsedTime": lambda e, end: float(_event(e).elapsed(_event(end))),
+    "eventDestroy": lambda e: _forget(_events, _event, e),
+    "graphDestroy": lambda graph: _forget(_graphs, _graph, graph),
     "graphLaunch": lambda graph, stream: _graph(graph).launch(_stream(stream)),
     "deviceSynchronize": lambda: engine.streams.synchronize(),
 }
-table.functions(globals(), lambda name: _translated(_CALLS[name]), """
+*_, graphDestroy = table.functions(globals(), lambda name: _translated(_CALLS[name]), """
 streamCreate() -> int: Make a stream; return its handle.
 streamCreateWithFlags(flags: int) -> int: Make a stream; ``flags`` may be `streamNonBlocking`.
 streamCreateWithPriority(flags: int, priority: int) -> int:
@@ -115,8 +125,10 @@ eventRecord(event: int, stream: int) -> None: Queue an event's mark on a stream.
 eventQuery(event: int) -> int: 0 where an event is done, 600 (not ready) otherwise.
 eventSynchronize(event: int) -> None: Wait for an event.
 eventElapsedTime(start: int, end: int) -> float: Milliseconds between two events.
+eventDestroy(event: int) -> None: Forget an event.
 graphLaunch(graph: int, stream: int) -> None: Queue a graph on a stream.
 deviceSynchronize() -> None: Wait for all work on all streams.
+graphDestroy(graph: int) -> None: Forget a graph.
 """)
 
 
@@ -144,29 +156,10 @@ def eventCreateWithFlags(flags: int) -> int:
     return handle
 
 
-def eventDestroy(event: int) -> None:
-    """Forget an event."""
-    _event(event)
-    _events.pop(event, None)
-
-
-def _graph(handle: int) -> engine.streams.Graph:
-    try:
-        return _graphs[handle]
-    except KeyError:
-        raise _error("cudaErrorInvalidValue") from None
-
-
 def graphUpload(graph: int, stream: int) -> None:
     """Nothing is left to prepare for a launch here."""
     _graph(graph)
     _stream(stream)
-
-
-def graphDestroy(graph: int) -> None:
-    """Forget a graph."""
-    _graph(graph)
-    _graphs.pop(graph, None)
 
 
 graphExecDestroy = graphDestroy

@@ -91,19 +91,15 @@ def _blocks(blocks, format, dtype, array=None):  # noqa: A002
                  array)  # fmt: skip
 
 
-def bmat(blocks, format=None, dtype=None):  # noqa: A002
-    """Return a matrix put together from a grid of blocks; None is a block of zeros."""
-    return _blocks(blocks, format, dtype)
-
-
-def hstack(blocks, format=None, dtype=None):  # noqa: A002
-    """Return matrices side by side."""
-    return _blocks([list(blocks)], format, dtype)
-
-
-def vstack(blocks, format=None, dtype=None):  # noqa: A002
-    """Return matrices one below the other."""
-    return _blocks([[one] for one in blocks], format, dtype)
+_GRIDS = {"bmat": lambda blocks: blocks, "hstack": lambda blocks: [list(blocks)],
+          "vstack": lambda blocks: [[one] for one in blocks]}  # fmt: skip
+_tables.functions(
+    globals(), lambda name: lambda blocks, *how: _blocks(_GRIDS[name](blocks), *how), """
+bmat(blocks, format=None, dtype=None):
+    Return a matrix put together from a grid of blocks; None is a block of zeros.
+hstack(blocks, format=None, dtype=None): Return matrices side by side.
+vstack(blocks, format=None, dtype=None): Return matrices one below the other.
+""")
 
 
 def kron(A, B, format=None):  # noqa: A002, N803

@@ -39,6 +39,7 @@ class _spbase:
 
     __array_priority__ = 101
     format, ndim = "", 2
+    _compressed = "csr"  # the form of results
 
     def __getattr__(self, name):
         kind = type(self).__name__
@@ -258,8 +259,14 @@ class _spbase:
         """Return the product element by element."""
         if _is_number(other):
             return self._scaled(other)
-        return self._placed(cupy.multiply, other if isinstance(other, _spbase)
-                            else cupy.asarray(other))  # fmt: skip
+        if isinstance(other, _spbase):
+            return self._placed(cupy.multiply, other)
+        dense = _host.on_host(other)
+        if np.broadcast_shapes(dense.shape, self._shape) != self._shape:
+            return self._placed(cupy.multiply, cupy.asarray(dense))
+        values, *places = entries.canonical(*self._host())
+        factors = np.broadcast_to(dense, self._shape)[tuple(places)]
+        return self._of((values * factors, *places), format=self._compressed)
 
     def __mul__(self, other):
         if _is_number(other):
@@ -294,8 +301,7 @@ class _spbase:
             a, b = self._host(), other._host()
             values = np.concatenate([a[0].astype(dtype), sign * b[0].astype(dtype)])
             places = [np.concatenate([a[i], b[i]]) for i in (1, 2)]
-            form = "csc" if self.format == "csc" else "csr"
-            return self._of(entries.canonical(values, *places), format=form)
+            return self._of(entries.canonical(values, *places), format=self._compressed)
         dense = self.toarray()
         if sign > 0:
             return dense + other
@@ -347,14 +353,6 @@ class _spbase:
 
     # sums and the like
 
-    def sum(self, axis=None, dtype=None, out=None):
-        """Return the sum of the values, along an axis as a matrix of one row or column."""
-        return self._reduced("sum", axis, dtype, out)
-
-    def mean(self, axis=None, dtype=None, out=None):
-        """Return the mean of all elements, or along an axis."""
-        return self._reduced("mean", axis, dtype, out)
-
     def _reduced(self, name, axis, *how):
         axis = None if axis is None else _axis(axis)
         keep = axis is not None and isinstance(self, spmatrix)
@@ -371,8 +369,8 @@ class _spbase:
 
     def count_nonzero(self, axis=None):
         """Return how many values are not 0."""
-        found = cupy.count_nonzero(self.toarray(), None if axis is None else _axis(axis))
-        return int(found) if axis is None else found
+        triple = entries.without_zeros(*entries.canonical(*self._host()))
+        return len(triple[0]) if axis is None else self._counted(triple, _axis(axis))
 
     def nonzero(self):
         """Return rows and columns of the values that are not 0."""
@@ -447,10 +445,13 @@ class spmatrix:  # noqa: N801
         return self._matmul(other)
 
     def __pow__(self, other):
-        if not isinstance(other, (int, np.integer)) or other < 1:
-            raise ValueError("exponent must be an integer >= 0; nogpu takes no 0")
-        result = self.tocsr()
-        for _ in range(int(other) - 1):
+        if self._shape[0] != self._shape[1]:
+            raise TypeError("matrix is not square")
+        if not isinstance(other, (int, np.integer)) or other < 0:
+            raise ValueError("exponent must be an integer >= 0")
+        one, at = np.ones(self._shape[0], self.dtype), np.arange(self._shape[0])
+        result = self._of((one, at, at), format="csr")
+        for _ in range(int(other)):
             result = result @ self
         return result
 
@@ -542,6 +543,20 @@ class _Compressed(_spbase):
         major = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         return (values, major, minor) if self.format == "csr" else (values, minor, major)
 
+    @property
+    def has_sorted_indices(self):
+        """Whether the entries of each row or column are in order; looking waits."""
+        return self._ascends(0)
+
+    @property
+    def has_canonical_format(self):
+        """Whether they are in order, and there is one at each place; looking waits."""
+        return self._ascends(1)
+
+    def _ascends(self, least):
+        major, minor = self._host()[1:] if self.format == "csr" else self._host()[:0:-1]
+        return bool(((np.diff(minor) >= least) | (np.diff(major) > 0)).all())
+
     def sort_indices(self):
         """Bring the entries of each row or column into order."""
         values, row, column = self._host()
@@ -559,7 +574,7 @@ class _Rows(_Compressed):
 class _Columns(_Compressed):
     """A matrix by compressed columns."""
 
-    format, _by = "csc", "column"
+    format, _by, _compressed = "csc", "column", "csc"
 
 
 def _of_dense(dense):
@@ -634,7 +649,16 @@ def _to(name):
 
 def _compare(name):
     function = getattr(operator, name.strip("_"))
-    return lambda self, other: self._placed(function, other)
+
+    def compare(self, other):
+        other = other.item() if _host.is_array(other) and not other.ndim else other
+        if not _is_number(other) or function(0, other):
+            return self._placed(function, other)
+        values, *places = entries.canonical(*self._host())
+        kept = entries.without_zeros(function(values, other), *places)
+        return self._of(kept, format=self._compressed)
+
+    return compare
 
 
 def _each(name):
@@ -646,6 +670,11 @@ table.methods(_spbase, _to, """
 tocoo(self, copy=False): Return the matrix by coordinates.
 tocsr(self, copy=False): Return the matrix by compressed rows, values at one place summed.
 tocsc(self, copy=False): Return the matrix by compressed columns, values at one place summed.
+""")
+table.methods(_spbase, lambda name: lambda self, *how: self._reduced(name, *how), """
+sum(self, axis=None, dtype=None, out=None):
+    Return the sum of the values, along an axis as a matrix of one row or column.
+mean(self, axis=None, dtype=None, out=None): Return the mean of all elements, or along an axis.
 """)
 table.methods(_spbase, _compare, "\n".join(
     f"__{_name}__(self, other): Where values compare so." for _name in "eq ne lt le gt ge".split()))
