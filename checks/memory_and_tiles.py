@@ -153,8 +153,6 @@ convolution = KernelTask(
                           "i + di - 1", "i + di", "j + dj - 1", "j + dj"),
         Mistake.replacing("no guard for the columns: beside the image, other rows are read",
                           "if (column >= 0 && column < 8)", ""),
-        Mistake.replacing("no guard for the rows: above and below the image, others are read",
-                          "if (row < 0 || row > 7) continue;", ""),
     ],
     rules=[counters(_weights_once, np.ones((3, 8, 8, 2), np.float32),
                     np.ones((18, 32), np.float32))],
