@@ -35,6 +35,7 @@ SECOND_EDITION = {
     "02_broadcasting_and_indexing",
     "03_einsum",
     "04_network_in_numpy",
+    "05_numpy_to_cupy",
     "08_memory_and_tiles",
 }
 
