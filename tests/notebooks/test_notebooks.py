@@ -38,6 +38,7 @@ SECOND_EDITION = {
     "05_numpy_to_cupy",
     "06_first_kernels",
     "07_how_a_gpu_runs_threads",
+    "08_memory_and_tiles",
 }
 
 PATHS = [path for folder in FOLDERS for path in notebooks(folder)]
