@@ -23,7 +23,7 @@ def sectors_by_counting(first, step):
 
 def apart_by_index(rows, columns):
     """Neighbours in a row of x, and in a column of y, whose rows have `rows` pixels."""
-    return 4 * 1, 4 * rows
+    return 4, 4 * rows
 
 
 def apart_by_strides(rows, columns):
