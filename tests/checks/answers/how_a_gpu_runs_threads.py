@@ -25,6 +25,11 @@ def branch_by_counts(taken, yes, no):
     return yes * np.count_nonzero(counts) + no * np.count_nonzero(counts < 32)
 
 
+def lane_by_division(x, y, width):
+    number = y * width + x
+    return number // 32, number % 32
+
+
 def lane_by_table(x, y, width):
     threads = [(i, j) for j in range(y + 1) for i in range(width)]
     number = threads.index((x, y))
@@ -107,8 +112,7 @@ extern "C" __global__ void quarters(float* x, int n)
 
 RIGHT = {
     "branch_cost": [branch_by_loop, branch_by_counts],
-    "warp_and_lane": [lane_by_table, lambda x, y, width: ((y * width + x) // 32,
-                                                         (y * width + x) % 32)],
+    "warp_and_lane": [lane_by_division, lane_by_table],
     "count_in_rounds": [rounds_of_survivors],
     "floats_a_thread": [best_by_loop],
     "quarters": [QUARTERS],
@@ -129,8 +133,8 @@ WRONG = {
         (lambda x, y, width: divmod(y * width + x, width), "expected"),
     ],
     "count_in_rounds": [
-        (rounds_without_packing, "Hand only those points"),
-        (rounds_of_whole_warps, "Hand only those points"),
+        (rounds_without_packing, "only those points"),
+        (rounds_of_whole_warps, "only those points"),
         (lambda c, limit, most, advance: advance(c, 0 * c, limit)[1], "5 rounds of up to 8 steps"),
         (lambda c, limit, most, advance: rounds_of_survivors(c, limit, 1, advance),
          "5 rounds of up to 8 steps"),

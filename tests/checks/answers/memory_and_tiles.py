@@ -21,6 +21,11 @@ def sectors_by_counting(first, step):
     return 1 + sum(one != other for one, other in zip(ends, ends[1:]))
 
 
+def apart_by_index(rows, columns):
+    """Neighbours in a row of x, and in a column of y, whose rows have `rows` pixels."""
+    return 4, 4 * rows
+
+
 def apart_by_strides(rows, columns):
     """By the strides of arrays like these."""
     x, y = np.empty((rows, columns), np.float32), np.empty((columns, rows), np.float32)
@@ -96,7 +101,7 @@ CONVOLUTION = kernels.source("convolution")
 
 RIGHT = {
     "sectors": [sectors_by_bytes, sectors_by_counting],
-    "apart": [lambda rows, columns: (4, 4 * rows), apart_by_strides],
+    "apart": [apart_by_index, apart_by_strides],
     "convolution": [PLANES, cp.RawKernel(PLANES, "convolution")],
     "transpose": [SWIZZLED, cp.RawKernel(SWIZZLED, "transpose")],
 }
