@@ -157,23 +157,16 @@ def _tiled_cases() -> list[Case]:
     return [tuple(case) for case in cases]
 
 
-def _long_strip() -> Case:
-    rng = np.random.default_rng(0)
-    q, k, v = (rng.standard_normal((n, 16), dtype=np.float32) for n in (200, 6000, 6000))
-    return q, k, v, rng.random(6000) < 0.9, 64, 64
-
-
-def _many_queries() -> Case:
-    rng = np.random.default_rng(1)
-    q, k, v = (rng.standard_normal((n, 2), dtype=np.float32) for n in (4096, 256, 256))
-    return q, k, v, np.ones(256, bool), 64, 128
+def _random_strip(m: int, n: int, d: int, rows: int, keys: int, share: float = 1) -> Case:
+    """Queries, keys and values, of which about so many count, and the sizes of a tile."""
+    rng = np.random.default_rng(n)
+    q, k, v = (rng.standard_normal((length, d), dtype=np.float32) for length in (m, n, n))
+    return q, k, v, rng.random(n) < share, rows, keys
 
 
 def _tiles_as_given(answer: Callable, trials: Sequence[Trial]) -> str | None:
     """With smaller tiles the interpreter has more work, unless the answer ignores the sizes."""
-    rng = np.random.default_rng(2)
-    q, k, v = (rng.standard_normal((32, 4), dtype=np.float32) for _ in range(3))
-    one, *smaller = (instructions(answer, (q, k, v, np.ones(32, bool), rows, keys))
+    one, *smaller = (instructions(answer, _random_strip(32, 32, 4, rows, keys))
                      for rows, keys in ((32, 32), (4, 32), (32, 4)))
     for name, what, many in zip(("rows", "keys"), ("queries", "keys"), smaller):
         if many < 2 * one:
@@ -183,9 +176,7 @@ def _tiles_as_given(answer: Callable, trials: Sequence[Trial]) -> str | None:
 
 
 def _not_exchanged(answer: Callable, trials: Sequence[Trial]) -> str | None:
-    rng = np.random.default_rng(3)
-    q, k, v = (rng.standard_normal((n, 4), dtype=np.float32) for n in (64, 16, 16))
-    of_rows, of_keys = (instructions(answer, (q, k, v, np.ones(16, bool), rows, keys))
+    of_rows, of_keys = (instructions(answer, _random_strip(64, 16, 4, rows, keys))
                         for rows, keys in ((4, 64), (64, 4)))
     if of_rows < 2 * of_keys:
         return "it takes tiles of `keys` queries and `rows` keys: `rows` are rows of q."
@@ -235,10 +226,10 @@ tiled_attention = Task(
                     *(x.astype(np.float64) for x in (q, k, v)), counts, rows, keys)),
     ],
     rules=[_tiles_as_given, no_warnings,
-           peak_memory(_long_strip(), 400_000, "one tile of scores at a time, and no copies of k"
-                                               " and v."),
-           peak_memory(_many_queries(), 1_000_000, "one tile of scores at a time, of `rows`"
-                                                   " queries only."),
+           peak_memory(_random_strip(200, 6000, 16, 64, 64, 0.9), 400_000,
+                       "one tile of scores at a time, and no copies of k and v."),
+           peak_memory(_random_strip(4096, 256, 2, 64, 128), 1_000_000,
+                       "one tile of scores at a time, of `rows` queries only."),
            _not_exchanged],
     rtol=3e-6,
     time_limit=TIME_LIMIT,
@@ -288,10 +279,6 @@ extern "C" __global__ void attend(const float* q, const float* k, const float* v
 """
 
 
-def _attend(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float) -> np.ndarray:
-    return _tiled_attention(np.float32(8 * scale) * q, k, v, np.ones(len(k), bool), 0, 0)
-
-
 def _attend_cases() -> list[Case]:
     rng = np.random.default_rng(123)
     cases = []
@@ -315,13 +302,6 @@ def _attend_cases() -> list[Case]:
     return cases
 
 
-def _attend_launch(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float) -> tuple:
-    m, n = len(q), len(k)
-    args = (to_device(q), to_device(k), to_device(v), blank(q.shape, np.float32), np.int32(m),
-            np.int32(n), np.float32(scale))
-    return (-(-m // 8),), (32, 8), args
-
-
 def _loads_once(counts: object, q: np.ndarray, k: np.ndarray, v: np.ndarray,
                  scale: float) -> str | None:
     least = q.nbytes + k.nbytes + v.nbytes
@@ -332,7 +312,12 @@ def _loads_once(counts: object, q: np.ndarray, k: np.ndarray, v: np.ndarray,
 
 
 attend = KernelTask(
-    "attend", _attend, _attend_cases, launch=_attend_launch, result=3, right=ATTEND,
+    "attend", lambda q, k, v, scale: _tiled_attention(
+        np.float32(8 * scale) * q, k, v, np.ones(len(k), bool), 0, 0),
+    _attend_cases, result=3, right=ATTEND,
+    launch=lambda q, k, v, scale: ((-(-len(q) // 8),), (32, 8), (
+        to_device(q), to_device(k), to_device(v), blank(q.shape, np.float32),
+        *map(np.int32, (len(q), len(k))), np.float32(scale))),
     parameters="const float* q, const float* k, const float* v, float* o, int m, int n,"
                " float scale",
     mistakes=[

@@ -61,7 +61,7 @@ class RepairTask(Task):
 
 
 def _patient(name: str, mistakes: Sequence[Mistake],
-             also: Callable[[str], None] = lambda code: None) -> RepairTask:
+             also: Callable[[object], str | None] = lambda code: None) -> RepairTask:
     """The task of one patient. Its mistakes replace texts in the broken source.
 
     `also` refuses repairs for a reason of their own.
@@ -71,9 +71,8 @@ def _patient(name: str, mistakes: Sequence[Mistake],
 
     def read(value: object, case: Case) -> str:
         _diagnosed(patient, value)
-        if isinstance(value[3], str):
-            also(value[3])
-        _repaired(patient, value[3])
+        if sentence := also(value[3]) or _unrepaired(patient, value[3]):
+            raise Refusal(f"the diagnosis is right, but {sentence}")
         return "repaired"
 
     return RepairTask(name, lambda source: "repaired", lambda: [(_Source(patient.source),)],
@@ -100,47 +99,44 @@ def _diagnosed(patient: Patient, value: object) -> None:
                       " not at fault.")
 
 
-def _repaired(patient: Patient, code: object) -> None:
-    """Refuse a source that is no repair."""
+def _unrepaired(patient: Patient, code: object) -> str | None:
+    """A sentence on a source that is no repair."""
     from nogpu import engine
 
     if not isinstance(code, str):
-        raise Refusal(f"the diagnosis is right; the repaired source must be a str, not"
-                      f" {describe_value(code)}.")
+        return f"the repaired source must be a str, not {describe_value(code)}."
     if code == patient.source:
-        raise Refusal("the diagnosis is right, but the repaired source is the broken one. Did"
-                      " `replace` find the text to replace?")
+        return "the repaired source is the broken one. Did `replace` find the text to replace?"
     declared = re.search(rf"\b{patient.name}\s*\(([^)]*)\)", patient.source).group(1)
     if sentence := wrong_declaration(code, patient.name, declared):
-        raise Refusal(f"the diagnosis is right, but {sentence}")
+        return sentence
     for seed in 7, 8:
         try:
             report = patient.examine(code, seed, counters=False)
         except engine.CompileError as error:
-            raise Refusal("the diagnosis is right, but the repaired source is at fault:"
-                          f" {explained(error, patient.name)}") from None
+            return f"the repaired source is at fault: {explained(error, patient.name)}"
         if report.fault is not None:
-            raise Refusal("the diagnosis is right, but the repaired kernel is at fault:"
-                          f" {explained(report.fault, patient.name)}")
-        expected = patient.expected(seed)
+            return f"the repaired kernel is at fault: {explained(report.fault, patient.name)}"
         got = list(report.arrays.values())[patient.arguments(seed)[1]]
-        if sentence := difference(expected, got, 1e-6):
-            raise Refusal(f"the diagnosis is right and the repair has no fault, but {sentence}")
+        if sentence := difference(patient.expected(seed), got, 1e-6):
+            return f"not the result of the repaired kernel: {sentence}"
+    return None
 
 
-def _unset(code: str) -> None:
-    """Refuse a variable that only some lanes set.
+def _unset(code: object) -> str | None:
+    """A sentence on a variable that only some lanes set.
 
     The simulator checks memory and no registers. Such a variable may hold the right value there.
     """
-    code = COMMENT.sub(" ", code)
+    code = COMMENT.sub(" ", str(code))
     unset = re.search(r"\bfloat\s+(\w+)\s*;", code)
     if unset is None or "else" in code:
-        return
+        return None
     first = re.search(rf"([^;{{}}]*)\b{unset.group(1)}\s*=", code[unset.end():])
-    if first and re.search(r"\bif\b", first.group(1)):
-        raise Refusal("the diagnosis is right, but in the repaired kernel lanes without an element"
-                      f" add a `{unset.group(1)}` that was never set.")
+    if not first or not re.search(r"\bif\b", first.group(1)):
+        return None
+    return (f"in the repaired kernel lanes without an element add a `{unset.group(1)}` that was"
+            " never set.")
 
 
 overlap_add = _patient("overlap_add", [

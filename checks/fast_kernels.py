@@ -127,12 +127,6 @@ def _softmax_cases() -> list[Case]:
     return [(x,) for x in (*cases, masked, early, cases[3] - np.float32(1e6))]
 
 
-def _softmax_launch(x: np.ndarray) -> tuple:
-    rows, columns = x.shape
-    args = to_device(x), blank(x.shape, np.float32), np.int32(rows), np.int32(columns)
-    return (-(-rows // 4),), (128,), args
-
-
 def _uses_shuffles(counts: object, x: np.ndarray) -> str | None:
     most = 3 * x.shape[0] * -(-x.shape[1] // 32)
     if counts["global_load_requests"] > most:
@@ -143,7 +137,9 @@ def _uses_shuffles(counts: object, x: np.ndarray) -> str | None:
 
 
 softmax = KernelTask(
-    "softmax", _softmax, _softmax_cases, launch=_softmax_launch, right=SOFTMAX, given="",
+    "softmax", _softmax, _softmax_cases, right=SOFTMAX, given="",
+    launch=lambda x: ((-(-len(x) // 4),), (128,), (
+        to_device(x), blank(x.shape, np.float32), *map(np.int32, x.shape))),
     parameters="const float* x, float* y, int rows, int columns",
     mistakes=[
         Mistake.replacing("the maximum not subtracted: expf overflows from 88.8 on, and falls to"

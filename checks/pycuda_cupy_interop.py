@@ -108,7 +108,7 @@ def _run_exchange(answer: Callable, g: np.ndarray, x: np.ndarray) -> tuple:
             raise Refusal("it copies through the host; a view copies nothing.", "copied")
         del theirs, ours
         libraries.context.synchronize()
-        fillers = [cp.full(n, -77, cp.float32) for n in _free_sizes(pool)]
+        fillers = [cp.full(128, -77, cp.float32) for _ in range(pool.free_bytes() // 512)]
         others = [pycuda_pool.allocate(g.nbytes) for _ in range(2)]
         for other in others:
             libraries.drv.memset_d32(int(other), 0x7F7F7F7F, g.nbytes // 4)
@@ -119,11 +119,6 @@ def _run_exchange(answer: Callable, g: np.ndarray, x: np.ndarray) -> tuple:
             raise Refusal("memory is in use after both views are gone: something else keeps g, x or"
                           " a view of them for ever.", "leak")
     return values
-
-
-def _free_sizes(pool: object) -> list[int]:
-    """Sizes of float32 arrays that fill the free memory of a pool."""
-    return [128] * (pool.free_bytes() // 512)
 
 
 def _exchange(g, x, *, base=True, strides=True, view="asarray", dtype=None):
@@ -146,11 +141,7 @@ def _exchange_cases() -> list[Case]:
 
 
 exchange = DeviceTask(
-    name="exchange",
-    spec=lambda g, x: (g.copy(), x.copy()),
-    signature=lambda g, x: None,
-    run=_run_exchange,
-    cases=_exchange_cases,
+    "exchange", lambda g, x: (g.copy(), x.copy()), _exchange_cases, run=_run_exchange,
     right=_exchange,
     mistakes=[
         ("a GPUArray without `base=`: it does not keep x alive, and then reads what came to the"
@@ -262,14 +253,11 @@ def _process(chunks, write, read, producer, consumer, *, first=True, back=True, 
 
 
 process = DeviceTask(
-    name="process",
-    spec=lambda chunks, slow: np.repeat(2 * np.asarray(chunks, np.int32), 5).reshape(-1, 5),
-    signature=lambda chunks, write, read, producer, consumer: None,
-    run=_run_process,
+    "process",
+    lambda chunks, slow: np.repeat(2 * np.asarray(chunks, np.int32), 5).reshape(-1, 5),
     # Only where one side is held does it show whether the other side waits for it.
-    cases=lambda: [([7], "producer"), ([3, 8, 5], "consumer"), ([7, 4], "producer")],
-    part=lambda case: (len(case[0]), case[1]),
-    right=_process,
+    lambda: [([7], "producer"), ([3, 8, 5], "consumer"), ([7, 4], "producer")],
+    run=_run_process, part=lambda case: (len(case[0]), case[1]), right=_process,
     mistakes=[
         ("`producer` writing the next chunk before `consumer` has read the last one: the buffer is"
          " the same", {"back": False}),
@@ -338,16 +326,13 @@ def _adopt_copy(allocation, shape, dtype):
 
 
 adopt = DeviceTask(
-    name="adopt",
-    spec=lambda values: values.copy(),
-    signature=lambda allocation, shape, dtype: None,
-    run=_run_adopt,
-    cases=lambda: [
+    "adopt", lambda values: values.copy(),
+    lambda: [
         (np.random.default_rng(112).normal(5, 2, (40, 25)).astype(np.float32),),
         (np.arange(300, 1500).reshape(3, 4, 100),),
         (np.linspace(2, 9, 700),),
     ],
-    right=_adopt,
+    run=_run_adopt, right=_adopt,
     mistakes=[
         ("an array that does not keep the allocation alive, so that another array got the same"
          " block", {"owner": False}),
@@ -418,16 +403,12 @@ class _CheckedKernel:
         if not isinstance(args[6], np.float32):
             raise Refusal("the factor is a float in C, np.float32 for PyCUDA; you pass"
                           f" {describe_value(args[6])}.")
-        rows, columns = (_threads_along(launch, axis) for axis in (1, 0))
+        sizes = [(*launch.get(name, ()), 1, 1)[:2] for name in ("block", "grid")]
+        columns, rows = (block * blocks for block, blocks in zip(*sizes))
         if rows > 4096 or columns > 4096:
             raise Refusal(f"the launch has {rows:,} x {columns:,} threads for {args[7]} x {args[8]}"
                           " elements.")
         _add_scaled_kernel()(*args, **launch)
-
-
-def _threads_along(launch: dict, axis: int) -> int:
-    sizes = [tuple(launch.get(name, ())) + (1, 1, 1) for name in ("block", "grid")]
-    return sizes[0][axis] * sizes[1][axis]
 
 
 def _address(value: object) -> int | None:
@@ -491,12 +472,8 @@ def _add_scaled_cases() -> list[Case]:
 
 
 add_scaled = DeviceTask(
-    name="add_scaled",
-    spec=lambda y, x, factor: ((y + np.float32(factor) * x).astype(np.float32), 0),
-    signature=lambda kernel, y, x, factor: None,
-    run=_run_add_scaled,
-    cases=_add_scaled_cases,
-    right=_add_scaled,
+    "add_scaled", lambda y, x, factor: ((y + np.float32(factor) * x).astype(np.float32), 0),
+    _add_scaled_cases, run=_run_add_scaled, right=_add_scaled,
     mistakes=[
         ("strides in bytes; the kernel counts floats", {"unit": 1}),
         ("strides of an array in C order, whatever the view's are", {"own": False}),
@@ -619,13 +596,8 @@ def _softmax_cases() -> list[Case]:
 
 
 generated_softmax = DeviceTask(
-    name="generated_softmax",
-    spec=_generated_softmax,
-    signature=lambda columns: None,
-    run=_run_generated_softmax,
-    cases=_softmax_cases,
-    right=_softmax,
-    rtol=1e-5,
+    "generated_softmax", _generated_softmax, _softmax_cases, run=_run_generated_softmax,
+    right=_softmax, rtol=1e-5,
     mistakes=[
         ("powers of scores without the row's largest subtracted first: they overflow, or vanish",
          {"texts": ("expf(v[j] - top)", "expf(v[j])")}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 import statistics
@@ -30,7 +31,6 @@ from .machinery.task import (
     COMMENT,
     Case,
     Mistake,
-    Outcome,
     Refusal,
     Task,
     Trial,
@@ -39,8 +39,13 @@ from .machinery.task import (
     is_stub,
 )
 
-MOST_KNOWN = 200  # sources whose results are kept
 STATES = ("does not compile", "does not run", "wrong")
+
+
+class SourceTask(Task):
+    """A task whose answer returns the source of a kernel."""
+
+    repeatable = True
 
 
 def build(source: object, name: str, parameters: str) -> object:
@@ -93,13 +98,11 @@ def reader(name: str, parameters: str, launch: Callable[..., tuple],
            single: bool = True) -> Callable[[object, Case], np.ndarray]:
     """The `read` of a task whose answer returns the source of a kernel: it compiles and runs it.
 
-    `launch(*case)` returns grid, block and arguments, of which the second is the result. The same
-    source runs once for a case, since known mistakes are tried whenever an answer fails. `single`
+    `launch(*case)` returns grid, block and arguments, of which the second is the result. `single`
     where the kernel is of float32 and must do no arithmetic in double.
     """
-    known: dict[tuple, Outcome] = {}
 
-    def run_source(source: object, *case: object) -> np.ndarray:
+    def read(source: object, case: Case) -> np.ndarray:
         if single and isinstance(source, str) and (sentence := doubles(source)):
             raise Refusal(sentence, kind="double")
         kernel = build(source, name, parameters)
@@ -107,16 +110,6 @@ def reader(name: str, parameters: str, launch: Callable[..., tuple],
         with inputs_kept(arguments, parameters):
             run(kernel, name, source, grid, block, arguments)
         return arguments[1].get()
-
-    def read(source: object, case: Case) -> np.ndarray:
-        key = repr(source), repr([getattr(part, "shape", part) for part in case])
-        if key not in known:
-            if len(known) >= MOST_KNOWN:
-                known.clear()
-            known[key] = Outcome.of(run_source, (source, *case))
-        if known[key].error is not None:
-            raise known[key].error
-        return known[key].value
 
     return read
 
@@ -170,7 +163,7 @@ def _polynomial_source(coefficients: list[float], *,
             f"    float v = x[i], s = 0;\n{steps}    y[i] = s;\n}}\n")
 
 
-polynomial = Task(
+polynomial = SourceTask(
     "polynomial", _polynomial,
     lambda: [([1 / 3, 0, -1.25, 2.0],), (np.array([2e-7, -1e-7, 3e-8], np.float32),),
              ([1.0, float("nan"), 2.0],), ([float("inf")],), ([1e300, 0.5],), ([],)],
@@ -249,7 +242,7 @@ def _all_threads(answer: Callable, trials: Sequence[Trial]) -> str | None:
     return undivided(counted(kernel, *_axpy_launch(*case)), load=600, store=300)
 
 
-axpy = Task(
+axpy = SourceTask(
     "axpy", _axpy,
     lambda: [("float32", 0.1), ("float64", 0.1), ("int32", -3), ("float16", 0.5),
              ("complex64", 2.0), ("int32", 0.5), ("int32", 2**31), ("float32", -2.5)],
@@ -348,7 +341,7 @@ def _stencil_clamped(weights: np.ndarray) -> str:
                   source)
 
 
-stencil = Task(
+stencil = SourceTask(
     "stencil", _stencil, _weights, read=reader("stencil", STENCIL, _stencil_launch),
     right=_stencil_source,
     mistakes=[
@@ -420,17 +413,11 @@ class _PretendLab:
         return next(kernel.times)
 
 
-class _NamedFunction:
+class _NamedFunction(functools.partial):
     """A function that a verdict shows by its name."""
 
-    def __init__(self, function: Callable) -> None:
-        self.function = function
-
-    def __call__(self, *args: object) -> object:
-        return self.function(*args)
-
     def __repr__(self) -> str:
-        return self.function.__name__
+        return self.func.__name__
 
 
 def _search(variants: list, build: Callable, right: Callable, clock: Callable, *,
@@ -600,7 +587,7 @@ def _products(weight: np.ndarray, bias: np.ndarray, *, number: Callable = litera
             "    float v;\n" + "\n".join(lines) + "\n}\n")
 
 
-dense = Task(
+dense = SourceTask(
     "dense", _dense, _dense_cases, read=reader("dense", DENSE, _dense_launch), right=_products,
     mistakes=[
         ("the bias left out", {"start": lambda b: "0"}),

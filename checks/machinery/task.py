@@ -206,6 +206,7 @@ class Task:
     _known: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
     repeatable = False  # whether a mistake has the same outcome in equal cases, which is then kept
+    until_wrong = False  # whether no case is tried after one that is not right
 
     def __post_init__(self) -> None:
         made = tuple((one if isinstance(one, Mistake) else Mistake.replacing(*one)).made_from(
@@ -267,7 +268,7 @@ class Task:
                                      " its argument in place. Leave what the caller hands over as"
                                      " it is.")
             trials.append(Trial(case, self._expected(case), outcome))
-            if endless:
+            if endless or self.until_wrong and self._difference(trials[-1], answer):
                 break  # each of the other cases would take as long
         sentences = [self._difference(trial, answer) for trial in trials]
         wrong = [k for k, sentence in enumerate(sentences) if sentence]
@@ -397,26 +398,21 @@ class ExperimentTask(Task):
     run : callable
         `run(answer, *case)` makes an experiment with the answer and returns what came out, or
         raises `Refusal`. `spec(*case)` says what must come out.
-    signature : callable
-        A function with the parameters that the answer must have.
+    signature : callable, optional
+        A function with the parameters that the answer must have; else `right` has them.
     """
 
     run: Callable[..., object]
-    signature: Callable
+    signature: Callable | None = None
 
     def _asked(self) -> Callable:
-        return self.signature
+        return self.signature or self.right
 
     def _function(self, answer: object) -> Callable | Verdict:
         answer = super()._function(answer)
         if isinstance(answer, Verdict):
             return answer
-
-        @functools.wraps(self.spec)
-        def function(*case: object) -> object:
-            return self.run(answer, *case)
-
-        return function
+        return functools.wraps(self.spec)(functools.partial(self.run, answer))
 
 
 def with_time_limit(seconds: float, function: Callable) -> Callable:
@@ -520,8 +516,8 @@ def describe_case(case: Case, function: Callable) -> str:
 
 def wrong_signature(answer: Callable, spec: Callable, name: str) -> str | None:
     """A sentence when `answer` cannot be called with the arguments that `spec` takes."""
-    parameters = inspect.signature(spec).parameters.values()
-    wanted = [("*" if p.kind is p.VAR_POSITIONAL else "") + p.name for p in parameters]
+    wanted = [("*" if p.kind is p.VAR_POSITIONAL else "") + p.name
+              for p in inspect.signature(spec).parameters.values() if p.kind is not p.KEYWORD_ONLY]
     try:
         own = inspect.signature(answer)
     except (TypeError, ValueError):  # some built-in functions have no signature

@@ -91,7 +91,7 @@ def calls_of(task: Task, solution: object) -> Iterator[Call]:
         @functools.wraps(solution)
         def recorder(*values: object) -> object:
             # Device memory may still be written to, and reading would wait for it.
-            calls.append(_named(task.signature, values, wait=False))
+            calls.append(_named(task._asked(), values, wait=False))
             return solution(*values)
 
         function = task._function(recorder)
