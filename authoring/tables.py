@@ -34,7 +34,7 @@ SPEEDS = (
      "bias and GELU in one kernel"),
     ("threads_together", "memory/sum", "shuffles", "cp.sum", "sum of 2^28 numbers"),
     ("memory_and_tiles", "memory/transpose", "tile[64][65], float4", "copy",
-     "transpose of 16384 x 8192"),
+     "transpose through a tile"),
     ("fast_kernels", "fast/softmax", "in registers", "copy", "softmax of 8192 rows of 4096"),
     ("fast_kernels", "fast/matmul", "register tile", "cuBLAS",
      "product of 4096 x 4096, without TF32"),

@@ -40,28 +40,81 @@ class Recipe(NamedTuple):
         return Recipe(self.kind, arguments, dict(zip(self.keywords, parts[len(arguments):])))
 
 
-# bias_gelu: bias and GELU in one kernel
+# clipped, a warm-up of the lesson: numbers between two limits
 
-BIAS_GELU = Recipe.of("ElementwiseKernel", "T x, T bias", "T y", """
+clipped = KernelTask(
+    "clipped", lambda x, low, high: np.clip(x, low, high),
+    lambda: [tuple((9 * part).astype(dtype, order=order) for part in (x, low, low + above))
+             for seed, (*shape, above, dtype, order) in enumerate((
+                 (7, 5, 1, np.float32, "C"), (40, 0, np.float64, "C"), (2, 3, 4, 2, np.int64, "F")))
+             for x, low in [np.random.default_rng(seed).standard_normal((2, *shape))]],
+    kind="elementwise", given="",
+    right=Recipe.of("ElementwiseKernel", "T x, T low, T high", "T y",
+                    "y = x < low ? low : x > high ? high : x", "clipped"),
+    mistakes=[
+        Mistake.replacing("the limits exchanged", "x < low ? low : x > high ? high : x",
+                          "x < low ? high : x > high ? low : x"),
+        Mistake.replacing("the lower limit alone", "x > high ? high : x", "x"),
+        Mistake.replacing("a zero in place of the limit", "? low :", "? 0 :"),
+    ],
+    rtol=1e-14)
+
+# smooth, a warm-up of the lesson: the mean of three neighbours, by a kernel with two faults
+
+SMOOTH = r"""
+extern "C" __global__ void smooth(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i > 0 && i < n - 1) {
+        y[i] = (x[i - 1] + x[i] + x[i + 1]) / 3;
+    }
+}
+"""
+
+smooth = KernelTask(
+    "smooth", lambda x, grid, block: np.pad(
+        (x[:-2] + x[1:-1] + x[2:]) / np.float32(3), 1)[:len(x)],
+    lambda: [(np.random.default_rng(n).standard_normal(n, np.float32), (grid,), (block,))
+             for n, grid, block in ((1, 1, 32), (2, 1, 2), (100, 4, 32), (33_000, 165, 201))],
+    launch=lambda x, grid, block: (grid, block, (to_device(x), to_device(0 * x), np.int32(x.size))),
+    parameters="const float* x, float* y, int n", right=SMOOTH,
+    given=SMOOTH.replace("n - 1", "n").replace("(x[i - 1] + x[i] + x[i + 1]) / 3",
+                                               "1 / 3 * (x[i - 1] + x[i] + x[i + 1])"),
+    mistakes=[
+        Mistake.replacing("1 / 3 between integers, which is 0 in C",
+                          "(x[i - 1] + x[i] + x[i + 1]) / 3",
+                          "1 / 3 * (x[i - 1] + x[i] + x[i + 1])"),
+        Mistake.replacing("a guard that lets a thread read behind the array", "n - 1", "n"),
+        Mistake.replacing("the sum in place of the mean", " / 3", ""),
+    ],
+    rtol=1e-6,
+)
+
+# gelu_gradient: what training needs of bias and GELU
+
+GELU_GRADIENT = Recipe.of("ElementwiseKernel", "T x, T bias, T dy", "T dx", """
     T z = x + bias;
-    y = T(0.5) * z * (1 + tanh(T(0.7978845608028654) * (z + T(0.044715) * z * z * z)))
-""", "bias_gelu")
+    T t = tanh(T(0.7978845608028654) * (z + T(0.044715) * z * z * z));
+    T inner = T(0.7978845608028654) * (1 + T(0.134145) * z * z);
+    dx = dy * (T(0.5) * (1 + t) + T(0.5) * z * (1 - t * t) * inner)
+""", "gelu_gradient")
 
 
-def _bias_gelu(x: np.ndarray, bias: np.ndarray) -> np.ndarray:
-    z = x + bias
-    return 0.5 * z * (1 + np.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z * z * z)))
+def _gelu_gradient(x: np.ndarray, bias: np.ndarray, dy: np.ndarray) -> np.ndarray:
+    z, c = x + bias, math.sqrt(2 / math.pi)
+    t = np.tanh(c * (z + 0.044715 * z * z * z))
+    inner = c * (1 + 0.134145 * z * z)
+    return dy * (0.5 * (1 + t) + 0.5 * z * (1 - t * t) * inner)
 
 
-def _bias_gelu_cases() -> list[Case]:
+def _gelu_gradient_cases() -> list[Case]:
     rng = np.random.default_rng(61)
-    cases = [(3 * rng.standard_normal(shape), rng.standard_normal(shape[-1]))
-             for shape in ((5, 7), (2, 3, 4, 6), (33,))]
+    cases = [(2 * rng.standard_normal(shape), rng.standard_normal(shape[-1]),
+              rng.uniform(-2, 2, shape)) for shape in ((5, 7), (2, 3, 4, 6), (33,))]
     single = [tuple(array.astype(np.float32) for array in case) for case in cases]
-    x, bias = rng.uniform(-30, 30, (6, 9)), rng.uniform(5, 6, 6)
-    view = x.T.astype(np.float32, order="K"), bias.astype(np.float32)
-    rows = view[0], rng.uniform(-1, 1, (9, 1)).astype(np.float32)  # a number for each row
-    return [*single, view, rows, *cases, (x, rng.uniform(5, 6, 18)[::2])]
+    x, dy = rng.uniform(-20, 20, (6, 9)), rng.uniform(-9, 9, (9, 6))
+    view = x.T.astype(np.float32, order="K"), single[0][1][:6], dy.astype(np.float32, order="F")
+    rows = view[0], rng.uniform(-1, 1, (9, 1)).astype(np.float32), view[2][:1]  # for each row
+    return [*single, view, rows, *cases, (x, rng.uniform(-1, 1, 18)[::2], dy.T[:, :1])]
 
 
 def _as_precise_as_the_type(answer: Callable, trials: Sequence[Trial]) -> str | None:
@@ -72,21 +125,20 @@ def _as_precise_as_the_type(answer: Callable, trials: Sequence[Trial]) -> str | 
     return None
 
 
-bias_gelu = KernelTask(
-    "bias_gelu", _bias_gelu, _bias_gelu_cases, kind="elementwise", right=BIAS_GELU, given="",
+gelu_gradient = KernelTask(
+    "gelu_gradient", _gelu_gradient, _gelu_gradient_cases, kind="elementwise",
+    right=GELU_GRADIENT, given="",
     mistakes=[
-        Mistake.replacing("1 / 2 between integers, which is 0 in C", "T(0.5)", "(1 / 2)"),
-        Mistake.replacing("the bias added behind the GELU",
-                          "x + bias", "x",
-                          "z * z)))", "z * z))) + bias"),
         Mistake.replacing("the bias left out", "x + bias", "x"),
-        Mistake.replacing("`^` for a power: in C it is a bitwise operation, write z * z * z",
-                          "z * z * z", "T((int)z ^ 3)"),
-        Mistake.replacing("z * z in place of z * z * z", "z * z * z", "z * z"),
-        Mistake.replacing("2 / pi without its square root",
-                          "0.7978845608028654", "0.6366197723675814"),
-        Mistake.replacing("twice the GELU: the factor 0.5 left out", "T(0.5) * z *", "z *"),
-        Mistake.replacing("x before the bias outside the tanh", "T(0.5) * z *", "T(0.5) * x *"),
+        Mistake.replacing("dy left out: the derivative alone", "dy * (", "("),
+        Mistake.replacing("GELU's first factor alone: z is in the tanh as well",
+                          " + T(0.5) * z * (1 - t * t) * inner", ""),
+        Mistake.replacing("the derivative of the tanh without that inside it", " * inner", ""),
+        Mistake.replacing("1 - t in place of 1 - t * t", "1 - t * t", "1 - t"),
+        Mistake.replacing("1 / 2 between integers, which is 0 in C",
+                          "(T(0.5) * (1 + t) + T(0.5)", "((1 / 2) * (1 + t) + (1 / 2)"),
+        Mistake.replacing("the bias added behind the derivative",
+                          "x + bias", "x", "* inner)", "* inner) + bias"),
     ],
     rules=[_as_precise_as_the_type],
     single=True,
@@ -140,59 +192,12 @@ decay = KernelTask(
         Mistake.replacing("a step to the neighbour's element: the step is the number of threads"
                           " in the whole grid",
                           "i += step", "i++"),
-        Mistake.replacing("a step as if blocks had 256 threads",
-                          "int step = gridDim.x * blockDim.x", "int step = gridDim.x * 256"),
         Mistake.replacing("the factors of the old and the new value exchanged",
                           "a * v[i] + (1 - a) * g[i]", "a * g[i] + (1 - a) * v[i]"),
     ],
     rules=[counters(lambda counts, v, *rest: undivided(counts, load=2 * v.size, store=v.size),
                     np.ones(500, np.float32), np.ones(500, np.float32), 0.5, (4,), (128,))],
     single=True,
-)
-
-# piecewise: a slope for each piece
-
-PIECEWISE = Recipe.of("ElementwiseKernel", "T x, raw T edges, raw T slopes", "T y", """
-    int piece = 0;
-    while (piece < edges.size() && edges[piece] <= x) piece++;
-    y = slopes[piece] * x
-""", "piecewise")
-
-
-def _piecewise(x: np.ndarray, edges: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-    return slopes[np.searchsorted(edges, x, side="right")] * x
-
-
-def _piecewise_cases() -> list[Case]:
-    rng = np.random.default_rng(63)
-    cases = []
-    for pieces, shape, dtype in ((2, (50,), np.float32), (4, (7, 9), np.float32),
-                                 (6, (3, 4, 5), np.float64), (9, (65,), np.float32)):
-        edges = np.sort(rng.uniform(-4, 4, pieces - 1)).astype(dtype)
-        x = rng.uniform(-5, 5, shape).astype(dtype)
-        x.flat[:pieces - 1] = edges  # an element on each edge
-        cases.append((x, edges, rng.uniform(-9, 9, pieces).astype(dtype)))
-    many = np.arange(40_000, dtype=np.float32)
-    x = np.array([-1.0, 39_999.5, 36_000.0], np.float32)
-    apart = [np.repeat(part, 2)[::2] for part in cases[1][1:]]
-    return [*cases, (cases[1][0].T, *apart), (x, many, np.append(many, many[:1]) + many[1])]
-
-
-piecewise = KernelTask(
-    "piecewise", _piecewise, _piecewise_cases, kind="elementwise", right=PIECEWISE, given="",
-    mistakes=[
-        Mistake.replacing("an x on an edge counted to the piece on its left: the edge belongs to"
-                          " the right",
-                          "<= x", "< x"),
-        Mistake.replacing("the first edge alone deciding", "while (piece", "if (piece"),
-        Mistake.replacing("the pieces counted from the wrong end",
-                          "slopes[piece]", "slopes[edges.size() - piece]"),
-        Mistake.replacing("the last piece left out: with all edges passed, x is in piece"
-                          " edges.size()",
-                          "< edges.size()", "< edges.size() - 1"),
-        Mistake.replacing("an edge in place of a slope",
-                          "slopes[piece] * x", "edges[min(piece, (int)edges.size() - 1)] * x"),
-    ],
 )
 
 # log_sum_exp: in one pass
@@ -302,8 +307,6 @@ leaky_view = KernelTask(
                           " undone",
                           "k += step", "k += rows * columns"),
         Mistake.replacing("the two steps exchanged", _WHERE, "i * column_step + j * row_step"),
-        Mistake.replacing("steps in bytes divided by four once more",
-                          _WHERE, "i * row_step / 4 + j * column_step / 4"),
         Mistake.replacing("steps multiplied by four once more: they count elements, not bytes",
                           _WHERE, f"4 * ({_WHERE})"),
         Mistake.replacing("only the row's step used: columns have a step as well",
@@ -368,9 +371,6 @@ pair_index = KernelTask(
                           "2LL * n", "2u * n"),
         Mistake.replacing("2 * n computed as an int: it overflows before it becomes a long long",
                           "2LL * n", "2 * n"),
-        Mistake.replacing("2 * n - i - 1 computed as an int: it overflows before it becomes a long"
-                          " long",
-                          "2LL * n - a", "2 * n - (int)a"),
         Mistake.replacing("a product in float or double, which is rounded",
                           "a * (2LL * n - a - 1) / 2",
                           "(long long)((float)a * (2LL * n - a - 1) / 2)"),

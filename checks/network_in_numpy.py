@@ -35,48 +35,44 @@ linear_cost = Task(
 )
 
 
-# tile_means, a warm-up of the lesson: the mean of each tile of an image
+# repair_heads, a warm-up of the lesson: heads that were merged without swapping the axes
 
 
-def _tile_means(x, rows, columns):
-    height, width, channels = x.shape
-    result = np.empty((height // rows, width // columns, channels), x.dtype)
-    for i, j, c in np.ndindex(result.shape):
-        result[i, j, c] = x[i * rows:(i + 1) * rows, j * columns:(j + 1) * columns, c].mean()
-    return result
+def _swapped(y, heads, shape=lambda n, positions, heads, d: (n, heads, positions, d),
+             axes=(0, 2, 1, 3)):
+    n, positions, features = y.shape
+    mixed = y.reshape(shape(n, positions, heads, features // heads))
+    return mixed.transpose(axes).reshape(y.shape)
 
 
-def _make_tile_means(cut=lambda x, rows, columns: x.reshape(
-        x.shape[0] // rows, rows, x.shape[1] // columns, columns, x.shape[2]),
-                     axes=(1, 3), take=np.mean):
-    return lambda x, rows, columns: take(cut(x, rows, columns), axis=axes)
+def _repaired(y, heads):
+    n, positions, features = y.shape
+    mixed = y.reshape(n, heads, positions, features // heads)
+    return np.concatenate([mixed[:, head] for head in range(heads)], axis=-1)
 
 
-tile_means = Task(
-    name="tile_means",
-    spec=_tile_means,
-    cases=lambda: [(_random(*shape, seed=11, scale=3, dtype=dtype), rows, columns)
-                   for *shape, rows, columns, dtype in (
-                       (4, 6, 2, 2, 3, np.float64), (8, 8, 3, 2, 2, np.float32),
-                       (6, 4, 1, 3, 1, np.float64), (5, 9, 2, 1, 3, np.float32),
-                       (7, 5, 2, 7, 5, np.float64))] + [
-                           (np.asfortranarray(_random(6, 8, 5, seed=13)), 3, 4)],
+repair_heads = Task(
+    name="repair_heads",
+    spec=_repaired,
+    cases=lambda: [(_random(n, positions, heads * d, seed=11, dtype=dtype), heads)
+                   for n, positions, heads, d, dtype in (
+                       (1, 3, 2, 2, np.float32), (2, 16, 2, 16, np.float32),
+                       (3, 4, 5, 1, np.float64), (2, 5, 1, 4, np.float32),
+                       (2, 1, 3, 4, np.float64), (4, 6, 3, 2, np.float32))],
     mistakes=[
-        Mistake("the largest number of each tile; the mean is asked for",
-                _make_tile_means(take=np.max)),
-        Mistake("the sum of each tile", _make_tile_means(take=np.sum)),
-        Mistake("tiles of `columns` x `rows` pixels", lambda x, rows, columns: _make_tile_means()(
-            x, columns, rows)),
-        Mistake("a mean over the tiles instead of over the pixels of each tile",
-                _make_tile_means(axes=(0, 2))),
-        Mistake("a mean over the channels, too", _make_tile_means(axes=(1, 3, 4))),
-        Mistake("two axes for the height in the wrong order: first the tiles, then the pixels of"
-                " a tile", _make_tile_means(cut=lambda x, rows, columns: x.reshape(
-                    rows, x.shape[0] // rows, columns, x.shape[1] // columns, x.shape[2]),
-                                            axes=(0, 2))),
+        Mistake("y as it was", lambda y, heads: y),
+        Mistake("each row of y cut into heads, as before the call; but in y, all positions of"
+                " head 0 come first", lambda y, heads: _swapped(
+                    y, heads, lambda n, positions, heads, d: (n, positions, heads, d))),
+        Mistake("heads that are still an axis: merge them with a last reshape",
+                lambda y, heads: y.reshape(len(y), heads, y.shape[1], -1).swapaxes(1, 2)),
+        Mistake("the last two axes swapped; heads and positions must change places",
+                lambda y, heads: _swapped(y, heads, axes=(0, 1, 3, 2))),
+        Mistake("positions and features swapped",
+                lambda y, heads: y.swapaxes(1, 2).reshape(y.shape)),
     ],
-    rules=[no_python_loop((_random(4, 6, 2, seed=12), 2, 3), (_random(80, 6, 2, seed=12), 2, 3),
-                          (_random(4, 90, 2, seed=12), 2, 3), (_random(4, 6, 50, seed=12), 2, 3))],
+    rules=[no_python_loop((_random(2, 3, 4, seed=12), 2), (_random(90, 3, 4, seed=12), 2),
+                          (_random(2, 90, 4, seed=12), 2), (_random(2, 3, 180, seed=12), 60))],
 )
 
 

@@ -1,4 +1,4 @@
-"""The tasks from NumPy to CuPy: benchmarks, copies, launches, masks."""
+"""The tasks from NumPy to CuPy: benchmarks, copies, launches, waits."""
 
 from __future__ import annotations
 
@@ -67,6 +67,68 @@ def _hint_at_line(seen) -> str:
         if line.waits or line.to_host or line.to_device:
             return f" Look at the line `{line.text.strip()}`."
     return ""
+
+
+# largest_error, a warm-up of the lesson: arrays of both libraries compared on the host
+
+
+def _make_largest_error(take=np.max, size=np.abs, number=float):
+    def largest_error(x, reference):
+        x = x.get() if is_on_device(x) else x
+        return number(take(size(x - reference)))
+
+    return largest_error
+
+
+def _error_case(*shape: int, seed: int, dtype=np.float32, on_device: bool = True) -> Case:
+    random = np.random.default_rng(seed)
+    reference = random.normal(0, 50, shape)
+    x = (reference + random.normal(0, 1, shape)).astype(dtype)
+    x.ravel()[0] -= 7  # the largest difference is negative
+    x, reference = (np.asarray(array, dtype, order="CF"[seed % 2]) for array in (x, reference))
+    return _cupy().asarray(x) if on_device else x, reference
+
+
+def _read_number(value: object, case: Case) -> object:
+    if not isinstance(value, float):  # NumPy's float64 is one, too
+        raise Refusal(f"it must return a Python float; it returned {describe_value(value)}.")
+    return value
+
+
+largest_error = Task(
+    name="largest_error",
+    spec=_make_largest_error(),
+    cases=lambda: [_error_case(9, seed=1), _error_case(4, 5, seed=2, dtype=np.float64),
+                   _error_case(3, 1, 7, seed=3, on_device=False), _error_case(1, 1, seed=4),
+                   _error_case(6, seed=5, dtype=np.float64, on_device=False)],
+    read=_read_number,
+    mistakes=[
+        Mistake("the largest difference with its sign; take the absolute value",
+                _make_largest_error(size=np.positive)),
+        Mistake("a mean of the differences", _make_largest_error(take=np.mean)),
+        Mistake("a NumPy number instead of a Python float", _make_largest_error(number=np.asarray)),
+    ],
+)
+
+
+# reading_speed, a warm-up of the lesson: launches and work at the same time
+reading_speed = Task(
+    name="reading_speed",
+    spec=lambda n, launch, digit: n / max(launch, n * digit),
+    cases=lambda: [(100, 3e-3, 1e-6), (8000, 2e-3, 5e-7), (100_000, 3e-3, 1e-6), (1, 0.5, 0.125),
+                   (7, 1e-5, 2e-4)],
+    mistakes=[
+        Mistake("launches and work one after the other; the device computes meanwhile",
+                lambda n, launch, digit: n / (launch + n * digit)),
+        Mistake("the launches alone; with many digits the work takes longer",
+                lambda n, launch, digit: n / launch),
+        Mistake("the work alone; with few digits the launches take longer",
+                lambda n, launch, digit: 1 / digit),
+        Mistake("the shorter of the two times; the call ends when both are done",
+                lambda n, launch, digit: n / min(launch, n * digit)),
+        Mistake("the seconds of a call", lambda n, launch, digit: max(launch, n * digit)),
+    ],
+)
 
 
 # seconds: a benchmark, on a pretended device whose times are known beforehand
@@ -387,68 +449,6 @@ predict = Task(
         Mistake("all columns counted after the slice, which keeps every other one",
                 _make_predict(slices="ignored")),
         Mistake("float64 counted with four bytes", _make_predict(double=False)),
-    ],
-)
-
-
-# fit: launch and bandwidth from times
-
-
-def _fit(nbytes, seconds):
-    share = np.stack([1 / seconds, nbytes / seconds], axis=1)
-    launch, slope = np.linalg.lstsq(share, np.ones(len(seconds)), rcond=None)[0]
-    return float(launch), float(1 / slope)
-
-
-def _make_fit(absolute=False, corners=False, ends=False, slope=False, swapped=False,
-              logarithms=False):
-    def wrong(nbytes, seconds):
-        if ends:
-            return seconds[0], nbytes[-1] / (seconds[-1] - seconds[0])
-        order = np.argsort(nbytes)
-        nbytes, seconds = np.asarray(nbytes, float)[order], np.asarray(seconds)[order]
-        if absolute:
-            steepness, launch = np.polyfit(nbytes, seconds, 1)
-        elif corners:
-            launch, steepness = seconds[0], (seconds[-1] - seconds[0]) / nbytes[-1]
-        elif logarithms:
-            steepness, launch = np.polyfit(np.log(nbytes), np.log(seconds), 1)
-        else:
-            launch, bandwidth = _fit(nbytes, seconds)
-            steepness = 1 / bandwidth
-        pair = float(launch), float(steepness if slope else 1 / steepness)
-        return pair[::-1] if swapped else pair
-
-    return wrong
-
-
-def _fit_case(launch: float, bandwidth: float, low: int, high: int, noise: float,
-              seed: int) -> Case:
-    random = np.random.default_rng(seed)
-    nbytes = 2 ** random.permutation(np.arange(low, high))
-    exact = launch + nbytes / bandwidth
-    seconds = exact * random.uniform(1 - noise, 1 + noise, len(nbytes))
-    return nbytes.astype(int if noise else float)[::-1], seconds[::-1]
-
-
-fit = Task(
-    name="fit",
-    spec=_fit,
-    cases=lambda: [
-        _fit_case(5e-6, 4e12, 10, 32, 0, 1),
-        _fit_case(2e-5, 2e10, 12, 27, 0.1, 2),
-        _fit_case(8e-6, 3e11, 8, 30, 0.05, 3),
-    ],
-    mistakes=[
-        Mistake("a fit of absolute errors: the largest calls alone decide, and the launch is lost."
-                " Divide each equation by its time", _make_fit(absolute=True)),
-        Mistake("two points alone; use all", _make_fit(corners=True)),
-        Mistake("the first point and the last; the points are in any order, and all count",
-                _make_fit(ends=True)),
-        Mistake("seconds a byte in place of bytes a second", _make_fit(slope=True)),
-        Mistake("the two numbers in the other order", _make_fit(swapped=True)),
-        Mistake("a straight line through logarithms; the model is no power law",
-                _make_fit(logarithms=True)),
     ],
 )
 

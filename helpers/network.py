@@ -92,7 +92,8 @@ def forward(images: Array, w: Mapping[str, Array], xp: ModuleType = np,
             bias_gelu: Callable[[Array, Array], Array] | None = None,
             row_softmax: Callable[[Array], Array] | None = None,
             product: Callable[[Array, str], Array] | None = None,
-            attend: Callable[[Array, Array, Array], Array] | None = None) -> Array:
+            attend: Callable[[Array, Array, Array], Array] | None = None,
+            convolve: Callable[[Array, str], Array] | None = None) -> Array:
     """Ten logits for each image: the largest says which digit the network reads.
 
     Parameters
@@ -104,11 +105,11 @@ def forward(images: Array, w: Mapping[str, Array], xp: ModuleType = np,
         As `helpers.data.load_network` returns them, where `images` are.
     xp : module
         The library that made both: `numpy` or `cupy`.
-    bias_gelu, row_softmax, product, attend : callable, optional
+    bias_gelu, row_softmax, product, attend, convolve : callable, optional
         Replace a part: `bias_gelu(x, bias)` is `gelu(x + bias)`; `row_softmax(scores)` is softmax
         along the last axis; `product(x, name)` is `x @ matrix(w[name])`, for all matrices;
         `attend(q, k, v)`, all of shape (n, heads, positions, features of a head), is all of
-        attention between its linear layers.
+        attention between its linear layers; `convolve(x, name)` is a convolution without its bias.
 
     Returns
     -------
@@ -117,12 +118,9 @@ def forward(images: Array, w: Mapping[str, Array], xp: ModuleType = np,
     """
     activate = bias_gelu or (lambda x, bias: gelu(x + bias, xp))
     product = product or (lambda x, name: x @ matrix(w[name]))
-
-    def convolved(x: Array, name: str) -> Array:
-        return product(patches(x, *w[name].shape[2:], xp), name)
-
-    x = activate(convolved(images[..., None], "conv1.weight"), w["conv1.bias"])
-    x = max_pool(activate(convolved(x, "conv2.weight"), w["conv2.bias"]))
+    convolve = convolve or (lambda x, name: product(patches(x, *w[name].shape[2:], xp), name))
+    x = activate(convolve(images[..., None], "conv1.weight"), w["conv1.bias"])
+    x = max_pool(activate(convolve(x, "conv2.weight"), w["conv2.bias"]))
     x = x.reshape(len(x), -1, x.shape[-1]) + w["position"]
     x = x + attention(layer_norm(x, w["norm1.weight"], w["norm1.bias"], xp), w, xp,
                       row_softmax, product, attend)[0]

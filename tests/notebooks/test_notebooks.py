@@ -35,6 +35,10 @@ SECOND_EDITION = {
     "02_broadcasting_and_indexing",
     "03_einsum",
     "04_network_in_numpy",
+    "05_numpy_to_cupy",
+    "06_first_kernels",
+    "07_how_a_gpu_runs_threads",
+    "08_memory_and_tiles",
 }
 
 PATHS = [path for folder in FOLDERS for path in notebooks(folder)]

@@ -214,7 +214,8 @@ def vote_add_at(distances, labels, k):
 def vote_size_in_bytes(distances, labels, k):
     """Computes the number of labels in their own dtype, where 255 + 1 is 0."""
     voters = nearest_labels(distances, labels, k)
-    votes = np.zeros((len(voters), labels.max() + 1), int)
+    with np.errstate(over="ignore"):
+        votes = np.zeros((len(voters), labels.max() + 1), int)
     np.add.at(votes, (np.arange(len(voters))[:, None], voters), 1)
     first = np.take_along_axis(votes, voters, axis=1).argmax(axis=1, keepdims=True)
     return np.take_along_axis(voters, first, axis=1)[:, 0]

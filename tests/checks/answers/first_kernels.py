@@ -8,11 +8,39 @@ import cupy as cp  # noqa: E402
 import numpy as np  # noqa: E402
 from lone_workers import alone  # noqa: E402
 
-SIGMOID = cp.ElementwiseKernel("T x, T bias", "T y", """
+from checks import first_kernels as tasks  # noqa: E402
+
+CLIPPED = """
+    y = x;
+    if (x > high) y = high;
+    if (x < low) y = low"""
+
+
+def clipped(operation):
+    return cp.ElementwiseKernel("T x, T low, T high", "T y", operation, "clipped")
+
+
+SMOOTH = r"""
+extern "C" __global__ void smooth(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i == 0 || i >= n - 1) return;
+    float sum = 0;
+    for (int k = -1; k <= 1; k++) sum += x[i + k];
+    y[i] = sum / 3;
+}
+"""
+
+SIGMOID = """
     T z = x + bias;
     T u = T(1.5957691216057308) * z * (1 + T(0.044715) * z * z);
-    y = z / (1 + exp(-u))
-""", "bias_gelu")
+    T s = 1 / (1 + exp(-u));
+    dx = dy * (s + z * s * (1 - s) * T(1.5957691216057308) * (1 + T(0.134145) * z * z))
+"""
+
+
+def gradient(operation):
+    return cp.ElementwiseKernel("T x, T bias, T dy", "T dx", operation, "gelu_gradient")
+
 
 DECAY = r"""
 /* counts down, in a helper and a while loop */
@@ -28,16 +56,6 @@ void decay(float* __restrict__ v, float const * __restrict__ g, const float a, i
     }
 }
 """
-
-BISECTING = cp.ElementwiseKernel("T x, raw T edges, raw T slopes", "T y", """
-    int low = 0, high = edges.size();
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (x >= edges[middle]) low = middle + 1;
-        else high = middle;
-    }
-    y = x * slopes[low]
-""", "piecewise")
 
 BRANCHES = """
 struct Sum { float m, s; };
@@ -85,18 +103,21 @@ extern "C" __global__ void pair_index(const int* i, const int* j, long long* k, 
 """
 
 RIGHT = {
-    "bias_gelu": [SIGMOID],
+    "clipped": [tasks.clipped.right, clipped(CLIPPED), clipped("y = min(max(x, low), high)")],
+    "smooth": [tasks.SMOOTH, SMOOTH],
+    "gelu_gradient": [gradient(SIGMOID)],
     "decay": [DECAY, cp.RawKernel(DECAY, "decay")],
-    "piecewise": [BISECTING],
     "log_sum_exp": [log_sum_exp(BRANCHES)],
     "leaky_view": [LEAKY_VIEW],
     "pair_index": [PAIR_INDEX],
 }
 
 
-GELU = """
+GRADIENT = """
     T z = x + bias;
-    y = T(0.5) * z * (1 + tanh(T(0.7978845608028654) * (z + T(0.044715) * z * z * z)))"""
+    T t = tanh(T(0.7978845608028654) * (z + T(0.044715) * z * z * z));
+    T inner = T(0.7978845608028654) * (1 + T(0.134145) * z * z);
+    dx = dy * (T(0.5) * (1 + t) + T(0.5) * z * (1 - t * t) * inner)"""
 
 GRID_STRIDE = r"""
 extern "C" __global__ void decay(float* v, const float* g, float a, int n) {
@@ -107,39 +128,41 @@ extern "C" __global__ void decay(float* v, const float* g, float a, int n) {
 """
 
 
-def elementwise(*parts):
-    return cp.ElementwiseKernel(*parts)
-
-
 WRONG = {
-    "bias_gelu": [
-        (elementwise("T x, T bias", "T y", """
-            T z = x + bias;
-            y = T(0.5) * z * (1 + tanh(T(0.79788) * (z + T(0.044715) * z * z * z)))""",
-                     "bias_gelu"), "or has few digits"),
-        (elementwise("T x, T bias", "T y", GELU.replace("T(0.5)", "0.5"), "bias_gelu"),
-         "`0.5` in the source is a double"),
-        (elementwise("T x, T bias", "T y", GELU.replace("T z", "double z"), "bias_gelu"),
-         "`double` in the source"),
-        (elementwise("T x, raw T bias", "T y", GELU.replace("+ bias", "+ bias[i % bias.size()]"),
-                     "bias_gelu"), "bias: float32 (9, 1)"),
-        (elementwise("T x, T bias", "T y", "T z = x + bias; while (true) z = z + bias; y = z",
-                     "bias_gelu"), "does not come to an end"),
-        (elementwise("T x, T bias", "T y", "y = tanhf(x + bias) * undeclared", "bias_gelu"),
-         "does not compile"),
-        (elementwise("T x, T bias", "T y", """
-            T z = x + bias;
-            y = 0.5f * z * (1 + tanh(0.7978845608f * (z + 0.044715f * z * z * z)))""",
-                     "bias_gelu"), "only float32's precision"),
-        (elementwise("T x, T bias", "T y", "T z = x + bias; y = z + T(0.04) * (z ^ 3)",
-                     "bias_gelu"), "a power is written z * z * z"),
-        (elementwise("T x, T bias", "T y", "return x + bias", "bias_gelu"),
-         "`return` with a value"),
-        (elementwise("T x, T bias", "T y", "T z = x + bias y = z", "bias_gelu"),
-         'a ";" is missing'),
-        (elementwise("float32 x, float32 bias", "float32 y", "y = x + bias", "bias_gelu"),
+    "clipped": [
+        (clipped("y = min(x, high)"), "values are wrong"),
+        (clipped("y = fminf(fmaxf(x, low), high)"), "values are wrong"),
+        (clipped("y = x > low ? x : high"), "values are wrong"),
+        (cp.ElementwiseKernel("float32 x, float32 low, float32 high", "float32 y", CLIPPED,
+                              "clipped"), "Type is mismatched"),
+    ],
+    "smooth": [
+        (SMOOTH.replace("i >= n - 1", "i >= n"), "an access outside an array"),
+        (SMOOTH.replace("i >= n - 1", "i >= n - 2"), "values are wrong"),
+        (SMOOTH.replace("i == 0 || ", ""), "an access outside an array"),
+        (SMOOTH.replace("sum / 3", "1 / 3 * sum"), "1 / 3 between integers"),
+        (SMOOTH.replace("y[i] = sum / 3", "y[i] = sum / 3; y[n - 1] = x[n - 1]"),
          "values are wrong"),
-        (elementwise("T x", "T y", "y = x", "bias_gelu"), "Out shape is mismatched"),
+        (SMOOTH.replace("    if (i == 0 || i >= n - 1) return;\n", ""),
+         "an access outside an array"),
+    ],
+    "gelu_gradient": [
+        (gradient(GRADIENT.replace("0.7978845608028654", "0.79788")), "or has few digits"),
+        (gradient(GRADIENT.replace("T(0.5)", "0.5")), "`0.5` in the source is a double"),
+        (gradient(GRADIENT.replace("T z", "double z")), "`double` in the source"),
+        (cp.ElementwiseKernel("T x, raw T bias, T dy", "T dx", GRADIENT.replace(
+            "+ bias", "+ bias[i % bias.size()]"), "gelu_gradient"), "bias: float32 (9, 1)"),
+        (gradient("T z = x + bias; while (true) z = z + bias; dx = z"), "does not come to an end"),
+        (gradient("dx = tanhf(x + bias) * undeclared"), "does not compile"),
+        (gradient(GRADIENT.replace("T(0.7978845608028654)", "0.7978845608f")),
+         "only float32's precision"),
+        (gradient(GRADIENT.replace("tanh", "tanhf")), "only float32's precision"),
+        (gradient(GRADIENT.replace("T(0.134145)", "T(0.044715)")), "values are wrong"),
+        (gradient(GRADIENT.replace("z * z * z", "(z ^ 3)")), "a power is written z * z * z"),
+        (gradient("return x + bias"), "`return` with a value"),
+        (gradient("T z = x + bias dx = z"), 'a ";" is missing'),
+        (gradient("dx = dy"), "values are wrong"),
+        (cp.ElementwiseKernel("T x", "T y", "y = x", "gelu_gradient"), "Wrong number of"),
         (cp.RawKernel(DECAY, "decay"), "expected an ElementwiseKernel, got a RawKernel"),
         (DECAY, "expected an ElementwiseKernel, got a str"),
     ],
@@ -163,15 +186,7 @@ WRONG = {
         (DECAY.replace("n)\n{", "n)\n{\n    // YOUR CODE HERE").replace("i >= 0", "i > 0"),
          "values are wrong"),
         ("", "there is none"),
-        (SIGMOID, "expected the CUDA source in a string, or a RawKernel"),
-    ],
-    "piecewise": [
-        (elementwise("T x, raw T edges, raw T slopes", "T y", """
-            int piece = 0;
-            for (int k = 0; k < i + 9; k++) piece += edges[k] <= x;
-            y = slopes[piece] * x""", "piecewise"), "an access outside an array"),
-        (elementwise("T x, T edges, T slopes", "T y", "y = x * slopes", "piecewise"),
-         "broadcast"),
+        (gradient(SIGMOID), "expected the CUDA source in a string, or a RawKernel"),
     ],
     "log_sum_exp": [
         (cp.ReductionKernel("float32 x", "float32 y", "expf(x)", "a + b", "y = logf(a)", "0",
@@ -206,28 +221,20 @@ def random_launch(rng):
     return (int(rng.integers(1, 20)),), (int(rng.integers(1, 200)),)
 
 
-def random_gelu(rng):
+def random_gradient(rng):
     shape = tuple(int(n) for n in rng.integers(1, 9, int(rng.integers(1, 4))))
     dtype = rng.choice([np.float32, np.float64])
-    # Far below 0, 1 + tanh is the rounding error of 1: any compiler's result is right there.
-    x = np.clip(10 ** rng.uniform(-3, 1) * rng.standard_normal(shape), -2, 30).astype(dtype)
+    x = np.clip(10 ** rng.uniform(-3, 1) * rng.standard_normal(shape), -2, 4).astype(dtype)
     kept = [n if rng.random() < 0.6 else 1 for n in shape]
-    bias = rng.uniform(-0.5, 2, kept[int(rng.integers(0, len(kept))):]).astype(dtype)
-    return x.swapaxes(0, -1).copy().swapaxes(0, -1) if rng.random() < 0.5 else x, bias
+    bias = rng.uniform(-0.5, 1, kept[int(rng.integers(0, len(kept))):]).astype(dtype)
+    x = x.swapaxes(0, -1).copy().swapaxes(0, -1) if rng.random() < 0.5 else x
+    return x, bias, rng.uniform(-3, 3, shape).astype(dtype)
 
 
 def random_decay(rng):
     n = int(10 ** rng.uniform(0, 3.5))
     v, g = (10 ** rng.uniform(-3, 3) * rng.standard_normal((2, n))).astype(np.float32)
     return v, g, float(rng.uniform(-1, 2)), *random_launch(rng)
-
-
-def random_piecewise(rng):
-    dtype, pieces = rng.choice([np.float32, np.float64]), int(rng.integers(2, 12))
-    edges = np.sort(rng.uniform(-4, 4, pieces - 1)).astype(dtype)
-    x = rng.uniform(-5, 5, tuple(rng.integers(1, 7, 2))).astype(dtype)
-    x.flat[0] = rng.choice(edges)
-    return x, edges, rng.uniform(-9, 9, pieces).astype(dtype)
 
 
 def random_log_sum_exp(rng):
@@ -252,9 +259,8 @@ def random_pairs(rng):
 
 
 INPUTS = {
-    "bias_gelu": random_gelu,
+    "gelu_gradient": random_gradient,
     "decay": random_decay,
-    "piecewise": random_piecewise,
     "log_sum_exp": random_log_sum_exp,
     "leaky_view": random_leaky_view,
     "pair_index": random_pairs,

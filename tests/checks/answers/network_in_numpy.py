@@ -17,20 +17,19 @@ def layer_cost_by_an_array(shape, outputs):
     return 2 * x.size * outputs, weight.size + outputs
 
 
-def tiles_by_reshape(x, rows, columns):
-    height, width, channels = x.shape
-    return x.reshape(height // rows, rows, width // columns, columns, channels).mean(axis=(1, 3))
+def heads_swapped(y, heads):
+    n, positions, features = y.shape
+    return y.reshape(n, heads, positions, -1).swapaxes(1, 2).reshape(n, positions, features)
 
 
-def tiles_by_windows(x, rows, columns):
-    windows = sliding_window_view(x, (rows, columns), axis=(0, 1))
-    return windows[::rows, ::columns].mean(axis=(-2, -1))
+def heads_by_einsum(y, heads):
+    return np.einsum("nhpd->nphd", y.reshape(len(y), heads, y.shape[1], -1)).reshape(y.shape)
 
 
-def tiles_by_loop(x, rows, columns):
-    """Right, with a loop over the tiles of a column."""
-    return np.concatenate([tiles_by_reshape(x[i:i + rows], rows, columns)
-                           for i in range(0, len(x), rows)])
+def heads_by_loop(y, heads):
+    """Right, with a loop over the heads."""
+    mixed = y.reshape(len(y), heads, y.shape[1], -1)
+    return np.concatenate([mixed[:, head] for head in range(heads)], axis=-1)
 
 
 def attention_by_einsum(q, k, v, heads, groups):
@@ -147,7 +146,7 @@ def quantised_by_loop(weight, axis, bits):
 
 RIGHT = {
     "linear_cost": [layer_cost, layer_cost_by_an_array],
-    "tile_means": [tiles_by_reshape, tiles_by_windows],
+    "repair_heads": [heads_swapped, heads_by_einsum],
     "multi_head": [attention_by_einsum, attention_by_rows],
     "convolve": [convolution_by_shifts, convolution_by_einsum],
     "quantise": [quantised_rows],
@@ -160,11 +159,11 @@ WRONG = {
         (lambda shape, outputs: (2 * shape[0] * shape[1] * shape[2] * outputs,
                                  (shape[2] + 1) * outputs), "it raised IndexError"),
     ],
-    "tile_means": [
-        (tiles_by_loop, "loops in Python"),
-        (lambda x, rows, columns: tiles_by_reshape(x, 2, 2), "expected shape"),
-        (lambda x, rows, columns: tiles_by_reshape(x, rows, columns)[..., 0], "expected shape"),
-        (lambda x, rows, columns: x[::rows, ::columns], "values are wrong"),
+    "repair_heads": [
+        (heads_by_loop, "loops in Python"),
+        (lambda y, heads: heads_swapped(y, 2), "it raised ValueError"),
+        (lambda y, heads: heads_swapped(y, y.shape[2] // heads), "values are wrong"),
+        (lambda y, heads: heads_swapped(y[:1], heads), "expected shape"),
     ],
     "multi_head": [
         (attention_by_heads, "loops in Python"),

@@ -8,6 +8,24 @@ import cupy as cp  # noqa: E402
 import numpy as np  # noqa: E402
 
 
+def error_on_the_host(x, reference):
+    return float(abs(cp.asnumpy(x) - reference).max())
+
+
+def error_by_a_loop(x, reference):
+    """Python's own numbers, one by one."""
+    pairs = zip(cp.asnumpy(x).ravel().tolist(), reference.ravel().tolist())
+    return max(abs(one - other) for one, other in pairs)
+
+
+def error_on_the_device(x, reference):
+    return abs(x - cp.asarray(reference)).max()
+
+
+def speed_by_limits(n, launch, digit):
+    return min(n / launch, 1 / digit)
+
+
 def seconds_by_hand(work, clock, synchronize):
     """Waits behind each call, the warm-up included, and sorts."""
     work()
@@ -80,19 +98,6 @@ def predict_in_formulas(expression, rows, columns):
 def predict_one_wrong(expression, rows, columns):
     launches, nbytes = predict_in_formulas(expression, rows, columns)
     return (launches + 1, nbytes) if expression == "x += v" else (launches, nbytes)
-
-
-def fit_by_normal_equations(nbytes, seconds):
-    a, b = 1 / seconds, nbytes / seconds
-    determinant = (a @ a) * (b @ b) - (a @ b) ** 2
-    launch = (a.sum() * (b @ b) - b.sum() * (a @ b)) / determinant
-    slope = (b.sum() * (a @ a) - a.sum() * (a @ b)) / determinant
-    return launch, 1 / slope
-
-
-def fit_weighted_once(nbytes, seconds):
-    slope, launch = np.polyfit(nbytes, seconds, 1, w=seconds ** -0.5)
-    return launch, 1 / slope
 
 
 def assign_by_products(images, centres, names):
@@ -186,10 +191,6 @@ def predict_without_the_slice(expression, rows, columns):
     return predict_in_formulas(expression, rows, columns)
 
 
-def fit_as_in_the_lesson(nbytes, seconds):
-    return seconds[0], nbytes[-1] / (seconds[-1] - seconds[0])
-
-
 def assign_by_adding_one(images, centres, names):
     answers, counts = assign_by_products(images, centres, names)
     counts = cp.zeros_like(counts)
@@ -206,14 +207,27 @@ def means_below_high(x, low, high):
 
 
 RIGHT = {
+    "largest_error": [error_on_the_host, error_by_a_loop],
+    "reading_speed": [speed_by_limits, lambda n, launch, digit: n / max(n * digit, launch)],
     "seconds": [seconds_by_hand],
     "contrast": [contrast_by_rows],
     "predict": [predict_in_formulas],
-    "fit": [fit_by_normal_equations],
     "assign": [assign_by_products],
     "row_means": [means_by_nan],
 }
 WRONG = {
+    "largest_error": [
+        (error_on_the_device, "Python float"),
+        (lambda x, reference: float(np.abs(x - reference).max()), "Unsupported type"),
+        (lambda x, reference: np.abs(cp.asnumpy(x) - reference).max(), "Python float"),
+        (lambda x, reference: float(abs(cp.asnumpy(x).max() - reference.max())), "expected"),
+        (lambda x, reference: float(abs((cp.asnumpy(x) - reference).max())), "expected"),
+    ],
+    "reading_speed": [
+        (lambda n, launch, digit: n / (launch + digit), "expected"),
+        (lambda n, launch, digit: max(n / launch, 1 / digit), "the shorter of the two times"),
+        (lambda n, launch, digit: n // max(launch, n * digit), "expected"),
+    ],
     "seconds": [
         (seconds_of_one, "expected"),
         (lambda work, clock, synchronize: work(), "None"),
@@ -231,10 +245,6 @@ WRONG = {
         (predict_with_half_the_columns, "5 of 7 are right"),
         (predict_with_a_copied_slice, "a slice that is copied"),
         (predict_without_the_slice, "all columns counted after the slice"),
-    ],
-    "fit": [
-        (fit_weighted_once, "value 0 of the tuple"),
-        (fit_as_in_the_lesson, "the first point and the last"),
     ],
     "assign": [
         (assign_on_the_host, "copies to the host is 1, where 0 suffice"),

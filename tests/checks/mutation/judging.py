@@ -73,6 +73,10 @@ def cell_of(lesson: str, name: str) -> str:
     answer = answers_of(lesson).RIGHT[name][0]
     if isinstance(answer, str):
         return f'{name} = r"""\n// {BEGIN}\n{answer}\n// {END}\n"""\n'
+    if hasattr(answer, "make"):  # an ElementwiseKernel
+        inputs, outputs, operation, _ = answer.arguments
+        return (f'import cupy as cp\n{name} = cp.{answer.kind}({inputs!r}, {outputs!r}, """\n'
+                f'// {BEGIN}\n{operation}\n// {END}\n""", {name!r})\n')
     return f"{BEGIN}\n{inspect.getsource(answer)}{END}\n{name} = {answer.__name__}\n"
 
 

@@ -62,7 +62,7 @@ _uses: dict[int, dict[tuple, _Use | _Launches]] = {}
 _meetings: list[tuple[int, _Work, _Use]] = []
 _guards: list[_Use] = []
 _findings: list[StreamRace] = []
-_ours: dict[str, bool] = {}  # of source files, whether they are this package's or Python's
+_ours: set[str] = set()  # source files of this package and of Python's
 _launches: dict[int, _Work] = {}  # those that native code may name, by their numbers
 
 
@@ -73,7 +73,15 @@ class _Work(NamedTuple):
     tick: int
     name: str
     kind: str
-    site: tuple[str, int] | None
+    place: tuple[CodeType, int] | None  # of the program's own code, and how far it was
+
+    @property
+    def site(self) -> tuple[str, int] | None:
+        """File and line, which is looked for when it is told: that takes its time."""
+        if self.place is None:
+            return None
+        code, at = self.place
+        return code.co_filename, next(n for low, high, n in code.co_lines() if low <= at < high)
 
 
 class _Use(NamedTuple):
@@ -180,15 +188,15 @@ def host_waited(stream: Stream) -> None:
 # ---- what work uses ------------------------------------------------------------------------------
 
 
-def _site() -> tuple[str, int] | None:
-    """File and line of the program's own code that is running."""
-    frame = sys._getframe(2)
+def _site() -> tuple[CodeType, int] | None:
+    """The program's own code that is running, and how far it is."""
+    frame, ours = sys._getframe(4), _ours  # what calls `Stream._put`, or a graph's launch
     while frame is not None:
         name = frame.f_code.co_filename
-        if (ours := _ours.get(name)) is None:
-            ours = _ours[name] = name.startswith((_ROOT, "<frozen", "<table"))
-        if not ours:
-            return name, frame.f_lineno
+        if name not in ours:
+            if not name.startswith((_ROOT, "<frozen", "<table")):
+                return frame.f_code, frame.f_lasti
+            ours.add(name)
         frame = frame.f_back
     return None
 
@@ -259,19 +267,14 @@ def _ranges(operation: Operation) -> Iterator[tuple[int, int, np.ndarray | None,
         yield (*_rows(payload.destination, payload, payload.destination_pitch), True)
 
 
-def queued(stream: Stream, operation: Operation) -> _Work | None:
-    """Note work that a stream gets now, and compare it with what nothing orders before it.
-
-    For a launch it returns what `numbered` wants.
-    """
+def queued(stream: Stream, operation: Operation) -> None:
+    """Note work that a stream gets now, and compare it with what nothing orders before it."""
     with _lock:
         clock, handle = _clock(stream), stream.handle
         tick = clock[handle] = clock.get(handle, 0) + 1
         if not switches.enabled() & _BIT:
-            return None
+            return
         work = _Work(handle, tick, operation.name, operation.kind, _site())
-        if operation.kind == "kernel":
-            return work
         for low, high, array, writes in _ranges(operation):
             device = memory.find(low)
             if device is None and not operation.page_locked:
@@ -284,31 +287,35 @@ def queued(stream: Stream, operation: Operation) -> _Work | None:
             if device is None and memory.is_page_locked(low):
                 _guards.append(use)
                 _protect([use])
-    return None
 
 
-def numbered(work: _Work, launch: PreparedLaunch, number: int) -> list[int]:
+def launched(stream: Stream, operation: Operation, number: int) -> list[int]:
     """Note a launch under its number; those of the launches that nothing orders before it."""
-    handle, tick = work.stream, work.tick
     others: list[int] = []
     with _lock:
-        clock = _clocks[handle]
+        clock, handle = _clock(stream), stream.handle
+        tick = clock[handle] = clock.get(handle, 0) + 1
+        if not switches.enabled() & _BIT:
+            return others
+        # Past the constructor of a NamedTuple, which takes as long as all of the above.
+        work = tuple.__new__(_Work, (handle, tick, operation.name, "kernel", _site()))
         _launches[number] = work
         if len(_launches) > 8192:  # the older half at once: to find one's first key takes longer
             for old in list(_launches)[:4096]:
                 del _launches[old]
-        for one in launch._arrays:
+        key, entry = (handle,), (tick, number)
+        for one in operation.payload._arrays:
             table = _uses.get(one.address)
             if table is None:
                 table = _uses[one.address] = {}
-            elif len(table) > 1 or (handle,) not in table:
+            mine = table.get(key)
+            if table and (mine is None or len(table) > 1):
                 _compare_launch(table, work, number, clock, others)
-            mine = table.get((handle,))
             if mine is None:
-                mine = table[handle,] = _Launches()
+                mine = table[key] = _Launches()
             if mine.work is not work:
                 mine.work = work
-                mine.numbers.append((tick, number))
+                mine.numbers.append(entry)
     return others
 
 

@@ -174,12 +174,12 @@ class Scheduler:
         operation: Operation,
         after: Sequence[int] | None = None,
         stage: bool = False,
-        noted: object = None,
+        launched_on: object = None,
     ) -> int:
         """Queue it on a stream, or, with ``after``, behind the nodes of those numbers alone.
 
-        With ``stage`` a copy's source is read before this returns. ``noted`` is what
-        `order.queued` said of a launch. Returns the node's number.
+        With ``stage`` a copy's source is read before this returns. A launch is noted as one on
+        the stream ``launched_on``. Returns the node's number.
         """
         if self._thread is None:
             self._start_thread()
@@ -192,7 +192,7 @@ class Scheduler:
         if self._recording:
             self._labels[number] = (kind, operation.name)
         if kind == "kernel":
-            if noted and (apart := order.numbered(noted, operation.payload, number)):
+            if launched_on and (apart := order.launched(launched_on, operation, number)):
                 self._short.cs_apart(number, (c_uint32 * len(apart))(*apart), len(apart))
             self._short.cs_queue_kernel(place, operation.payload.request)
         elif kind in ("work", "call"):

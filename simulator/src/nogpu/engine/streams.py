@@ -225,14 +225,14 @@ class Graph:
             return
         if self._in_a_row:
             for operation, _ in self._nodes:
-                planner.queue(stream._pointer, operation, noted=stream._noted(operation))
+                planner.queue(stream._pointer, operation, launched_on=stream._noted(operation))
             return
         start = planner.join(stream._pointer)
         numbers: list[int] = []
         for operation, after in self._nodes:
             before = [numbers[i] for i in after] or [start]
             noted = stream._noted(operation)
-            numbers.append(planner.queue(stream._pointer, operation, before, noted=noted))
+            numbers.append(planner.queue(stream._pointer, operation, before, launched_on=noted))
         planner.join(stream._pointer, [numbers[i] for i in self._ends])
 
 
@@ -328,11 +328,13 @@ class Stream:
         if planner is None or (small and self._is_idle(planner)):
             self._now(planner, operation)
             return 0
-        return planner.queue(self._pointer, operation, noted=noted)
+        return planner.queue(self._pointer, operation, launched_on=noted)
 
-    def _noted(self, operation: Operation) -> object:
-        """What `Scheduler.queue` wants to know of work that this stream gets."""
-        return order.queued(self, operation) if order.watching else None
+    def _noted(self, operation: Operation) -> Stream | None:
+        """Note work that this stream gets; itself for `Scheduler.queue` to note a launch."""
+        if not order.watching:
+            return None
+        return self if operation.kind == "kernel" else order.queued(self, operation)
 
     def run(self, work: Callable[[], None], nbytes: int = 0, name: str = "work") -> None:
         """Queue host code (NumPy) that works on device memory.

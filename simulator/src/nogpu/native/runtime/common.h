@@ -83,6 +83,11 @@ struct Job : Grid {
     pthread_mutex_t lock;
 };
 
+// Of a fibre's stack, and what of it is not to be used. One page more than a power of two: else all
+// stacks would share a few entries of the processor's table of pages.
+static const uintptr_t kStack = 256 * 1024 + (uintptr_t)sysconf(_SC_PAGESIZE);
+static const uintptr_t kGuard = kStack - 192 * 1024;
+
 struct Fibre {
     void* stack_pointer;
     uint3 thread;

@@ -68,8 +68,6 @@ static void* prepare_stack(char* top) {
 #error "nogpu switches fibres on x86-64 and arm64 only"
 #endif
 
-static const uintptr_t kStack = 256 * 1024, kGuard = 64 * 1024;
-
 static bool reserve_stacks(Worker* w) {
     void* p = mmap(nullptr, (kMaxThreads + 1) * kStack, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -445,7 +445,7 @@ static NOINLINE void check_elsewhere(const Access& a) {
     Worker* w = hot.worker;
     if (a.address - (uintptr_t)&nogpu_context < sizeof nogpu_context) return;
     if (!w || !hot.in_kernel) return;
-    if (a.address - (uintptr_t)w->stacks < (kMaxThreads + 1) * (uintptr_t)(256 * 1024)) return;
+    if (a.address - (uintptr_t)w->stacks < (kMaxThreads + 1) * kStack) return;
     Region r;
     if (find_region(a.address, r)) {
         check_range(r, a);

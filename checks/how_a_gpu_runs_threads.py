@@ -1,0 +1,199 @@
+"""What the tasks of "How a GPU runs threads" must satisfy: warps, rounds, bytes in flight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from .machinery.kernel_task import KernelTask, counters, to_device, undivided
+from .machinery.task import Case, Mistake, Task, Trial
+
+
+def _branch_cost(taken: np.ndarray, yes: int, no: int) -> int:
+    warps = taken.reshape(-1, 32)
+    return yes * warps.any(axis=1).sum() + no * (~warps).any(axis=1).sum()
+
+
+def _conditions() -> list[Case]:
+    rng = np.random.default_rng(71)
+    mixed = rng.random(320) < 0.04
+    ends = np.isin(np.arange(128), (0, 63))  # the first lane alone, the last lane alone
+    return [(mixed, 100, 30), (~mixed, 7, 20), (ends, 6, 5), (~ends, 6, 5),
+            (np.sort(mixed), 5, 1), (mixed[:32] | True, 9, 4),
+            (mixed[:64] & False, 3, 11), (np.repeat(mixed[:10], 32)[::-1], 2, 6)]
+
+
+branch_cost = Task("branch_cost", _branch_cost, _conditions, mistakes=[  # the lesson's warm-up
+    Mistake("each lane paying for its own side; a warp pays for all its lanes",
+            lambda taken, yes, no: (yes * taken.sum() + no * (~taken).sum()) / 32),
+    Mistake("every warp paying for both sides, also where its lanes agree",
+            lambda taken, yes, no: (yes + no) * taken.size // 32),
+])
+
+warp_and_lane = Task(  # the lesson's warm-up
+    "warp_and_lane", lambda x, y, width: divmod(y * width + x, 32),
+    lambda: [(5, 2, 16), (0, 0, 8), (7, 3, 8), (7, 4, 8), (31, 7, 32), (3, 21, 24), (0, 1, 1000),
+             (9, 3, 21)],
+    mistakes=[
+        Mistake("x and y exchanged: x counts first",
+                lambda x, y, width: divmod(x * width + y, 32)),
+        Mistake("y counted as the warp: rows of a block need not have 32 threads",
+                lambda x, y, width: (y, x)),
+    ])
+
+
+def advance(c: np.ndarray, z: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Up to `most` steps for each point: the new z, and how many steps each point took."""
+    z, made = z.copy(), np.zeros(len(c), int)
+    for _ in range(most):  # float by float: a product of complex numbers may round in two ways
+        x, y = z.real.copy(), z.imag.copy()
+        going = x * x + y * y <= 4
+        z.real = np.where(going, x * x - y * y + c.real, x)
+        z.imag = np.where(going, 2 * x * y + c.imag, y)
+        made += going
+    return z, made
+
+
+def _in_rounds(c: np.ndarray, limit: int, most: int, advance: Callable) -> np.ndarray:
+    steps, z, left = np.zeros(len(c), int), np.zeros_like(c), np.arange(len(c))
+    while limit > 0 and len(left):
+        k = min(most, limit)
+        z, made = advance(c[left], z, k)
+        steps[left] += made
+        left, z, limit = left[made == k], z[made == k], limit - k
+    return steps
+
+
+def _points() -> list[Case]:
+    rng = np.random.default_rng(72)
+    c = (rng.uniform(-2.1, 0.6, 600) + 1j * rng.uniform(-1.2, 1.2, 600)).astype(np.complex64)
+    return [(c, 40, 8, advance), (c[1::2], 50, 12, advance), (c[abs(c) > 1.5], 30, 5, advance),
+            (c[:1], 9, 20, advance), (c[:0], 10, 5, advance),
+            (c[::3].astype(np.complex128), 7, 1, advance)]
+
+
+def _lanes(answer: Callable, c: np.ndarray, limit: int, most: int) -> tuple[int, int, int]:
+    """What the calls of `advance` cost: places in warps, calls, and the most steps of one."""
+    places, longest = [], [0]
+
+    def counting(c: np.ndarray, z: np.ndarray, k: int) -> tuple:
+        z, made = advance(c, z, k)
+        longest.append(int(k))
+        places.append(32 * np.pad(made, (0, -len(made) % 32)).reshape(-1, 32).max(axis=1).sum())
+        return z, made
+
+    answer(c, limit, most, counting)
+    return sum(places), len(places), max(longest)
+
+
+def _full_warps(answer: Callable, trials: Sequence[Trial]) -> str | None:
+    for c, limit, most, _ in (trial.case for trial in trials[:2]):
+        places, calls, longest = _lanes(answer, c, limit, most)
+        wanted = _lanes(_in_rounds, c, limit, most)
+        if longest > most or calls > wanted[1]:
+            return (f"it calls `advance` {calls} times for up to {longest} steps: {wanted[1]}"
+                    f" rounds of up to {most} steps are wanted.")
+        if places > 1.02 * wanted[0]:
+            return (f"its warps take {places:,} lane steps, where {wanted[0]:,} are enough. Hand"
+                    " only those points to `advance` that have steps left, side by side.")
+    return None
+
+
+count_in_rounds = Task(
+    "count_in_rounds", lambda c, limit, most, advance: _in_rounds(c, limit, most, advance),
+    _points, rules=[_full_warps], time_limit=2.0, mistakes=[
+        Mistake("one round only: the points that are still going need further rounds",
+                lambda c, limit, most, advance: _in_rounds(c, min(limit, most), most, advance)),
+        Mistake("a last round as long as the others; together the rounds have `limit` steps",
+                lambda c, limit, most, advance: _in_rounds(c, -(-limit // most) * most, most,
+                                                           advance)),
+        Mistake("every round beginning with z = 0; go on with the z of the round before",
+                lambda c, limit, most, advance: _in_rounds(
+                    c, limit, most, lambda c, z, k: advance(c, 0 * z, k))),
+    ])
+
+
+def _rate(k: int, bandwidth: float, latency: float, multiprocessors: int, block: int,
+          registers: dict) -> float:
+    blocks = min(2048 // block, 65536 // (registers[k] * block))
+    return min(bandwidth, multiprocessors * blocks * block * 4 * k / latency)
+
+
+def _floats(*gpu: object, rate: Callable = _rate) -> int:
+    return min(gpu[-1], key=lambda k: (-rate(k, *gpu), k))
+
+
+_REGISTERS = {1: 16, 2: 20, 4: 28, 8: 44, 16: 76, 32: 140}
+
+floats_a_thread = Task(
+    "floats_a_thread",
+    lambda bandwidth, latency, multiprocessors, block, registers: _floats(
+        bandwidth, latency, multiprocessors, block, registers),
+    lambda: [(2100, 600, 132, 256, _REGISTERS), (2100, 600, 132, 768, _REGISTERS),
+             (1000, 510, 40, 512, {4: 40, 2: 24, 1: 18}), (9000, 900, 132, 256, _REGISTERS),
+             (1801, 600, 132, 256, {1: 16, 2: 32}), (100, 500, 9, 1024, {2: 90, 1: 80}),
+             (99999, 800, 9, 683, {3: 30, 4: 32}),
+             (99999, 800, 107, 1024, {1: 32, 2: 33, 4: 64, 8: 65}),
+             (90000, 1000, 132, 512, {8: 96, 4: 42, 16: 128}), (100, 433, 61, 99, _REGISTERS)],
+    mistakes=[
+        Mistake("the most floats; they need registers, so fewer threads have room",
+                lambda *gpu: max(gpu[-1])),
+        Mistake("registers left out: they limit how many blocks have room",
+                lambda *gpu: _floats(*gpu[:-1], {k: 1 for k in gpu[-1]})),
+        Mistake("parts of a block: a multiprocessor takes whole blocks only",
+                lambda *gpu: _floats(*gpu, rate=lambda k, bandwidth, latency, sms, block, registers:
+                                     min(bandwidth, sms * min(2048, 65536 / registers[k]) * 4 * k
+                                         / latency))),
+        Mistake("more bytes in flight than the bandwidth can use",
+                lambda *gpu: _floats(1e9, *gpu[1:])),
+        Mistake("floats counted as one byte; each takes four",
+                lambda *gpu: _floats(4 * gpu[0], *gpu[1:])),
+    ])
+
+QUARTERS = r"""
+extern "C" __global__ void quarters(float* x, int n) {
+    int q = n / 4, step = gridDim.x * blockDim.x;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < q; i += step) {
+        float a = x[i], b = x[i + q], c = x[i + 2 * q], d = x[i + 3 * q];
+        x[i] = a + b + c + d;
+        x[i + q] = a - b + c - d;
+        x[i + 2 * q] = a + b - c - d;
+        x[i + 3 * q] = a - b - c + d;
+    }
+}
+"""
+
+
+def _quarters(x: np.ndarray, grid: tuple, block: tuple) -> np.ndarray:
+    q = len(x) // 4
+    a, b, c, d = x[:4 * q].reshape(4, q)
+    return np.concatenate([a + b + c + d, a - b + c - d, a + b - c - d, a - b - c + d, x[4 * q:]])
+
+
+def _launches() -> list[Case]:
+    rng = np.random.default_rng(73)
+    return [((rng.integers(-99999, 99999, n) / 64).astype(np.float32), grid, block)
+            for n, grid, block in (
+        (4096, (4,), (64,)), (1000, (1,), (1,)), (1003, (7,), (57,)), (257, (1,), (128,)),
+        (6, (3,), (32,)), (3, (1,), (32,)), (9998, (5,), (1024,)), (70_001, (160,), (256,)))]
+
+
+quarters = KernelTask(
+    "quarters", _quarters, _launches, right=QUARTERS, given="", result=0,
+    launch=lambda x, grid, block: (grid, block, (to_device(x), np.int32(len(x)))),
+    parameters="float* x, int n", single=True, mistakes=[
+        Mistake.replacing("one group a thread: with fewer threads than groups, the rest stays as"
+                          " it was", "i += step", "i += n"),
+        Mistake.replacing("no end at a quarter: every number is in exactly one group",
+                          "i < q", "i + 3 * q < n"),
+        Mistake.replacing("four neighbours in a group; they lie a quarter of the array apart",
+                          "x[i]", "x[4 * i]", "x[i + q]", "x[4 * i + 1]", "x[i + 2 * q]",
+                          "x[4 * i + 2]", "x[i + 3 * q]", "x[4 * i + 3]", times=2),
+        Mistake.replacing("a result stored before all four numbers were loaded",
+                          "float a = x[i], b = x[i + q], c", "float a = x[i], b = x[i + q];"
+                          " x[i] = a + b + x[i + 2 * q] + x[i + 3 * q]; a = x[i]; float c"),
+    ],
+    rules=[counters(lambda counts, x, *rest: undivided(counts, load=len(x), store=len(x)),
+                    np.ones(512, np.float32), (4,), (32,))],
+)
