@@ -137,7 +137,7 @@ overlap_add = Task(
     cases=lambda: [
         (_random((5, 4)), 2),
         (-_random((7, 5)), 3),
-        (_random((6, 4)), 1),
+        (_random((900, 4)), 1),  # a running sum too large for float32's digits
         (_random((4, 3)), 3),
         (_random((4, 3)), 5),
         (_random((5, 7), np.int64), 2),

@@ -130,14 +130,14 @@ def bench(function: Callable, *args: object, nbytes: float = 0, flops: float = 0
     def sample(calls: int) -> float:
         return clock(function, args, calls) / calls
 
-    function(*args)  # warm-up: first touches of memory, caches, compilation
+    if not quick():
+        function(*args)  # warm-up: first touches of memory, caches, compilation
     synchronize()
     calls = 1
     while (once := sample(calls)) * calls < MIN_SAMPLE and until == "done":
         calls = max(2 * calls, int(MIN_SAMPLE / max(once, 1e-9)))
-    taken = [once]
     least, most = (2, 2) if quick() else (MIN_SAMPLES, MAX_SAMPLES)
-    deadline = perf_counter() + seconds
+    taken, deadline = [once], perf_counter() + seconds
     while len(taken) < least or (perf_counter() < deadline and len(taken) < most):
         taken.append(sample(calls))
     return Timing.of(name or getattr(function, "__name__", "call"), taken, nbytes, flops)

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from checks import stop_grading_without_kernels
+from checks.buffers import owner_of
 from helpers.backend import is_simulated
-from helpers.draw.layout import owner_of
 from helpers.errors import find_compiler_error, message
 from nogpu import engine
 from nogpu.inspect import fault_sentence, inspect

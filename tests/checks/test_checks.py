@@ -1,6 +1,8 @@
 """How a check answers, whatever its task."""
 
 import pkgutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +10,9 @@ import pytest
 
 import checks
 from authoring.notebook_form import ROOT
-from checks import streams
+from checks import buffers, streams
 from checks.machinery.task import Task
+from helpers.draw import layout
 
 
 def test_every_lesson_has_its_answers_and_its_solutions():
@@ -125,3 +128,18 @@ def by_queues(seconds, streams):
 def test_the_recurrence_of_a_pipeline_says_what_its_queues_do():
     for case in streams.makespan.cases():
         assert streams.makespan.spec(*case) == pytest.approx(by_queues(*case), rel=1e-12)
+
+
+@pytest.mark.parametrize("x", [
+    np.arange(6), np.arange(6)[1:], np.arange(6).reshape(2, 3).T[1:], np.asfortranarray(np.eye(3)),
+    np.broadcast_to(np.arange(3), (4, 3)), np.lib.stride_tricks.as_strided(np.arange(6)[2:], (2,)),
+    np.frombuffer(b"abcd", np.uint8)[1:], np.arange(5)[2:2], np.array(7),
+])
+def test_the_owner_of_a_view_is_found_without_pictures_too(x):
+    assert buffers.owner_of(x) is layout.owner_of(x)
+
+
+def test_checks_of_kernels_need_no_pictures():
+    code = ("import sys; from checks import debugging_kernels, fast_kernels, streams;"
+            "assert not [name for name in sys.modules if name.startswith('matplotlib')]")
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
