@@ -58,7 +58,7 @@ def _transpose(x: np.ndarray) -> np.ndarray:
 def _transpose_cases() -> list[Case]:
     rng = np.random.default_rng(71)
     return [(rng.standard_normal(shape, np.float32),)
-            for shape in ((1, 64, 96), (3, 32, 32), (1, 33, 47), (1, 5, 20), (1, 70, 1))]
+            for shape in ((1, 64, 96), (3, 32, 32), (1, 33, 47), (1, 5, 20), (1, 33_000, 1))]
 
 
 def _transpose_launch(x: np.ndarray) -> tuple[tuple, tuple, tuple]:

@@ -139,3 +139,16 @@ WRONG = {
          "where 12,288 would do"),
     ],
 }
+
+
+def random_tables(rng):
+    return (rng.standard_normal([*rng.integers(1, 3, 1), *rng.integers(1, 70, 2)], np.float32),)
+
+
+def random_images(rng):
+    n, channels = rng.integers(1, 3, 2)
+    return (rng.standard_normal((n, 8, 8, channels), np.float32),
+            rng.standard_normal((9 * channels, 32), np.float32))
+
+
+INPUTS = {"transpose": random_tables, "convolution": random_images}
