@@ -159,7 +159,7 @@ multi_head = Task(
                 _make_multi_head(scale=lambda d, features: d)),
         Mistake("np.sqrt, whose float64 turns float32 arrays into float64: use math.sqrt",
                 _make_multi_head(scale=lambda d, features: np.sqrt(d))),
-        Mistake("a softmax over the queries: the weights of the *keys*, the last axis, sum to one"
+        Mistake("a softmax over the queries: the shares of the *keys*, the last axis, sum to one"
                 " for each query", _make_multi_head(axis=-2)),
         Mistake("a softmax that overflows: subtract the largest score of each row first",
                 _make_multi_head(shift=False)),
@@ -214,7 +214,7 @@ def _convolution_cases() -> list[Case]:
         _convolution_case(3, 7, 9, 2, 5, 3, 3, 2, 1),
         _convolution_case(1, 7, 5, 4, 2, 3, 2, 3, 2, np.float64),
         _convolution_case(2, 5, 5, 3, 3, 3, 3, 1, 1),  # as many outputs as channels
-        _convolution_case(1, 4, 6, 2, 3, 1, 1, 2, 0),
+        _convolution_case(1, 4, 6, 2, 3, 1, 1, 2, 0, np.int16),  # np.sum returns int64
         (whole[0] * 10**15 + 1, *whole[1:]),  # floats round them
         (x[::-1, ::2, ::-1], weight, bias, 1, 1),
         (-np.asfortranarray(x), weight[:, ::-1], bias[::-1], 2, 2),

@@ -152,7 +152,7 @@ class PretendDevice:
     def work(self) -> None:
         self.calls += 1
         self.now += self.launch + (self.calls == 1)
-        eighths = (4, 0, 1, 72, 2)[self.calls % 5]
+        eighths = (2, 0, 1, 4, 72)[self.calls % 5]
         self.done = max(self.done, self.now) + self.run * (1 + eighths / 8)
 
     def synchronize(self) -> None:
@@ -182,8 +182,7 @@ def _benchmark_case(launch: float, run: float, before: float) -> Case:
     return tuple(_NamedMethod(device, name) for name in ("work", "clock", "synchronize"))
 
 
-def _make_seconds(warm=True, before=True, behind=True, early=False, together=False,
-             summary=statistics.median):
+def _make_seconds(warm=True, before=True, early=False, together=False, summary=statistics.median):
     """`seconds` on a device not yet used; the keywords change one thing each."""
 
     def seconds(work, clock, synchronize):
@@ -206,8 +205,7 @@ def _make_seconds(warm=True, before=True, behind=True, early=False, together=Fal
             begin = device.clock()
             device.work()
             end = device.clock()
-            if behind:
-                device.synchronize()
+            device.synchronize()
             taken.append((end if early else device.clock()) - begin)
         return summary(taken)
 
@@ -239,6 +237,7 @@ seconds = Task(
         Mistake("a mean, and no warm-up: one slow call spoils it. Take the median",
                 _make_seconds(warm=False, summary=statistics.fmean)),
         Mistake("the fastest call", _make_seconds(summary=min)),
+        Mistake("the third sample, not the median", _make_seconds(summary=lambda taken: taken[2])),
         Mistake("the sum of the samples", _make_seconds(summary=sum)),
     ],
 )
@@ -544,7 +543,7 @@ def _make_row_means(clip=True, drop=False, by="kept", guard=True, keep=np.greate
         with np.errstate(divide="ignore", invalid="ignore"):
             clipped = np.minimum(x, x.dtype.type(high)) if clip else x
             total = (clipped * kept if multiply else np.where(kept, clipped, 0)).sum(axis=1)
-            count = {"kept": kept.sum(axis=1), "row": np.full(len(x), x.shape[1])}[by]
+            count = {"kept": kept, "row": kept | True, "nonzero": kept & (x != 0)}[by].sum(axis=1)
             if guard:
                 count = np.maximum(count, 1)
             means = total / count
@@ -560,7 +559,7 @@ def _means_case(rows: int, columns: int, seed: int, dtype=np.float32, low: float
     x = random.normal(2, 3, (rows, columns)).astype(dtype)
     x[1, seed % 2:] = -7  # nothing to keep, or a single number
     x[-1, ::3] = np.nan  # not greater than anything
-    x[0, 1] = 40
+    x[0, :2] = 0, 40  # a zero that counts where `low` is less
     x[2, :2] = low  # not above it
     return _cupy().asarray(x if seed % 3 else np.asfortranarray(x)), low, high
 
@@ -568,13 +567,14 @@ def _means_case(rows: int, columns: int, seed: int, dtype=np.float32, low: float
 row_means = Task(
     name="row_means",
     spec=_row_means,
-    cases=lambda: [_means_case(6, 9, 1), _means_case(5, 300, 2), _means_case(4, 33, 3, np.float64),
-                   _means_case(5, 20, 6, low=-3.0, high=-0.25)],
+    cases=lambda: [_means_case(6, 9, 1), _means_case(5, 300, 2), _means_case(4, 33, 3, low=-1.0),
+                   _means_case(5, 20, 6, np.float64, low=-3.0, high=-0.25)],
     read=lambda value, case: _from_device(value),
     rtol=1e-5,
     mistakes=[
         Mistake("a sum divided by the length of the row; divide by the number kept",
                 _make_row_means(by="row")),
+        Mistake("a kept zero left out of the count", _make_row_means(by="nonzero")),
         Mistake("values above `high` as they were; they count as `high`",
                 _make_row_means(clip=False)),
         Mistake("zero divided by zero in a row that keeps nothing", _make_row_means(guard=False)),

@@ -120,7 +120,7 @@ def attention(weights: np.ndarray, image: np.ndarray, query: int) -> None:
             place.imshow(percent, cmap=colours, vmin=0, vmax=most, extent=extent)
             for (y, x), value in np.ndenumerate(percent):
                 text_at(place, x, y, f"{value:.0f}", 7, color=ink_on(colours(value / most)))
-            place.set_title(f"head {number}: weights in percent", fontsize=9)
+            place.set_title(f"head {number}: shares in percent", fontsize=9)
         for place in axes:
             place.set_xticks(range(columns))
             place.set_yticks(range(rows))
@@ -162,7 +162,7 @@ def _as_heads(weights: object, image: object, query: int) -> tuple[np.ndarray, t
 def _attention_text(heads: np.ndarray, grid: tuple[int, int], query: int) -> str:
     rows, columns = grid
     lines = [f"position {query} is row {query // columns}, column {query % columns} of"
-             f" {rows} x {columns}; weights in percent"]
+             f" {rows} x {columns}; shares in percent"]
     titles = [f"head {number}".ljust(4 * columns) for number in range(len(heads))]
     lines.append("   ".join(titles).rstrip())
     for y in range(rows):

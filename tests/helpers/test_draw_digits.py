@@ -54,7 +54,7 @@ def test_attention_prints_percent_by_head(capsys):
     weights[1, 3] = [0.7, 0, 0.1, 0.2]
     draw.attention(weights, np.zeros((8, 8)), query=3)
     assert capsys.readouterr().out.split("\n") == [
-        "position 3 is row 1, column 1 of 2 x 2; weights in percent",
+        "position 3 is row 1, column 1 of 2 x 2; shares in percent",
         "head 0     head 1",
         "  25  25     70   0",
         "  25  25     10  20",
