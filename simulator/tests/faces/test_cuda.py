@@ -175,6 +175,26 @@ def test_arrays_come_and_go_in_many_threads(cp) -> None:
     assert figures(pool) == (0, 0, 0, 0)
 
 
+@pytest.mark.parametrize("straight", [True, False])
+def test_the_garbage_collector_leaves_a_pool_its_memory(cp, straight: bool) -> None:
+    functions = cp.cuda.memory.PythonFunctionAllocator(
+        lambda size, device: engine.allocate(size).address,
+        lambda address, device: engine.free(address))  # fmt: skip
+    pool = cp.cuda.MemoryPool(None if straight else functions.malloc)
+    gc.collect()
+    used = engine.usage()[0]
+    with cp.cuda.using_allocator(pool.malloc):
+        circle = [cp.zeros(1000, np.uint8)]
+        circle.append(circle)
+        del circle
+        gc.collect()
+    assert pool.free_bytes() == pool.total_bytes() == 1024
+    assert engine.usage()[0] == used + 1024  # nobody else gets these addresses
+    pool.free_all_blocks()
+    gc.collect()
+    assert engine.usage()[0] == used
+
+
 def test_an_array_deleted_while_its_pool_works(cp, pool) -> None:
     """As the garbage collector may do it: in the thread that holds the pool's lock."""
     x = cp.ndarray(1000, np.uint8)

@@ -381,6 +381,9 @@ class SingleDeviceMemoryPool:
         self._allocator = allocator or _malloc
         self._lock = engine.forking.held("pools", threading.Lock())
         self._arenas: dict[object, Arena] = {}
+        # What the blocks lie in. A block that the garbage collector deletes comes back with its
+        # chunk; the memory must not be deleted beside it.
+        self._memories: set[BaseMemory] = set()
         self._returned: deque[Chunk] = deque()
         self._lingering: dict[int, int] = {}  # address -> end
         self._used = self._total = self._limit = 0
@@ -439,6 +442,7 @@ class SingleDeviceMemoryPool:
             with self._lock:
                 arena = self._arenas.setdefault(key, arena)
                 chunk = Chunk(memory, memory.ptr, size, arena)
+                self._memories.add(memory)
                 self._used += size
         if self._returned:
             self._settle()
@@ -459,9 +463,7 @@ class SingleDeviceMemoryPool:
         chunk.next, chunk.size = rest, size
         chunk.arena.add(rest)
 
-    def _succeed(
-        self, chunk: Chunk, nbytes: int, unwritten: bool, itemsize: int | None
-    ) -> None:
+    def _succeed(self, chunk: Chunk, nbytes: int, unwritten: bool, itemsize: int | None) -> None:
         """Place a block where queued work may still use what was there."""
         end = chunk.ptr + chunk.size * self._spread
         with self._lock:
@@ -554,8 +556,7 @@ class SingleDeviceMemoryPool:
                     before.next.prev = before
                 chunk = before
             arena.add(chunk)
-        if self._lingering:
-            self._end_lingering()
+        self._end_lingering()
 
     def _end_lingering(self) -> None:
         if self._lingering and _frees.quiet():
@@ -596,6 +597,7 @@ class SingleDeviceMemoryPool:
                     for chunk in list(found):
                         if chunk.prev is None and chunk.next is None and not self._lingers(chunk):
                             del found[chunk]
+                            self._memories.discard(chunk.mem)
                             self._total -= chunk.size
                             gone.append(chunk)
                 arena.compact()
@@ -741,9 +743,7 @@ class CFunctionAllocator(PythonFunctionAllocator):
     """An allocator made of two C functions: ``malloc(param, size, device)``, ``free(param, ptr,
     device)``."""
 
-    def __init__(
-        self, param: int, malloc_func: int, free_func: int, owner: object
-    ) -> None:
+    def __init__(self, param: int, malloc_func: int, free_func: int, owner: object) -> None:
         take = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
         give = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
         self._owner, taken, given = owner, take(malloc_func), give(free_func)
