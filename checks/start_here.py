@@ -95,7 +95,7 @@ smallest_batch = Task(
         ((1, 1.1e-3), (11, 2.1e-3), 0.88),
         ((5, 4e-4), (40, 2.5e-3), 0.93),
         ((300, 0.37), (20, 0.06), 0.5),
-        ((2, 2.5), (6, 4.5), 0.75),  # 9 digits reach it exactly, and all numbers are exact
+        ((2, 2.5), (6, 4.5), 0.5),  # 3 digits reach it exactly, and all numbers are exact
         ((2, 7.0), (3, 9.0), 0.99),
         ((1, 0.02), (2, 0.0201), 0.3),
     ],

@@ -131,7 +131,7 @@ WRONG = {
         (lambda first, second, share: _search((1, first[1]), second, share), "expected"),
         (lambda first, second, share: float(_search(first, second, share)) + 0.4, "expected"),
         (lambda first, second, share: max(first[0], second[0]), "expected"),
-        (_floor_and_one, "expected 9, got 10"),
+        (_floor_and_one, "expected 3, got 4"),
         (lambda first, second, share: round(_search(first, second, share) / share), "expected"),
     ],
 }
