@@ -734,6 +734,7 @@ def test_an_update_killed_at_any_step_can_be_run_again(course, tmp_path, part):
     assert step > 100 - PARTS, "too few steps to be all of them"
 
 
+@pytest.mark.slow
 def test_git_killed_in_the_middle_can_be_run_again(course):
     """What it leaves: its lock, files of the new edition, and one that is half written."""
     mine = busy(course)

@@ -420,6 +420,19 @@ def test_correct_kernels_have_no_fault(compiler: str, name: str) -> None:
             allocation.free()
 
 
+def test_another_workers_atomic_operation_explains_a_read() -> None:
+    module = engine.compile(
+        "__global__ void f(int* counts) { int v = -1 - (blockIdx.x * blockDim.x + threadIdx.x) % 7;"
+        " if (counts[3] > v) atomicMin(&counts[3], v); }")
+    for _ in range(60):  # which worker comes first is chance
+        counts = array(np.zeros(64, np.int32), "counts")
+        try:
+            for _ in range(3):
+                module.kernel("f").launch((40,), (256,), pack(counts), time_limit=30)
+        finally:
+            counts.free()
+
+
 def test_the_last_warp_of_a_sum_without_syncwarp_is_a_race(compiler: str) -> None:
     module = engine.compile(
         "__device__ void last_warp(volatile float* v, int t) {\n"

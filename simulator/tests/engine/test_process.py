@@ -467,7 +467,7 @@ print("done", flush=True)
 """
 
 
-@pytest.mark.parametrize("forks", [6, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("forks", [3, pytest.param(40, marks=pytest.mark.slow)])
 def test_fork_under_load(forks: int) -> None:
     """Streams run kernels, threads allocate and compile; each child does all of it as well."""
     done = run_python(UNDER_LOAD.replace("FORKS", str(forks)))

@@ -65,6 +65,7 @@ struct Job : Grid {
     std::atomic<uint64_t> next_block{0};
     std::atomic<uint64_t> fault_block{UINT64_MAX};
     std::atomic<int> cancelled{0};
+    std::atomic<void*> acquitted[32]{};  // places of reads that an atomic operation has followed
     // Of a cooperative launch: blocks that wait for the others, that have ended, how often all
     // have met, and the first segment since.
     std::atomic<uint64_t> grid_waiting{0}, grid_ended{0}, grid_meetings{0};
@@ -159,7 +160,6 @@ struct Worker {
     uint32_t block_segment_count;
     uint32_t acquired, fenced;
     std::vector<Suspect> suspects;
-    std::vector<void*> acquitted;  // reads that an atomic operation has followed: their places
     uint32_t* shared_shadow;
     uint32_t* shared_fine;
     uint64_t shared_capacity;

@@ -273,7 +273,6 @@ static void run_blocks(Worker* w, Job* job) {
     prepare_shared(w, job->library);
     begin_counting(w, job);
     w->fault.kind = w->pending.kind = kNoFault;
-    w->acquitted.clear();
     if (sigsetjmp(w->jump, 1) == 0) {
         hot.in_kernel = 1;
         for (;;) {
@@ -584,7 +583,6 @@ static bool start_thread(pthread_t* thread, void* (*main)(void*), void* argument
 static bool add_worker() {  // with pool_lock held
     Worker* w = (Worker*)calloc(1, sizeof(Worker));
     new (&w->suspects) std::vector<Suspect>();
-    new (&w->acquitted) std::vector<void*>();
     if (!w) return false;
     w->number = (int)workers->size();
     pthread_condattr_t steady;

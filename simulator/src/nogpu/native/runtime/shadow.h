@@ -86,8 +86,9 @@ static NOINLINE void race_fault(const Access& a, const Region& r, uint32_t other
 // ---- suspects ------------------------------------------------------------------------------
 
 // Whether the reads at this place in the code are there to decide on an atomic operation.
-static bool is_acquitted(const void* pc) {
-    for (const void* known : hot.worker->acquitted)
+static bool is_acquitted(const void* pc, int wait = 0) {
+    if (wait) usleep(wait);
+    for (const std::atomic<void*>& known : hot.worker->job->acquitted)
         if (known == pc) return true;
     return false;
 }
@@ -123,7 +124,10 @@ static void acquit_read(uintptr_t address) {
     std::vector<Suspect>& all = hot.worker->suspects;
     for (size_t i = 0; i < all.size();)
         if (all[i].access == kRead && all[i].address == address && all[i].stamp == hot.stamp) {
-            if (!is_acquitted(all[i].pc)) hot.worker->acquitted.push_back(all[i].pc);
+            for (std::atomic<void*>& place : hot.worker->job->acquitted) {
+                void* none = nullptr;
+                if (place.compare_exchange_strong(none, all[i].pc) || none == all[i].pc) break;
+            }
             all[i] = all.back();
             all.pop_back();
         } else {
@@ -141,11 +145,10 @@ static NOINLINE void settle_all(bool reads) {
             all[kept++] = s;
             continue;
         }
-        if (s.access == kRead && is_acquitted(s.pc)) continue;
-        if (s.access == kWrite) {
-            const uint32_t now = s.size == 4 ? *(uint32_t*)s.address : *(uint8_t*)s.address;
-            if (now == s.before) continue;
-        }
+        // Another worker may be about to do the atomic operation that explains this read.
+        if (s.access == kRead && (is_acquitted(s.pc) || is_acquitted(s.pc, 5000))) continue;
+        const uint32_t now = s.size == 4 ? *(uint32_t*)s.address : *(uint8_t*)s.address;
+        if (s.access == kWrite && now == s.before) continue;
         const Access a{s.access_address, s.access_size, s.access, false, s.pc};
         race_fault(a, Region{nullptr, nullptr, s.base, 0, s.region}, s.other_stamp, s.other);
     }
