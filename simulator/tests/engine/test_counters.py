@@ -132,6 +132,8 @@ SMALL = ("copy_float32, cut", "copy_offset 3", "copy_float4", "scale_float4", "s
 
 
 def test_every_compiler_counts_the_same(compiler):
+    if compiler == GCC:
+        pytest.skip("it would be compared with itself")
     for name in SMALL:
         counts = count(CASES[name], compiler)
         engine.use_compiler(GCC)
