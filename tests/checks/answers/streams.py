@@ -492,7 +492,7 @@ WRONG = {
         (pipeline_stream_after_stream, "other streams do not end"),
         (pipeline_of(shifted=1), "the pair of arrays of another stream"),
         (pipeline_with_a_copy_outside, "is the result of chunk"),
-        (pipeline_two_chunks, "called work 2 times for 5 chunks"),
+        (pipeline_two_chunks, "called work 2 times for 6 chunks"),
     ],
     "fork_join": [
         (fork_join_of(fork=False), "right runs while first has not run yet"),
