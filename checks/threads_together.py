@@ -9,7 +9,7 @@ from helpers.network import softmax as softmax_of
 from .machinery.kernel_task import KernelTask, blank, counters, to_device, undivided
 from .machinery.task import Case, Mistake, Task
 
-# two warm-ups of the lesson: what a warp leaves of its counts, and what shuffles leave in the lanes
+# two warm-ups of the lesson: what a warp leaves of its counts, what shuffles leave in the lanes
 
 
 def _kept(digits: np.ndarray) -> np.ndarray:
@@ -59,7 +59,8 @@ shuffled = Task(
     name="shuffled",
     spec=_shuffled,
     cases=lambda: [(LANES * LANES - 7, steps) for steps in (
-        [1], [16, 8, 4, 2, 1], [8, 4, 2, 1], [4], [16, 2], [])] + [(LANES % 5, [2, 4])],
+        [1], [16, 8, 4, 2, 1], [8, 4, 2, 1], [4], [16, 2], [])]
+    + [((LANES % 5).astype(np.int32), [2, 4])],
     mistakes=[
         Mistake("the lane `step` further on: `lane ^ step` is further on for one half of the lanes"
                 " and before for the other",
@@ -208,5 +209,6 @@ pairs = KernelTask(
          "for (int k = threadIdx.x; k < 100; k += blockDim.x) mine[k] = 0",
          "if (threadIdx.x < 100) mine[threadIdx.x] = 0"),
     ],
-    rules=[counters(_few_global_atomics, *2 * [np.arange(4096, dtype=np.int32) % 10], (3,), (256,))],
+    rules=[counters(_few_global_atomics, *np.divmod(np.arange(4000, dtype=np.int32) % 100, 10),
+                    (3,), (256,))],
 )
