@@ -240,8 +240,8 @@ TABLE = [
       "b[i] = __shfl_down_sync(0xfffff, 1.0f, @);", "16", "1, 4", thread=(4, 0, 0),
       says="takes no part"),
     P("lane_left", engine.BarrierFault, "if (threadIdx.x == @) return; "
-      "b[i] = __shfl_down_sync(0xffffffffu, 1.0f, 1);", "5", "500", thread=(5, 0, 0),
-      says="mask"),
+      "b[i] = __shfl_down_sync(0xffffffffu, 1.0f, 1);", "5", "500", thread=(4, 0, 0),
+      says="takes no part"),
     P("not_in_mask", engine.BarrierFault, "if (threadIdx.x < 32) "
       "counts[threadIdx.x] = __ballot_sync(@, 1);", "0xffff", "0xffffffffu",
       thread=(16, 0, 0), grid=(1,)),
