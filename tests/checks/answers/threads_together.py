@@ -55,6 +55,24 @@ extern "C" __global__ void softmax(const float* x, float* y, int rows) {
 }
 """
 
+# Threads without a row leave: nobody reads from their lanes.
+LEAVING = SOFTMAX.replace("float v = row < rows ? x[i] : 0", "if (row >= rows) return; float v = x[i]")
+
+# The rows as groups of 16 lanes.
+GROUPS = r"""
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+namespace cg = cooperative_groups;
+extern "C" __global__ void softmax(const float* x, float* y, int rows) {
+    cg::thread_block_tile<16> lanes = cg::tiled_partition<16>(cg::this_thread_block());
+    int row = blockIdx.x * 16 + threadIdx.y, i = row * 16 + threadIdx.x;
+    float v = row < rows ? x[i] : 0.0f;
+    float power = expf(v - cg::reduce(lanes, v, cg::greater<float>()));
+    float sum = cg::reduce(lanes, power, cg::plus<float>());
+    if (row < rows) y[i] = power / sum;
+}
+"""
+
 # Every thread computes its whole row.
 SERIAL = r"""
 extern "C" __global__ void softmax(const float* x, float* y, int rows) {
@@ -88,7 +106,7 @@ extern "C" __global__ void pairs(const int* labels, const int* answers, int* cou
 RIGHT = {
     "kept": [kept_by_warps, kept_by_unique],
     "shuffled": [shuffled_by_index, shuffled_by_reshape],
-    "softmax": [ASKING],
+    "softmax": [ASKING, LEAVING, GROUPS],
     "pairs": [HALVES],
 }
 
