@@ -56,7 +56,8 @@ extern "C" __global__ void softmax(const float* x, float* y, int rows) {
 """
 
 # Threads without a row leave: nobody reads from their lanes.
-LEAVING = SOFTMAX.replace("float v = row < rows ? x[i] : 0", "if (row >= rows) return; float v = x[i]")
+LEAVING = SOFTMAX.replace(
+    "float v = row < rows ? x[i] : 0", "if (row >= rows) return; float v = x[i]")
 
 # The rows as groups of 16 lanes.
 GROUPS = r"""
