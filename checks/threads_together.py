@@ -1,4 +1,4 @@
-"""The tasks about threads together: lost counts, sums of lanes, softmax, a table of pairs."""
+"""The tasks about threads together: lost counts, sums of lanes, softmax, long rows, pairs."""
 
 from __future__ import annotations
 
@@ -31,8 +31,6 @@ kept = Task(
     mistakes=[
         Mistake("all digits counted: lanes of a warp with the same digit add 1 only once",
                 lambda digits: np.bincount(digits, minlength=10)),
-        Mistake("one warp for all digits: after each 32 digits the next warp adds 1 again",
-                lambda digits: np.isin(np.arange(10), digits).astype(int)),
     ],
 )
 
@@ -66,8 +64,6 @@ shuffled = Task(
                 lambda values, steps: sum((np.roll(values, -step) for step in steps), values)),
         Mistake("lanes that read what others have added in the same step: all lanes read first",
                 _lane_by_lane),
-        Mistake("each step begins with the first values again: it adds what the last one left",
-                lambda values, steps: sum((values[LANES ^ step] for step in steps), values)),
     ],
 )
 
@@ -108,23 +104,48 @@ softmax = KernelTask(
          "expf(v - top)", "expf(v)"),
         Mistake.replacing("shuffles that begin with step 16: they mix the two rows of a warp",
                           "step = 8", "step = 16", times=2),
-        ("a maximum over both rows of a warp: where the other is far larger, all powers are 0",
-         "step = 8; step > 0; step /= 2) {\n        top",
-         "step = 16; step > 0; step /= 2) {\n        top"),
         ("a maximum that begins with 0: a row of large negative numbers underflows",
          "top = v", "top = fmaxf(v, 0)"),
-        ("each lane dividing by its own power: the lanes' powers must be added",
-         "sum += __shfl", "sum += 0 * __shfl"),
-        ("__shfl_down_sync, after which only the first lane of a row has its sum",
-         "sum += __shfl_xor_sync", "sum += __shfl_down_sync"),
-        ("no guard where y is written: the last block may have threads without a row",
-         "if (row < rows) y[i]", "y[i]"),
     ],
     rules=[counters(lambda counts, x: undivided(counts, load=x.size, store=x.size),
                     np.ones((64, 16), np.float32))],
     refused=[(r"\b__shared__\b|\b__syncthreads\b", "{} is not needed: the lanes of a warp can"
               " exchange values by shuffles alone.")],
     rtol=3e-6, single=True,
+)
+
+# rms_norm: rows of any length, a block for each, whose threads all need the block's sum
+
+RMS_NORM = r"""
+extern "C" __global__ void rms_norm(const float* x, float* y, int columns) {
+    __shared__ float of_warp[8];
+    int first = blockIdx.x * columns, t = threadIdx.x;
+    float v = 0, sum = 0;
+    for (int j = t; j < columns; j += 256) v += x[first + j] * x[first + j];
+    for (int step = 16; step > 0; step /= 2) v += __shfl_xor_sync(0xffffffff, v, step);
+    if (t % 32 == 0) of_warp[t / 32] = v;
+    __syncthreads();
+    for (int w = 0; w < 8; w++) sum += of_warp[w];
+    float root = sqrtf(sum / columns + 1e-5f);
+    for (int j = t; j < columns; j += 256) y[first + j] = x[first + j] / root;
+}
+"""
+
+rms_norm = KernelTask(
+    "rms_norm", lambda x: x / np.sqrt((x * x).mean(axis=1, keepdims=True) + np.float32(1e-5)),
+    lambda: [(np.random.default_rng(86).standard_normal(shape, np.float32) * size,) for *shape, size
+             in ((3, 1000, 2), (2, 256, 1e-3), (5, 37, 3), (1, 1, 2), (2, 40_000, 1))],
+    launch=lambda x: ((len(x),), (256,), (
+        to_device(x), blank(x.shape, np.float32), np.int32(x.shape[1]))),
+    right=RMS_NORM, given="", parameters="const float* x, float* y, int columns",
+    mistakes=[
+        ("the sum of one warp only: the sums of all eight must be added", "w < 8", "w < 1"),
+        ("no barrier before the sums of the other warps are read", "__syncthreads();", ""),
+    ],
+    rules=[counters(lambda counts, x: undivided(counts, load=2 * x.size, store=x.size),
+                    np.ones((4, 1024), np.float32))],
+    refused=[(r"\batomic\w+", "{} is not needed: a sum can be made by shuffles and a barrier.")],
+    rtol=1e-5, single=True,
 )
 
 # pairs: a table of how often each label got each answer; what is no digit is left out
@@ -169,12 +190,10 @@ def _pairs_cases() -> list[Case]:
 
 def _few_global_atomics(counts: object, labels: np.ndarray, answers: np.ndarray, grid: tuple,
                         block: tuple) -> str | None:
-    if sentence := undivided(counts, load=2 * labels.size):
-        return sentence
-    if (requests := counts["global_atomic_requests"]) > (enough := 4 * grid[0]):
-        return (f"{grid[0]} blocks make {requests} atomic requests to global memory for"
-                f" {labels.size:,} pairs, {enough} would do: count in shared memory first.")
-    return None
+    many = (requests := counts["global_atomic_requests"]) > (enough := 4 * grid[0])
+    return undivided(counts, load=2 * labels.size) or (
+        f"{grid[0]} blocks make {requests} atomic requests to global memory for {labels.size:,}"
+        f" pairs, {enough} would do: count in shared memory first." if many else None)
 
 
 pairs = KernelTask(
@@ -183,28 +202,14 @@ pairs = KernelTask(
         *map(to_device, (labels, answers, np.zeros((10, 10), np.int32))), np.int32(labels.size))),
     right=PAIRS, given="", parameters="const int* labels, const int* answers, int* counts, int n",
     mistakes=[
-        ("a plain addition to the global counters, which several blocks make at once",
-         "atomicAdd(&counts[k], mine[k])", "counts[k] += mine[k]"),
         ("a plain addition in shared memory, or a barrier that is missing there",
          "atomicAdd(&mine[10 * label + answer], 1)", "mine[10 * label + answer]++"),
         ("pairs counted whose place exists, although one of both is no digit: 10 * 0 + 12 is the"
          " place of (1, 2)",
          "label >= 0 && label < 10 && answer >= 0 && answer < 10",
          "10 * label + answer >= 0 && 10 * label + answer < 100"),
-        ("values that are no digits counted, outside the table", "if (digits) ", ""),
-        ("10 counted as a digit: the digits end at 9", "answer < 10", "answer <= 10"),
-        ("rows and columns of the table exchanged", "10 * label + answer", "10 * answer + label"),
         ("counters that are not set to zero: shared memory holds what was there before",
          "mine[k] = 0;", ";"),
-        ("one pair a thread: with fewer threads than pairs the rest is not counted",
-         "i += step", "i += n"),
-        ("every block counting everything: begin at the block's own first pair and go on by all"
-         " threads of the grid",
-         "blockIdx.x * blockDim.x + threadIdx.x", "threadIdx.x",
-         "gridDim.x * blockDim.x;", "blockDim.x;"),
-        ("counters cleared as if each block had 100 threads or more",
-         "for (int k = threadIdx.x; k < 100; k += blockDim.x) mine[k] = 0",
-         "if (threadIdx.x < 100) mine[threadIdx.x] = 0"),
     ],
     rules=[counters(_few_global_atomics, *np.divmod(np.arange(4000, dtype=np.int32) % 100, 10),
                     (3,), (256,))],

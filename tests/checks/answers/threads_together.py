@@ -8,7 +8,7 @@ import numpy as np  # noqa: E402
 from lone_workers import alone  # noqa: E402
 
 from checks.machinery.task import replaced  # noqa: E402
-from checks.threads_together import PAIRS, SOFTMAX  # noqa: E402
+from checks.threads_together import PAIRS, RMS_NORM, SOFTMAX  # noqa: E402
 
 
 def kept_by_warps(digits):
@@ -104,10 +104,38 @@ extern "C" __global__ void pairs(const int* labels, const int* answers, int* cou
 }
 """
 
+# Halving in shared memory, without shuffles; and thread 0 that adds the sums of the warps.
+TREE = r"""
+extern "C" __global__ void rms_norm(const float* x, float* y, int columns) {
+    __shared__ float sums[256];
+    int t = threadIdx.x;
+    x += blockIdx.x * columns;
+    y += blockIdx.x * columns;
+    float v = 0.0f;
+    for (int j = t; j < columns; j += blockDim.x) v += x[j] * x[j];
+    sums[t] = v;
+    for (int half = 128; half > 0; half /= 2) {
+        __syncthreads();
+        if (t < half) sums[t] += sums[t + half];
+    }
+    __syncthreads();
+    float factor = rsqrtf(sums[0] / columns + 1e-5f);
+    for (int j = t; j < columns; j += blockDim.x) y[j] = x[j] * factor;
+}
+"""
+FIRST = replaced(RMS_NORM, "for (int w = 0; w < 8; w++) sum += of_warp[w];", """
+    if (t == 0) {
+        for (int w = 1; w < 8; w++) v += of_warp[w];
+        of_warp[0] = v;
+    }
+    __syncthreads();
+    sum = of_warp[0];""")
+
 RIGHT = {
     "kept": [kept_by_warps, kept_by_unique],
     "shuffled": [shuffled_by_index, shuffled_by_reshape],
     "softmax": [ASKING, LEAVING, GROUPS],
+    "rms_norm": [TREE, FIRST],
     "pairs": [HALVES],
 }
 
@@ -122,6 +150,8 @@ WRONG = {
     ],
     "softmax": [
         (alone(SOFTMAX), ""),
+        (SOFTMAX.replace("sum += __shfl_xor", "sum += __shfl_down"), ""),
+        (SOFTMAX.replace("if (row < rows) y[i]", "y[i]"), ""),
         (SERIAL, "where 1,024 would do"),
         (ASKING.replace("t % 32 & 16", "0"), "values are wrong"),
         (ASKING.replace("-3.4e38f", "-100"), "values are wrong"),
@@ -130,7 +160,38 @@ WRONG = {
         (replaced(SOFTMAX, "float v = row", "__shared__ float tile[256]; float v = row"),
          "is not needed"),
     ],
+    "rms_norm": [
+        (FIRST.replace("}\n    __syncthreads();\n    sum", "}\n    sum"), ""),
+        (RMS_NORM.replace("if (t % 32 == 0) of_warp[t / 32] = v;\n    __syncthreads();",
+                          "__syncthreads();\n    if (t % 32 == 0) of_warp[t / 32] = v;"), ""),
+        (RMS_NORM.replace("sum / columns", "sum"), ""),
+        (RMS_NORM.replace("sum / columns", "sum / 256"), ""),
+        (RMS_NORM.replace("j += 256", "j += columns"), ""),
+        (RMS_NORM.replace("step = 16", "step = 8"), ""),
+        (TREE.replace("t < half", "t < 128"), ""),
+        (RMS_NORM.replace("float v = 0, sum", "float v = 0; float sum").replace(
+            "int j = t; j < columns; j += 256) v", "int j = 0; j < columns; j++) v").replace(
+            "sum += of_warp[w];", "sum += of_warp[w] / 256;"), "would do"),
+        ("""
+extern "C" __global__ void rms_norm(const float* x, float* y, int columns) {
+    __shared__ float sum;
+    if (threadIdx.x == 0) sum = 0;
+    __syncthreads();
+    float v = 0;
+    x += blockIdx.x * columns;
+    for (int j = threadIdx.x; j < columns; j += 256) v += x[j] * x[j];
+    atomicAdd(&sum, v);
+    __syncthreads();
+    for (int j = threadIdx.x; j < columns; j += 256)
+        y[blockIdx.x * columns + j] = x[j] / sqrtf(sum / columns + 1e-5f);
+}""", "is not needed"),
+    ],
     "pairs": [
+        (replaced(PAIRS, "answer < 10", "answer <= 10"), ""),
+        (replaced(PAIRS, "10 * label + answer", "10 * answer + label"), ""),
+        (PAIRS.replace("i += step", "i += n"), ""),
+        (PAIRS.replace("if (digits) ", ""), ""),
+        (PAIRS.replace("atomicAdd(&counts[k], mine[k])", "counts[k] += mine[k]"), ""),
         (alone(PAIRS), "hardly one loads"),
         (alone(PAIRS, "blockIdx.x"), "the first block updates most"),
         (PAIRS.replace("answer = answers[i];", "answer = answers[i]; ((int*)labels)[i] = 0;"),
@@ -152,10 +213,15 @@ def random_rows(rng):
     return (spread * rng.standard_normal((rng.integers(1, 70), 16), np.float32),)
 
 
+def random_long_rows(rng):
+    shape = int(rng.integers(1, 5)), int(rng.choice([1, 31, 257, 900, 3000]))
+    return (rng.standard_normal(shape, np.float32),)
+
+
 def random_pairs(rng):
     n, grid, block = int(rng.integers(1, 500)), int(rng.integers(1, 4)), int(rng.integers(1, 300))
     labels, answers = rng.integers(-1, 12, (2, n)).astype(np.int32)
     return labels, answers, (grid,), (block,)
 
 
-INPUTS = {"softmax": random_rows, "pairs": random_pairs}
+INPUTS = {"softmax": random_rows, "rms_norm": random_long_rows, "pairs": random_pairs}
