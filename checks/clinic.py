@@ -88,8 +88,9 @@ def _blocks(x: np.ndarray) -> list[np.ndarray]:
 PATIENTS = {patient.name: patient for patient in (
     Patient("past_the_end", "out of bounds", (4, 5), lambda a: a == (3, 232), _vector(1000),
             lambda x, y, n: x * x, 4, 256),
-    Patient("edge_of_the_tile", "out of bounds", (8,), lambda a: a[0] < 15 and a[1] == 63,
-            _some_vector, lambda x, y, n: x + np.append(x[1:], np.float32(0)), 16, 64),
+    Patient("edge_of_the_tile", "out of bounds", (3, 8),
+            lambda a: a[0] < 15 and a[1] == 63, _some_vector,
+            lambda x, y, n: x + np.append(x[1:], np.float32(0)), 16, 64),
     Patient("reverse", "race", (5, 6),
             lambda a, b: a[0] == b[0] and a[1] + b[1] == 63, _tiles(256),
             lambda x, y: x.reshape(-1, 64)[:, ::-1].ravel(), 4, 64),

@@ -68,7 +68,7 @@ class PatientTask(Task):
     def judge(self, answer: object) -> Verdict:
         """As a Task does, in other words."""
         verdict = super().judge(answer)
-        text = re.sub(r"^for (?:source=\.\.\.)?: ", "", verdict.text)
+        text = verdict.text.removeprefix("for source=...: ")
         return replace(verdict, text="right" if verdict.state == "ok" else text)
 
 
@@ -78,8 +78,8 @@ def _diagnosis(name: str, *mistakes: tuple[str, tuple]) -> PatientTask:
         _diagnosed(PATIENTS[name], *require_tuple(value, "kind", "line", "threads"))
         return "diagnosed"
 
-    return PatientTask(name, lambda: "diagnosed", lambda: [()], read=read, mistakes=[
-        Mistake(sentence, lambda wrong=wrong: wrong) for sentence, wrong in mistakes])
+    return PatientTask(name, lambda n: "diagnosed", lambda: [(1000,)], read=read, mistakes=[
+        Mistake(sentence, lambda n, wrong=wrong: wrong) for sentence, wrong in mistakes])
 
 
 def _patient(name: str, threads: tuple, *mistakes: tuple) -> PatientTask:
@@ -155,7 +155,7 @@ past_the_end = _diagnosis(
 )
 two_barriers = _diagnosis(
     "two_barriers",
-    ("two threads of different warps: the lanes of one warp are what matters here",
+    ("two threads of different warps; the task asks for two of one warp",
      ("barrier", 8, ((15, 0), (15, 63)))),
     ("a block in which all threads have an element", ("barrier", 8, ((0, 32), (0, 40)))),
 )

@@ -34,10 +34,10 @@ extern "C" __global__ void overlap_add(const float* frames, float* y, int width,
 
 RIGHT = {
     "pairs": [pairs_by_counting, pairs_by_formula],
-    "past_the_end": [lambda: ("out of bounds", 5, (3, 232)),
-                     lambda: ["Out of bounds", 4, [3, 232]]],
-    "two_barriers": [lambda: ("barrier", 11, ((15, 40), (15, 32))),
-                     lambda: ("barrier", 8, [(15, 39), (15, 63)])],
+    "past_the_end": [lambda n: ("out of bounds", 5, (3, 232)),
+                     lambda n: ["Out of bounds", 4, [3, 232]]],
+    "two_barriers": [lambda n: ("barrier", 11, ((15, 40), (15, 32))),
+                     lambda n: ("barrier", 8, [(15, 39), (15, 63)])],
     "overlap_add": [lambda source: ("race", 5, ((4, 15), (1, 63)), OVERLAP_BY_OUTPUT)],
     "barrier_in_a_branch": [repaired(
         "barrier", 8, ((3, 1), (3, 0)),
@@ -59,15 +59,15 @@ TWO = ((0, 16), (1, 0))  # threads of `overlap_add` that meet
 WRONG = {
     "pairs": [(lambda n: n // 32, "expected 120")],
     "past_the_end": [
-        (lambda: ("out of bounds", 5, (3, 255)), "not the threads (3, 255)"),
-        (lambda: ("out of bounds", 5, 232), "takes 1 pair(s)"),
-        (lambda: ("out of bounds", 5, ((3, 232), (3, 232))), "takes 1 pair(s)"),
-        (lambda: ("out of bounds", 5, (0, 1000)), "not the threads (0, 1000)"),
-        (lambda: ("out of bounds", 2, (3, 232)), "not in line 2")],
+        (lambda n: ("out of bounds", 5, (3, 255)), "not the threads (3, 255)"),
+        (lambda n: ("out of bounds", 5, 232), "takes 1 pair(s)"),
+        (lambda n: ("out of bounds", 5, ((3, 232), (3, 232))), "takes 1 pair(s)"),
+        (lambda n: ("out of bounds", 5, (0, 1000)), "not the threads (0, 1000)"),
+        (lambda n: ("out of bounds", 2, (3, 232)), "not in line 2")],
     "two_barriers": [
-        (lambda: ("race", 9, ((15, 0), (15, 39))), "is not 'race'"),
-        (lambda: ("barrier", 8, (15, 40)), "takes 2 pair(s)"),
-        (lambda: ("barrier", 8, ((15, 40), (15, 40))), "not the threads")],
+        (lambda n: ("race", 9, ((15, 0), (15, 39))), "is not 'race'"),
+        (lambda n: ("barrier", 8, (15, 40)), "takes 2 pair(s)"),
+        (lambda n: ("barrier", 8, ((15, 40), (15, 40))), "not the threads")],
     "overlap_add": [
         (lambda source: ("lost update", 5, TWO, source), "the kind must be one of"),
         (repaired("uninitialised", 5, (0, 0)), "the kind of fault is not 'uninitialised'"),
