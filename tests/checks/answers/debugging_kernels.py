@@ -19,6 +19,16 @@ def pairs_by_formula(n):
     return (blocks * blocks - blocks) // 2
 
 
+def past_the_end(n):
+    """The guard lets i = n through."""
+    return "out of bounds", 5, (n // 256, n % 256)
+
+
+def two_barriers(n):
+    """The last block has 40 elements: lanes 0 to 7 of its second warp, and 8 to 31."""
+    return "barrier", 11, ((15, 40), (15, 32))
+
+
 OVERLAP_BY_OUTPUT = r"""
 extern "C" __global__ void overlap_add(const float* frames, float* y, int width, int hop) {
     // each block adds up what belongs into the hop places from its frame's first on
@@ -34,9 +44,9 @@ extern "C" __global__ void overlap_add(const float* frames, float* y, int width,
 
 RIGHT = {
     "pairs": [pairs_by_counting, pairs_by_formula],
-    "past_the_end": [lambda n: ("out of bounds", 5, (3, 232)),
+    "past_the_end": [past_the_end,
                      lambda n: ["Out of bounds", 4, [3, 232]]],
-    "two_barriers": [lambda n: ("barrier", 11, ((15, 40), (15, 32))),
+    "two_barriers": [two_barriers,
                      lambda n: ("barrier", 8, [(15, 39), (15, 63)])],
     "overlap_add": [lambda source: ("race", 5, ((4, 15), (1, 63)), OVERLAP_BY_OUTPUT)],
     "barrier_in_a_branch": [repaired(
