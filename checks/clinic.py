@@ -56,8 +56,8 @@ class Patient:
 
 
 def _floats(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    """Small whole numbers, so that sums are exact in any order."""
-    return rng.integers(1, 100, shape).astype(np.float32)
+    """Eighths of 13 bits, so that sums are exact in any order."""
+    return rng.integers(1, 8000, shape).astype(np.float32) / 8
 
 
 def _vector(n: int) -> Callable[[np.random.Generator], tuple[list, int]]:
@@ -66,7 +66,7 @@ def _vector(n: int) -> Callable[[np.random.Generator], tuple[list, int]]:
 
 
 def _some_vector(rng: np.random.Generator) -> tuple[list, int]:
-    return _vector((1000, 960)[rng.integers(2)])(rng)  # 960: whole tiles only
+    return _vector((1000, 961, 960)[rng.integers(3)])(rng)  # 960: whole tiles only
 
 
 def _tiles(results: int) -> Callable[[np.random.Generator], tuple[list, int]]:
@@ -120,7 +120,8 @@ PATIENTS = {patient.name: patient for patient in (
                           np.int32(30)], 1),
             lambda x, sums, rows, columns: x.sum(axis=1), 1, 64, unwritten=("sums",)),
     Patient("half_a_tile", "uninitialised", (5, 10), lambda a: a[0] == 15 and 8 <= a[1] < 32,
-            lambda rng: ([-_floats(rng, 1000), np.zeros(16, np.float32), np.int32(1000)], 1),
+            lambda rng: ([-_floats(rng, 1000) * np.float32((1, 1e35)[rng.integers(2)]),
+                          np.zeros(16, np.float32), np.int32(1000)], 1),
             lambda x, largest, n: np.array([part.max() for part in _blocks(x)]), 16, 64),
     Patient("shifted_vector", "misaligned", (5,), lambda a: 64 * a[0] + a[1] < 250,
             lambda rng: ([_floats(rng, 1000), np.zeros(1000, np.float32), np.int32(250)], 1),

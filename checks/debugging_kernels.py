@@ -132,16 +132,19 @@ def _unrepaired(patient: Patient, code: object) -> str | None:
     declared = re.search(rf"\b{patient.name}\s*\(([^)]*)\)", patient.source).group(1)
     if sentence := wrong_declaration(code, patient.name, declared):
         return sentence
-    for seed in 7, 8:
+    for seed in range(7, 12):
         try:
             report = patient.examine(code, seed, counters=False)
         except engine.CompileError as error:
             return f"the repaired source is at fault: {explained(error, patient.name)}"
         if report.fault is not None:
             return f"the repaired kernel is at fault: {explained(report.fault, patient.name)}"
-        got = list(report.arrays.values())[patient.arguments(seed)[1]]
-        if sentence := difference(patient.expected(seed), got, 1e-6):
+        arguments, output = patient.arguments(seed)
+        got = list(report.arrays.values())
+        if sentence := difference(patient.expected(seed), got[output], 1e-6):
             return f"not the result of the repaired kernel: {sentence}"
+        if not np.array_equal(got[0], arguments[0]):
+            return "the repaired kernel changes its input."
     return None
 
 

@@ -56,7 +56,7 @@ RIGHT = {
         "        }\n", "        }\n        __syncthreads();\n")],
     "half_a_tile": [repaired(
         "uninitialised", 5, (15, 20),
-        "    }\n    __syncthreads();", "    } else tile[t] = -1e30f;\n    __syncthreads();")],
+        "    }\n    __syncthreads();", "    } else tile[t] = -3e38f;\n    __syncthreads();")],
     "one_barrier_too_few": [repaired(
         "race", 9, ((0, 63), (0, 0)),
         "        tile[t] =", "        __syncthreads();\n        tile[t] =")],
@@ -102,6 +102,12 @@ WRONG = {
         (repaired("barrier", 10, ((0, 0), (1, 32))), "not the threads")],
     "half_a_tile": [
         (repaired("uninitialised", 10, (15, 40)), "not the threads (15, 40)"),
+        (repaired("uninitialised", 10, (15, 8), "    }\n    __syncthreads();",
+                  "    } else tile[t] = -1e30f;\n    __syncthreads();"), "values are wrong"),
+        (repaired("uninitialised", 10, (15, 8), "    }\n    __syncthreads();",
+                  "    } else tile[t] = -3e38f;\n    __syncthreads();",
+                  "if (t == 0) ", "((float*)x)[i % n] = 0;\n    if (t == 0) "),
+         "changes its input"),
         (repaired("uninitialised", 10, (0, 8)), "not the threads (0, 8)"),
         (repaired("uninitialised", 10, (15, 8), "    if (t == 0)", "    if (t == 1)"),
          "is at fault"),
