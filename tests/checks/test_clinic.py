@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from itertools import combinations
 
 import matplotlib
@@ -12,6 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+from authoring.notebook_form import ROOT, read
 from checks import clinic
 from checks.clinic import KINDS, PATIENTS, TOOLS
 from helpers import draw
@@ -77,6 +79,15 @@ def test_the_record_tells_of_every_patient():
     assert total[:4] == ("all", "14", "4", "2") and total[-1] == "10"
     assert clinic.said("reverse", "racecheck").startswith("Error: Race reported")
     assert clinic.said("reverse", "memcheck") == "nothing"
+
+
+def test_the_lesson_shows_the_patients_as_they_are():
+    (path,) = (ROOT / "notebooks").glob("*_debugging_kernels.ipynb")
+    text = "\n".join(cell.source for cell in read(path).cells if cell.cell_type == "markdown")
+    shown = [re.sub(r"^ ?\d+ \| ", "", block, flags=re.M)
+             for block in re.findall(r"```cpp\n(.*?)```", text, re.S)]
+    found = [name for name, patient in PATIENTS.items() if patient.source in shown]
+    assert found == ["past_the_end", "two_barriers", "empty", "shifted_vector"]
 
 
 @pytest.mark.parametrize("kind, last", [
