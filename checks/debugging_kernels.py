@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,6 +14,7 @@ from .clinic import KINDS, PATIENTS, Patient
 from .machinery.kernel_task import explained, wrong_declaration
 from .machinery.task import (
     Case,
+    ExperimentTask,
     Mistake,
     Refusal,
     Task,
@@ -22,17 +25,15 @@ from .machinery.task import (
     require_tuple,
 )
 
-# the lesson's first warm-up: blocks that write what the other one reads
+# the lesson's first warm-up: blocks that write another tile than they read
 
-pairs = Task(
-    "pairs", lambda n: n // 32 * (n // 32 - 1) // 2, lambda: [(512,), (32,), (96,), (2048,)],
+moves = Task(
+    "moves", lambda n: n // 32 * (n // 32 - 1), lambda: [(512,), (32,), (96,), (2048,)],
     mistakes=[
-        Mistake("each pair counted twice: of two blocks, each writes what the other one reads",
-                lambda n: n // 32 * (n // 32 - 1)),
-        Mistake("the blocks on the diagonal counted too: such a block writes the tile that it has"
-                " read itself", lambda n: n // 32 * (n // 32 + 1) // 2),
-        Mistake("pairs of threads: a tile of 32 x 32 elements counts once",
-                lambda n: n * (n - 1) // 2),
+        Mistake("all blocks: one on the diagonal writes the tile that it has read",
+                lambda n: (n // 32) ** 2),
+        Mistake("blocks on one side of the diagonal only", lambda n: n // 32 * (n // 32 - 1) // 2),
+        Mistake("elements: a tile of 32 x 32 elements counts once", lambda n: n * (n - 1)),
     ],
 )
 
@@ -158,8 +159,8 @@ past_the_end = _diagnosis(
 )
 two_barriers = _diagnosis(
     "two_barriers",
-    ("two threads of different warps; the task asks for two of one warp",
-     ("barrier", 8, ((15, 0), (15, 63)))),
+    ("two threads with an element: these wait at the same barrier, that of line 8",
+     ("barrier", 8, ((15, 0), (15, 39)))),
     ("a block in which all threads have an element", ("barrier", 8, ((0, 32), (0, 40)))),
 )
 
@@ -194,6 +195,44 @@ half_a_tile = _patient(
      "    if (i < n) {\n        tile[t] = x[i];\n    }",
      "    if (i >= n) return;\n    tile[t] = x[i];"),
 )
+def _first_wrong(answer: Callable, kernels: int, first: int, luck: int) -> object:
+    """What an answer finds; from kernel `first` on, one run in five is wrong."""
+    runs, limit = Counter(), 5 * (kernels - 1).bit_length()
+
+    def wrong(k: int) -> bool:
+        if not 1 <= k <= kernels:
+            raise Refusal(f"it calls wrong({k!r}), and the kernels are 1 to {kernels}.")
+        if runs.total() == limit:
+            raise Refusal(f"it needs more than {limit} runs for {kernels} kernel(s).", "runs")
+        runs[k] += 1
+        return k >= first and (runs[k] + luck) % 5 == 0
+
+    return answer(wrong, kernels)
+
+
+def _by_halves(wrong: Callable, kernels: int, runs: int = 5, before: int = 0) -> int:
+    low, high = 1, kernels
+    while low < high:
+        middle = (low + high) // 2
+        if any(wrong(middle) for _ in range(runs)):
+            high = middle
+        else:
+            low = middle + 1
+    return low - before
+
+
+first_wrong = ExperimentTask(
+    "first_wrong", lambda kernels, first, luck: first,
+    lambda: [(1000, 700, 0), (1000, 1, 4), (1000, 1000, 0), (1000, 333, 2), (37, 20, 1),
+             (2, 2, 3), (1, 1, 0)],
+    run=_first_wrong, signature=lambda wrong, kernels: 0, right=_by_halves, mistakes=[
+        ("one run for each `k`: a run can be right by luck", {"runs": 1}),
+        ("the last kernel after which every run is right", {"before": 1}),
+        Mistake("one kernel after another: each experiment should halve what is left",
+                lambda wrong, kernels: next(
+                    k for k in range(1, kernels + 1) if any(wrong(k) for _ in range(5)))),
+    ])
+
 one_barrier_too_few = _patient(
     "one_barrier_too_few", ((0, 0), (0, 63)),
     ("the barrier moved: both are needed, one before the tile is read and one after",

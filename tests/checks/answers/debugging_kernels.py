@@ -8,15 +8,48 @@ def repaired(kind, line, threads, *texts):
     return lambda source: (kind, line, threads, replaced(str(source), *texts))
 
 
-def pairs_by_counting(n):
-    """Each block with each block behind it."""
+def moves_by_counting(n):
+    """Each block with each other block of the grid."""
     tiles = range(n // 32)
-    return sum(x < y for x in tiles for y in tiles)
+    return sum(x != y for x in tiles for y in tiles)
 
 
-def pairs_by_formula(n):
-    blocks = n // 32
-    return (blocks * blocks - blocks) // 2
+def moves_by_formula(n):
+    return (n // 32) ** 2 - n // 32
+
+
+def first_wrong_by_recursion(wrong, kernels):
+    """The first half, or the second one, as often as needed."""
+    def between(low, high):
+        if low == high:
+            return low
+        middle = (low + high - 1) // 2
+        found = sum(wrong(middle) for _ in range(5))
+        return between(low, middle) if found else between(middle + 1, high)
+    return between(1, kernels)
+
+
+def first_wrong(wrong, kernels):
+    right, least = 0, kernels  # after `right` kernels all is right, after `least` it may be wrong
+    while least - right > 1:
+        k = (right + least) // 2
+        if any(wrong(k) for _ in range(5)):
+            least = k
+        else:
+            right = k
+    return least
+
+
+def first_wrong_run(runs):
+    """A search with so many runs for each kernel that is tried."""
+    def search(wrong, kernels):
+        low, high = 1, kernels
+        while low < high:
+            middle = (low + high) // 2
+            low, high = ((low, middle) if any([wrong(middle) for _ in range(runs)])
+                         else (middle + 1, high))
+        return low
+    return search
 
 
 def past_the_end(n):
@@ -43,11 +76,12 @@ extern "C" __global__ void overlap_add(const float* frames, float* y, int width,
 """
 
 RIGHT = {
-    "pairs": [pairs_by_counting, pairs_by_formula],
+    "moves": [moves_by_counting, moves_by_formula],
+    "first_wrong": [first_wrong_by_recursion, first_wrong],
     "past_the_end": [past_the_end,
                      lambda n: ["Out of bounds", 4, [3, 232]]],
     "two_barriers": [two_barriers,
-                     lambda n: ("barrier", 8, [(15, 39), (15, 63)])],
+                     lambda n: ("barrier", 6, [(15, 0), (15, 63)])],
     "overlap_add": [lambda source: ("race", 5, ((4, 15), (1, 63)), OVERLAP_BY_OUTPUT)],
     "barrier_in_a_branch": [repaired(
         "barrier", 8, ((3, 1), (3, 0)),
@@ -67,7 +101,12 @@ RIGHT = {
 
 TWO = ((0, 16), (1, 0))  # threads of `overlap_add` that meet
 WRONG = {
-    "pairs": [(lambda n: n // 32, "expected 120")],
+    "moves": [(lambda n: n // 32, "expected 240")],
+    "first_wrong": [
+        (first_wrong_run(4), "expected"),
+        (first_wrong_run(6), "more than 50 runs"),
+        (lambda wrong, kernels: kernels, "expected 700"),
+        (lambda wrong, kernels: wrong(0), "it calls wrong(0)")],
     "past_the_end": [
         (lambda n: ("out of bounds", 5, (3, 255)), "not the threads (3, 255)"),
         (lambda n: ("out of bounds", 5, 232), "takes 1 pair(s)"),
@@ -77,7 +116,8 @@ WRONG = {
     "two_barriers": [
         (lambda n: ("race", 9, ((15, 0), (15, 39))), "is not 'race'"),
         (lambda n: ("barrier", 8, (15, 40)), "takes 2 pair(s)"),
-        (lambda n: ("barrier", 8, ((15, 40), (15, 40))), "not the threads")],
+        (lambda n: ("barrier", 8, ((15, 40), (15, 40))), "not the threads"),
+        (lambda n: ("barrier", 8, ((14, 32), (15, 40))), "not the threads")],
     "overlap_add": [
         (lambda source: ("lost update", 5, TWO, source), "the kind must be one of"),
         (repaired("uninitialised", 5, (0, 0)), "the kind of fault is not 'uninitialised'"),
