@@ -83,13 +83,17 @@ def test_the_record_tells_of_every_patient():
     assert clinic.said("reverse", "memcheck") == "nothing"
 
 
-def test_the_lesson_shows_the_patients_as_they_are():
-    (path,) = (ROOT / "notebooks").glob("*_debugging_kernels.ipynb")
+@pytest.mark.parametrize("folder, names", [
+    ("notebooks", ["past_the_end", "two_barriers", "empty", "shifted_vector"]),
+    ("exercises", ["edge_of_the_tile", "one_barrier_too_few", "barrier_in_a_branch", "overlap_add",
+                   "half_a_tile"]),
+])
+def test_the_patients_are_shown_as_they_are(folder, names):
+    (path,) = (ROOT / folder).glob("*_debugging_kernels.ipynb")
     text = "\n".join(cell.source for cell in read(path).cells if cell.cell_type == "markdown")
     shown = [re.sub(r"^ ?\d+ \| ", "", block, flags=re.M)
              for block in re.findall(r"```cpp\n(.*?)```", text, re.S)]
-    found = [name for name, patient in PATIENTS.items() if patient.source in shown]
-    assert found == ["past_the_end", "two_barriers", "empty", "shifted_vector"]
+    assert [name for name, patient in PATIENTS.items() if patient.source in shown] == names
 
 
 @pytest.mark.parametrize("kind, last", [
