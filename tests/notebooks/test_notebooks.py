@@ -40,6 +40,7 @@ SECOND_EDITION = {
     "07_how_a_gpu_runs_threads",
     "08_memory_and_tiles",
     "09_threads_together",
+    "10_debugging_kernels",
 }
 
 PATHS = [path for folder in FOLDERS for path in notebooks(folder)]
