@@ -1,4 +1,4 @@
-"""The tasks about fast kernels: tiles, warps, registers, wide loads, sectors."""
+"""The tasks about fast kernels: products in tiles, and what they load."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .machinery.kernel_task import KernelTask, blank, counters, to_device, wasteful
+from helpers import network
+
+from .machinery.kernel_task import KernelTask, blank, counters, to_device, undivided, wasteful
 from .machinery.task import Case, Mistake, Task, no_python_loop
 
 
-def _launch_in_tiles(side: int, block: tuple, axis: int) -> Callable:
-    """The launch of a product in square tiles, whose columns lie along `axis` of b."""
-
-    def launch(a: np.ndarray, b: np.ndarray) -> tuple:
-        (m, k), n = a.shape, b.shape[axis]
-        args = to_device(a), to_device(b), blank((m, n), np.float32), *map(np.int32, (m, n, k))
-        return (-(-n // side), -(-m // side)), block, args
-
-    return launch
+def _scores_launch(a: np.ndarray, b: np.ndarray) -> tuple[tuple, tuple, tuple]:
+    (m, k), n = a.shape, len(b)
+    arguments = to_device(a), to_device(b), blank((m, n), np.float32), *map(np.int32, (m, n, k))
+    return (-(-n // 32), -(-m // 32)), (32, 32), arguments
 
 
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -62,7 +59,7 @@ def _loads_tiles(counts: object, a: np.ndarray, b: np.ndarray) -> str | None:
 
 scores = KernelTask(
     "scores", lambda a, b: _product(a, b.T), _scores_cases, result=2, right=SCORES, given="",
-    launch=_launch_in_tiles(32, (32, 32), 0),
+    launch=_scores_launch,
     parameters="const float* a, const float* b, float* c, int m, int n, int k",
     mistakes=[
         ("b read as if it had k rows: here row j of b belongs to column j of c",
@@ -88,215 +85,150 @@ scores = KernelTask(
     rtol=1e-5,
 )
 
-# softmax: a warp for each row
+# conv2: the reader's product of 32 columns, whose patches are not stored
 
-SOFTMAX = r"""
-extern "C" __global__ void softmax(const float* x, float* y, int rows, int columns) {
-    int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
-    if (row >= rows) return;
-    x += (long long)row * columns;
-    y += (long long)row * columns;
-    float top = -3.4e38f, sum = 0;
-    for (int j = lane; j < columns; j += 32) top = fmaxf(top, x[j]);
-    for (int step = 16; step > 0; step /= 2)
-        top = fmaxf(top, __shfl_xor_sync(0xffffffff, top, step));
-    for (int j = lane; j < columns; j += 32) sum += expf(x[j] - top);
-    for (int step = 16; step > 0; step /= 2)
-        sum += __shfl_xor_sync(0xffffffff, sum, step);
-    for (int j = lane; j < columns; j += 32) y[j] = expf(x[j] - top) / sum;
-}
-"""
-
-
-def _softmax(x: np.ndarray) -> np.ndarray:
-    x = x.astype(np.float64)
-    powers = np.exp(x - x.max(axis=1, keepdims=True))
-    return (powers / powers.sum(axis=1, keepdims=True)).astype(np.float32)
-
-
-def _softmax_cases() -> list[Case]:
-    rng = np.random.default_rng(82)
-    cases = [3 * rng.standard_normal(shape, np.float32)
-             for shape in ((8, 16), (4, 64), (5, 100), (7, 33), (1, 1), (6, 250))]
-    cases += [cases[1] + np.float32(200), cases[2] - np.float32(300)]
-    masked = rng.standard_normal((3, 33_001), np.float32)  # more columns than a short counts
-    masked[rng.random(masked.shape) < 0.999] = -np.inf
-    masked[:, 30] = 1
-    early = cases[2].copy()
-    early[:3, 5] = early[3:, 98] = 150  # the largest is not the last element of its lane, or is
-    return [(x,) for x in (*cases, masked, early, cases[3] - np.float32(1e6))]
-
-
-def _uses_shuffles(counts: object, x: np.ndarray) -> str | None:
-    most = 3 * x.shape[0] * -(-x.shape[1] // 32)
-    if counts["global_load_requests"] > most:
-        return (f"its warps load {counts['global_load_requests']:,} times from global memory for"
-                f" {x.shape[0]} rows of {x.shape[1]}; three passes over each row, 32 neighbours at"
-                f" a time, are {most}.")
-    return None
-
-
-softmax = KernelTask(
-    "softmax", _softmax, _softmax_cases, right=SOFTMAX, given="",
-    launch=lambda x: ((-(-len(x) // 4),), (128,), (
-        to_device(x), blank(x.shape, np.float32), *map(np.int32, x.shape))),
-    parameters="const float* x, float* y, int rows, int columns",
-    mistakes=[
-        Mistake.replacing("the maximum not subtracted: expf overflows from 88.8 on, and falls to"
-                          " zero below -104",
-                          "x[j] - top", "x[j]", times=2),
-        ("each lane dividing by the sum of its own elements: the lanes' sums must be added",
-         "sum += __shfl", "sum += 0 * __shfl"),
-        ("each lane subtracting the maximum of its own elements",
-         "top = fmaxf(top, __shfl_xor_sync(0xffffffff, top, step))",
-         "__shfl_xor_sync(0xffffffff, top, step)"),
-        ("__shfl_down_sync, after which only lane 0 has the whole sum: with __shfl_xor_sync all"
-         " lanes have it",
-         "sum += __shfl_xor_sync", "sum += __shfl_down_sync"),
-        Mistake.replacing("shuffles that begin with step 8: nothing goes from one half of the warp"
-                          " to the other",
-                          "int step = 16", "int step = 8", times=2),
-        ("a maximum that begins with 0: a row of large negative numbers underflows",
-         "top = -3.4e38f", "top = 0"),
-        ("the last element of each lane in place of its largest",
-         "top = fmaxf(top, x[j])", "top = x[j]"),
-        ("a maximum that begins too high: a row may be below it", "top = -3.4e38f", "top = -1e5f"),
-        Mistake.replacing("one element a lane: the loop along the row is missing",
-                          "j += 32", "j += columns", times=3),
-    ],
-    rules=[counters(_uses_shuffles, *_softmax_cases()[5])],
-    refused=[(r"\b__shared__\b|\b__syncthreads\b", "{} is not needed: the lanes of a warp can"
-              " exchange values by shuffles alone.")],
-    rtol=3e-6,
-)
-
-# register_tile: 4 x 4 sums in a thread
-
-REGISTER_TILE = r"""
-extern "C" __global__ void register_tile(const float* a, const float* b, float* c,
-                                         int m, int n, int k) {
-    __shared__ float as[64][16], bs[16][64];
-    int x = threadIdx.x, y = threadIdx.y, t = 16 * y + x;
-    int top = blockIdx.y * 64, left = blockIdx.x * 64;
-    float sum[4][4] = {};
-    for (int p = 0; p < k; p += 16) {
-        for (int e = t; e < 64 * 16; e += 256) {
-            int i = top + e / 16, j = p + e % 16;
-            as[e / 16][e % 16] = i < m && j < k ? a[i * k + j] : 0;
-            i = p + e / 64, j = left + e % 64;
-            bs[e / 64][e % 64] = i < k && j < n ? b[i * n + j] : 0;
+CONV2 = r"""
+extern "C" __global__ void conv2(const float* x, const float* w, float* y, int n) {
+    __shared__ float as[256][33], bs[32][32];
+    int tx = threadIdx.x, ty = threadIdx.y, t = 8 * ty + tx, top = 256 * blockIdx.x;
+    float sum[8][4] = {}, left[8], right[4];
+    for (int p = 0; p < 9; p++) {
+        int di = p / 3 - 1, dj = p % 3 - 1;
+        for (int e = t; e < 256 * 32; e += 256) {
+            int row = top + e / 32, i = row / 8 % 8 + di, j = row % 8 + dj;
+            bool inside = row < 64 * n && i >= 0 && i < 8 && j >= 0 && j < 8;
+            as[e / 32][e % 32] = inside ? x[(row + 8 * di + dj) * 32 + e % 32] : 0;
         }
+        for (int e = t; e < 32 * 32; e += 256) bs[e / 32][e % 32] = w[32 * 32 * p + e];
         __syncthreads();
-        for (int q = 0; q < 16; q++) {
-            float l[4], r[4];
-            for (int i = 0; i < 4; i++) {
-                l[i] = as[y + 16 * i][q];
-                r[i] = bs[q][x + 16 * i];
-            }
-            for (int i = 0; i < 4; i++)
-                for (int j = 0; j < 4; j++) sum[i][j] += l[i] * r[j];
+        for (int q = 0; q < 32; q++) {
+            for (int r = 0; r < 8; r++) left[r] = as[ty + 32 * r][q];
+            for (int s = 0; s < 4; s++) right[s] = bs[q][tx + 8 * s];
+            for (int r = 0; r < 8; r++)
+                for (int s = 0; s < 4; s++) sum[r][s] += left[r] * right[s];
         }
         __syncthreads();
     }
-    for (int i = 0; i < 4; i++)
-        for (int j = 0; j < 4; j++) {
-            int row = top + y + 16 * i, column = left + x + 16 * j;
-            if (row < m && column < n) c[row * n + column] = sum[i][j];
-        }
+    for (int r = 0; r < 8; r++) {
+        int row = top + ty + 32 * r;
+        for (int s = 0; s < 4; s++) if (row < 64 * n) y[row * 32 + tx + 8 * s] = sum[r][s];
+    }
 }
 """
 
 
-def _product_cases() -> list[Case]:
-    rng = np.random.default_rng(83)
-    return [(rng.standard_normal((m, k), np.float32), rng.standard_normal((k, n), np.float32))
-            for m, n, k in ((64, 64, 32), (64, 128, 16), (51, 90, 37), (130, 3, 20))]
+def _conv2(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    by_channel = w.reshape(9, 32, 32).swapaxes(0, 1).reshape(288, 32)
+    return network.patches(x, 3, 3) @ by_channel
 
 
-def _few_loads(counts: object, a: np.ndarray, b: np.ndarray) -> str | None:
-    warps, steps = 8, a.shape[1]
-    loads = counts["shared_load_requests"] / warps / steps
-    if loads > 8.001:
-        return (f"each warp loads {loads:.3g} times from shared memory in a step; 8 loads are"
-                " enough: 4 numbers of as and 4 of bs, kept in registers.")
-    return None
+def _conv2_cases() -> list[Case]:
+    rng = np.random.default_rng(82)
+    w = rng.standard_normal((288, 32), np.float32)
+    return [(rng.standard_normal((n, 8, 8, 32), np.float32), w) for n in (4, 1, 3, 6)]
 
 
-_BEGUN = REGISTER_TILE[:REGISTER_TILE.index("        for (int q")] + "}"
+def _conv2_launch(x: np.ndarray, w: np.ndarray) -> tuple[tuple, tuple, tuple]:
+    return (-(-len(x) // 4),), (8, 32), (to_device(x), to_device(w), blank(x.shape, np.float32),
+                                        np.int32(len(x)))
 
-register_tile = KernelTask(
-    "register_tile", _product, _product_cases, result=2,
-    launch=_launch_in_tiles(64, (16, 16), 1), right=REGISTER_TILE, given=_BEGUN,
-    parameters="const float* a, const float* b, float* c, int m, int n, int k",
+
+def _shared_by_the_block(counts: object, x: np.ndarray, w: np.ndarray) -> str | None:
+    blocks = len(x) // 4
+    for name, most, why in (("w", blocks * w.size, "each weight"),
+                            ("x", 9 * x.size, "each number of a patch")):
+        loads = sum(line.accesses for line in counts.lines
+                    if (line.space, line.access, line.array) == ("global", "load", name))
+        if loads > most:
+            return (f"it loads {loads:,} numbers of {name}, where {most:,} are enough: let a block"
+                    f" bring {why} into shared memory once.")
+    each = counts["shared_load_requests"] / (blocks * 8 * 288)
+    if each > 12.001:
+        return (f"each warp loads {each:.3g} times from shared memory for 32 multiply-adds of a"
+                " thread; 12 loads are enough: 8 numbers of patches and 4 weights, kept in"
+                " registers.")
+    return wasteful(counts) or undivided(counts)
+
+
+conv2 = KernelTask(
+    "conv2", _conv2, _conv2_cases, launch=_conv2_launch, right=CONV2, result=2, given="",
+    parameters="const float* x, const float* w, float* y, int n", rtol=1e-5,
     mistakes=[
-        ("neighbouring rows and columns computed, and stored 16 apart",
-         "as[y + 16 * i][q]", "as[4 * y + i][q]",
-         "bs[q][x + 16 * i]", "bs[q][4 * x + i]"),
-        ("x and y exchanged: y counts rows, x columns",
-         "as[y + 16 * i][q]", "as[x + 16 * i][q]",
-         "bs[q][x + 16 * i]", "bs[q][y + 16 * i]"),
-        ("only the diagonal of the 4 x 4 sums computed: each number of as is multiplied by each of"
-         " bs",
-         "sum[i][j] += l[i] * r[j]", "sum[i][j] += (i == j) * l[i] * r[j]"),
-        ("the sums stored turned over: sum[i][j] belongs to row i and column j",
-         "= sum[i][j]", "= sum[j][i]"),
-        ("no barrier at the end of a round: slower warps still read the slices",
+        ("the rows of w in lesson 08's order: here row 32 * (3 * di + dj) + c has the weights of"
+         " channel c", "w[32 * 32 * p + e]", "w[(e / 32 * 9 + p) * 32 + e % 32]"),
+        ("patches that begin at their pixel: it is the middle of its patch",
+         "p / 3 - 1, dj = p % 3 - 1", "p / 3, dj = p % 3"),
+        ("rows and columns of the patch exchanged",
+         "di = p / 3 - 1, dj = p % 3 - 1", "di = p % 3 - 1, dj = p / 3 - 1"),
+        ("no zeros beside the image: a patch then has pixels of the next row",
+         " && j >= 0 && j < 8", ""),
+        ("no zeros above and below the image: a patch then has pixels of another image",
+         " && i >= 0 && i < 8", " && row + 8 * di + dj >= 0 && row + 8 * di + dj < 64 * n"),
+        ("no guard for the last block: n need not be a multiple of 4", "row < 64 * n && ", ""),
+        ("the first four images only: block k has the images from 4 * k on",
+         "256 * blockIdx.x", "0 * blockIdx.x"),
+        ("no barrier before the slices are used: some warps read what is not yet written",
+         "        __syncthreads();\n        for", "        for"),
+        ("no barrier before the slices are replaced: slower warps still read them",
          "        }\n        __syncthreads();\n    }", "        }\n    }"),
-        ("half of the slice used: it is 16 deep", "q < 16", "q < 8"),
+        ("the last pixel of the patch left out: there are 9", "p < 9;", "p < 8;"),
+        ("only the sums of the last slice", "int di = p", "for (int r = 0; r < 8; r++)\n"
+         "            for (int s = 0; s < 4; s++) sum[r][s] = 0;\n        int di = p"),
     ],
-    rules=[counters(_few_loads)],
-    rtol=1e-5,
+    rules=[counters(_shared_by_the_block, np.ones((8, 8, 8, 32), np.float32),
+                    np.ones((288, 32), np.float32))],
 )
 
-# copy4: a copy, 16 bytes at a time
+# two warm-ups of the lesson: loads of the simple product, and loads for each multiply-add
 
-COPY4 = r"""
-extern "C" __global__ void copy4(const float* x, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x, step = gridDim.x * blockDim.x;
-    for (int j = i; j < n / 4; j += step) ((float4*)y)[j] = ((const float4*)x)[j];
-    for (int j = n / 4 * 4 + i; j < n; j += step) y[j] = x[j];
-}
-"""
-
-
-def _copy4_cases() -> list[Case]:
-    rng = np.random.default_rng(84)
-    shapes = [(1024, (2,), (128,)), (1024, (9,), (33,)), (1003, (1,), (64,)), (514, (4,), (256,)),
-              (3, (1,), (32,)), (140_003, (300,), (64,)), (5, (2,), (1,)), (7, (1,), (2,)),
-              (11, (1,), (1,))]
-    return [(rng.standard_normal(n, np.float32), grid, block) for n, grid, block in shapes]
-
-
-def _sixteen_bytes(counts: object, x: np.ndarray, grid: tuple, block: tuple) -> str | None:
-    loads, stores = counts["global_load_requests"], counts["global_store_requests"]
-    least = x.size // 128
-    if max(loads, stores) > least:
-        return (f"its warps load {loads} times and store {stores} times for {x.size} floats; with"
-                f" 16 bytes a lane {least} of each do.")
-    return None
-
-
-copy4 = KernelTask(
-    "copy4", lambda x, grid, block: x, _copy4_cases, right=COPY4,
-    launch=lambda x, grid, block: (
-        grid, block, (to_device(x), blank(x.shape, np.float32), np.int32(x.size))),
-    parameters="const float* x, float* y, int n", given=COPY4[:COPY4.index("    for")] + "}",
+loads = Task(
+    "loads", lambda m, n, k: (2 * m * n * k, m * k + k * n),
+    lambda: [(4096, 4096, 4096), (70, 90, 50), (1, 3, 1), (640_000, 32, 288)],
     mistakes=[
-        ("the last one, two or three elements left out: n / 4 cuts them off",
-         "    for (int j = n / 4 * 4 + i; j < n; j += step) y[j] = x[j];\n", ""),
-        ("n / 4 rounded up: the last float4 reaches beyond the arrays",
-         "j < n / 4;", "j < (n + 3) / 4;"),
-        ("float4s beyond the last whole one: there are n / 4, counted from 0",
-         "j < n / 4;", "j < n;"),
-        ("float4s beyond the last whole one: there are n / 4, counted from 0",
-         "j < n / 4;", "j <= n / 4;"),
-        ("one float4 a thread: with fewer threads than float4s, the rest stays as it was",
-         "j < n / 4; j += step", "j < n / 4; j += n"),
-        ("every fourth float4 only: indices of float4s count float4s, not floats",
-         "((float4*)y)[j] = ((const float4*)x)[j]",
-         "if (4 * j < n / 4) ((float4*)y)[4 * j] = ((const float4*)x)[4 * j]"),
+        Mistake("one load for each multiply-add; it needs a number of A and one of B",
+                lambda m, n, k: (m * n * k, m * k + k * n)),
+        Mistake("the numbers of C in place of those of A and B",
+                lambda m, n, k: (2 * m * n * k, m * n)),
+        Mistake("the numbers of C as well: they are stored, and not loaded",
+                lambda m, n, k: (2 * m * n * k, m * k + k * n + m * n)),
+        Mistake("the blocks rounded up: threads outside of C return and load nothing",
+                lambda m, n, k: (2 * -(-m // 16) * -(-n // 16) * 256 * k, m * k + k * n)),
+        Mistake("the loads of one thread", lambda m, n, k: (2 * k, m * k + k * n)),
     ],
-    rules=[counters(_sixteen_bytes)],
+)
+
+loads_each = Task(
+    "loads_each", lambda high, wide: (high + wide) / (high * wide),
+    lambda: [(1, 1), (8, 1), (1, 8), (8, 8), (4, 2), (16, 3)],
+    mistakes=[
+        Mistake("multiply-adds for each load", lambda high, wide: high * wide / (high + wide)),
+        Mistake("the loads of all multiply-adds together", lambda high, wide: high + wide),
+        Mistake("two loads for each: a number in a register is not loaded again",
+                lambda high, wide: 2),
+        Mistake("loads from one of the two slices only", lambda high, wide: 1 / wide),
+    ],
+)
+
+# useful: the share of the sums that are numbers of C
+
+useful = Task(
+    "useful",
+    lambda m, n, high, wide: m * n / (-(-m // high) * high * -(-n // wide) * wide),
+    lambda: [(70, 90, 16, 16), (128, 128, 128, 128), (640_000, 32, 128, 128), (1, 1, 16, 64),
+             (4097, 4097, 128, 128), (100, 300, 64, 32)],
+    mistakes=[
+        Mistake("the useless share", lambda m, n, high, wide:
+                1 - m * n / (-(-m // high) * high * -(-n // wide) * wide)),
+        Mistake("all sums divided by the useful ones", lambda m, n, high, wide:
+                -(-m // high) * high * -(-n // wide) * wide / (m * n)),
+        Mistake("one block more than needed where the sizes are multiples of the tile",
+                lambda m, n, high, wide:
+                m * n / ((m // high + 1) * high * (n // wide + 1) * wide)),
+        Mistake("rows and columns of the tile exchanged", lambda m, n, high, wide:
+                m * n / (-(-m // wide) * wide * -(-n // high) * high)),
+        Mistake("the blocks rounded up together: rows and columns are rounded up for themselves",
+                lambda m, n, high, wide: m * n / (-(-m * n // (high * wide)) * high * wide)),
+    ],
 )
 
 # naive_sectors: sectors of the naive product
