@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -142,12 +143,13 @@ def _shared_by_the_block(counts: object, x: np.ndarray, w: np.ndarray) -> str | 
         if loads > most:
             return (f"it loads {loads:,} numbers of {name}, where {most:,} are enough: let a block"
                     f" bring {why} into shared memory once.")
-    each = counts["shared_load_requests"] / (blocks * 8 * 288)
+    each = counts["shared_load_wavefronts"] / (blocks * 8 * 288)
     if each > 12.001:
-        return (f"each warp loads {each:.3g} times from shared memory for 32 multiply-adds of a"
-                " thread; 12 loads are enough: 8 numbers of patches and 4 weights, kept in"
-                " registers.")
-    return wasteful(counts) or undivided(counts)
+        return (f"the loads of a warp from shared memory take {each:.3g} wavefronts for 32"
+                " multiply-adds of a thread; 12 are enough: 8 numbers of patches and 4 weights,"
+                " loaded into registers without bank conflicts.")
+    lines = [line for line in counts.lines if line.space == "global"]
+    return wasteful(SimpleNamespace(lines=lines)) or undivided(counts)
 
 
 conv2 = KernelTask(
@@ -167,9 +169,9 @@ conv2 = KernelTask(
         ("no guard for the last block: n need not be a multiple of 4", "row < 64 * n && ", ""),
         ("the first four images only: block k has the images from 4 * k on",
          "256 * blockIdx.x", "0 * blockIdx.x"),
-        ("no barrier before the slices are used: some warps read what is not yet written",
+        ("a missing barrier: one before the slices are used, one before they are replaced",
          "        __syncthreads();\n        for", "        for"),
-        ("no barrier before the slices are replaced: slower warps still read them",
+        ("a missing barrier: one before the slices are used, one before they are replaced",
          "        }\n        __syncthreads();\n    }", "        }\n    }"),
         ("the last pixel of the patch left out: there are 9", "p < 9;", "p < 8;"),
         ("only the sums of the last slice", "int di = p", "for (int r = 0; r < 8; r++)\n"
@@ -215,7 +217,7 @@ useful = Task(
     "useful",
     lambda m, n, high, wide: m * n / (-(-m // high) * high * -(-n // wide) * wide),
     lambda: [(70, 90, 16, 16), (128, 128, 128, 128), (640_000, 32, 128, 128), (1, 1, 16, 64),
-             (4097, 4097, 128, 128), (100, 300, 64, 32)],
+             (4097, 4097, 128, 128), (100, 300, 64, 48)],
     mistakes=[
         Mistake("the useless share", lambda m, n, high, wide:
                 1 - m * n / (-(-m // high) * high * -(-n // wide) * wide)),
