@@ -22,6 +22,6 @@ from .tiles import owners, tiles
 __all__ = [
     "attention", "bars", "broadcast", "chunks", "cost", "digits", "driver", "einsum", "formats",
     "heatmap", "indexing", "ladder", "latency", "launches", "levels", "memory", "occupancy",
-    "owners", "pictures", "roof", "scores", "shares", "show", "shuffles", "threads", "tiles", "timeline",
-    "warps", "waves",
+    "owners", "pictures", "roof", "scores", "shares", "show", "shuffles", "threads", "tiles",
+    "timeline", "warps", "waves",
 ]

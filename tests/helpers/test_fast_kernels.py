@@ -136,10 +136,10 @@ def test_profile_agrees_with_the_counters():
     """What Nsight Compute counted on a GPU is what the simulator's rule says, scaled."""
     counted = load_profile("fast_kernels")["kernels"]
     n = 4096
-    assert counted["naive"]["load_sectors"] == n**3 // 32 * 5
-    assert counted["tiled"]["load_sectors"] == n * n // 32 * (n // 32) * 8
-    assert counted["register tile"]["load_sectors"] == (n // 128) ** 2 * 2 * 128 * n // 8
-    assert counted["softmax, three passes"]["load_sectors"] == 3 * 8192 * n // 8
+    assert counted["naive"]["load_sectors"] == n**3 // 32 * 4
+    assert counted["tile"]["load_sectors"] == n * n // 32 * (n // 16) * 8
+    assert counted["8 x 1"]["load_sectors"] == n // 128 * (n // 16) * (128 + 16) * n // 8
+    assert counted["8 x 8"]["load_sectors"] == (n // 128) ** 2 * 2 * 128 * n // 8
 
 
 def test_recorded_ranges_add_up():

@@ -76,7 +76,8 @@ FOURS = (fast_kernels.CONV2.replace("as[256][33], bs[32][32]", "as[256][33]")
          .replace("left[8], right[4];", "left[8];\n    __align__(16) float right[4];")
          .replace("for (int s = 0; s < 4; s++) right[s] = bs[q][tx + 8 * s];",
                   "*(float4*)right = *(float4*)&bs[q][4 * tx];")
-         .replace("for (int s = 0; s < 4; s++) if (row < 64 * n) y[row * 32 + tx + 8 * s] = sum[r][s]",
+         .replace("for (int s = 0; s < 4; s++) if (row < 64 * n)"
+                  " y[row * 32 + tx + 8 * s] = sum[r][s]",
                   "if (row < 64 * n) *(float4*)&y[row * 32 + 4 * tx] ="
                   " make_float4(sum[r][0], sum[r][1], sum[r][2], sum[r][3])"))
 NO_REGISTERS = fast_kernels.CONV2.replace("sum[r][s] += left[r] * right[s]",
