@@ -217,7 +217,7 @@ useful = Task(
     "useful",
     lambda m, n, high, wide: m * n / (-(-m // high) * high * -(-n // wide) * wide),
     lambda: [(70, 90, 16, 16), (128, 128, 128, 128), (640_000, 32, 128, 128), (1, 1, 16, 64),
-             (4097, 4097, 128, 128), (100, 300, 64, 48)],
+             (4097, 4097, 128, 128), (100, 301, 60, 50), (7, 9, 3, 5)],
     mistakes=[
         Mistake("the useless share", lambda m, n, high, wide:
                 1 - m * n / (-(-m // high) * high * -(-n // wide) * wide)),
