@@ -126,7 +126,7 @@ def _conv2(x: np.ndarray, w: np.ndarray) -> np.ndarray:
 def _conv2_cases() -> list[Case]:
     rng = np.random.default_rng(82)
     w = rng.standard_normal((288, 32), np.float32)
-    return [(rng.standard_normal((n, 8, 8, 32), np.float32), w) for n in (4, 1, 3, 6)]
+    return [(rng.standard_normal((n, 8, 8, 32), np.float32), w) for n in (8, 1, 3, 6)]
 
 
 def _conv2_launch(x: np.ndarray, w: np.ndarray) -> tuple[tuple, tuple, tuple]:

@@ -5,6 +5,7 @@ import helpers
 helpers.start()
 
 import cupy as cp  # noqa: E402
+import numpy as np  # noqa: E402
 
 from checks import fast_kernels  # noqa: E402
 
@@ -138,6 +139,18 @@ def half_done(m, n, k, columns):
     return sectors_by_table(m, n, k, columns)
 
 
+def some_scores(rng):
+    m, n, k = (int(size) for size in rng.integers(1, 41, 3))
+    return rng.standard_normal((m, k), np.float32), rng.standard_normal((n, k), np.float32)
+
+
+def some_images(rng):
+    """One image, because a block takes as long for one as for four."""
+    return (rng.standard_normal((1, 8, 8, 32), np.float32),
+            rng.standard_normal((288, 32), np.float32))
+
+
+INPUTS = {"scores": some_scores, "conv2": some_images}
 RIGHT = {
     "scores": [SCORES, cp.RawKernel(SCORES, "scores")],
     "conv2": [WHOLE_IMAGES, FOURS],
