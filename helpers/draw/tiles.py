@@ -56,7 +56,7 @@ def owners(*shapes: tuple[int, int], side: int = 16) -> None:
             block = side * rows, side * columns
             for k, y in enumerate(range(0, high, block[0])):
                 for q, x in enumerate(range(0, wide, block[1])):
-                    fill = SHADES[4 * ((k + q) % 2)] if k or q else SHADES[1]
+                    fill = SHADES[4 * ((k + q) % 2)] if k or q else SHADES[5]
                     box(axes, x, y, *block[::-1], fill=fill, linewidth=0.5)
             for y in range(3, block[0], side):  # thread (5, 3) of the first block
                 axes.plot(np.arange(5, block[1], side) + 0.5, [y + 0.5] * columns, "o", color=INK,
