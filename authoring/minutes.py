@@ -31,14 +31,14 @@ STATED = re.compile(r"\*\*\d[^*\n]* minutes\.\*\*")  # in a notebook's first cel
 def cell_minutes(cell: nbformat.NotebookNode) -> float:
     """The minutes of one cell of a lesson.
 
-    A warm-up takes the minutes that its heading states, the text and the answer included. The
-    setup cell is folded and takes none.
+    A warm-up takes the minutes that its heading states, the text and the answer included. Folded
+    cells, the setup and an opening picture's, take none.
     """
     course = course_of(cell)
     if cell.cell_type != "code":
         found = WARM_UP.search(cell.source)
         return float(found[1]) if found else count_words(cell.source) / WORDS_A_MINUTE
-    if cell.id == "setup" or course.get("warm_up"):
+    if "source_hidden" in cell.metadata.get("jupyter", {}) or course.get("warm_up"):
         return 0.0
     if course.get("prediction"):
         return float(PREDICTION)

@@ -44,7 +44,8 @@ class Recipe(NamedTuple):
 
 clipped = KernelTask(
     "clipped", lambda x, low, high: np.clip(x, low, high),
-    lambda: [tuple((9 * part).astype(dtype, order=order) for part in (x, low, low + above))
+    lambda: [tuple((9 * part).astype(dtype, order=order) + (2**60 if dtype is np.int64 else 0)
+                   for part in (x, low, low + above))  # beyond what a double holds
              for seed, (*shape, above, dtype, order) in enumerate((
                  (7, 5, 1, np.float32, "C"), (40, 1, np.float64, "C"), (2, 3, 4, 2, np.int64, "F")))
              for x, low in [np.random.default_rng(seed).standard_normal((2, *shape))]],

@@ -114,8 +114,22 @@ def test_setup_cell_is_folded_and_says_so(path):
     assert cells[at].metadata["jupyter"] == {"source_hidden": True}
     assert cells[at].metadata["cellView"] == "form"
     assert cells[at - 1].id == "run-setup" and SETUP_TEXT in cells[at - 1].source
-    folded = [cell.id for cell in cells if {"jupyter", "cellView"} & set(cell.metadata)]
-    assert folded == ["setup"]
+
+
+@every
+def test_only_setup_and_an_opening_picture_are_folded(path):
+    """The picture's cell comes right after the setup, with a title, and the text above says so."""
+    cells = read(path).cells
+    at = next(k for k, cell in enumerate(cells) if cell.id == "setup")
+    folded = [k for k, cell in enumerate(cells) if {"jupyter", "cellView"} & set(cell.metadata)]
+    assert folded in ([at], [at, at + 1])
+    if len(folded) > 1:
+        picture = cells[at + 1]
+        assert picture.metadata["jupyter"] == {"source_hidden": True}
+        assert picture.metadata["cellView"] == "form"
+        assert picture.source.startswith("#@title The picture: ")
+        assert any("image/png" in output.get("data", {}) for output in picture.outputs)
+        assert "The folded cell after it draws the picture" in cells[at - 1].source
 
 
 def opening(path):

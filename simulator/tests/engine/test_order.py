@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -119,6 +120,48 @@ def test_two_kernels(module, slow, both_write) -> None:
         look(module, t, x, y, 49, 50)
     race = found("element 49 of array 'x'", "kernel 'put'")
     assert set(race.streams) == {s.handle, t.handle}
+
+
+def test_launches_of_a_stream_that_works_alone(module) -> None:
+    (s, t), x, y = two(), numbers(), numbers(name="y")
+    streams.synchronize()
+    for one in (x, y, x):
+        put(module, s, one)
+    assert len(order._log) == 2  # noted when there is something to compare them with
+    put(module, t, y)
+    race = found("of array 'y'")
+    assert set(race.streams) == {s.handle, t.handle} and not order._log
+    for stream in (t, s, t):
+        for _ in range(3):
+            put(module, stream, x)
+        assert len(order._log) == 2
+        stream.synchronize()  # whatever comes now is in order
+        assert not order._log
+    streams.synchronize()
+
+
+def test_lines_of_launches_at_several_depths(module) -> None:
+    x, kernel = numbers(), module.kernel("put")
+    (s, t), arguments = two(), pack(x, *np.int32([7, 0, 1]), np.int64(0))
+    t.begin_capture()
+    t.launch(kernel, (1,), (1,), arguments)
+    graph = t.end_capture()
+    lines = set()
+
+    def launch(stream: Stream | None, depth: int) -> None:
+        if depth:
+            launch(stream, depth - 1)
+        elif stream is not None:
+            lines.add(sys._getframe().f_lineno + 1)
+            stream.launch(kernel, (1,), (1,), arguments)
+        else:
+            lines.add(sys._getframe().f_lineno + 1)
+            graph.launch(t)
+
+    for depth in range(6):
+        launch(s, depth % 3)
+        launch(None, depth % 2)
+        assert len(lines) == 2 and {line for _, line in found().sites} == lines, depth
 
 
 def test_work_on_the_default_stream_and_a_non_blocking_one(module) -> None:

@@ -473,6 +473,25 @@ def test_pinned_memory_is_a_buffer(cp) -> None:
     assert pool.malloc(0).size() == 0
 
 
+@pytest.mark.parametrize("alone", [True, False])
+def test_the_garbage_collector_leaves_a_pool_its_pinned_memory(cp, alone: bool) -> None:
+    runtime = cp.cuda.runtime
+    pool = cp.cuda.PinnedMemoryPool()
+    gc.collect()
+    other = None if alone else pool.malloc(512)
+    circle = [pool.malloc(1000)]
+    address = circle[0].ptr
+    circle.append(circle)
+    del circle
+    gc.collect()
+    assert pool.n_free_blocks() == 1
+    assert runtime.pointerGetAttributes(address).type == runtime.memoryTypeHost
+    assert pool.malloc(1000).ptr == address  # the same memory, not nothing
+    pool.free_all_blocks()
+    assert runtime.pointerGetAttributes(address).type == runtime.memoryTypeUnregistered
+    assert alone or runtime.pointerGetAttributes(other.ptr).type == runtime.memoryTypeHost
+
+
 def test_pinned_arrays_keep_an_order(cp) -> None:
     import cupyx
 

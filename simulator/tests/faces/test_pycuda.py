@@ -117,6 +117,29 @@ def test_pagelocked_arrays_have_their_order_and_count_as_pinned(drv, order):
     assert not runtime._is_pinned(_memory.HostBuffer(np.zeros(4)).address)
 
 
+@pytest.mark.parametrize("device", [True, False])
+def test_the_garbage_collector_leaves_a_pool_its_blocks(drv, device: bool):
+    from cupy_backends.cuda.api import runtime
+    from pycuda import tools
+
+    pool = tools.DeviceMemoryPool() if device else tools.PageLockedMemoryPool()
+    gc.collect()
+    block = pool.allocate(1000) if device else pool.allocate(1000, np.uint8).base
+    address = int(block) if device else block.__array_interface__["data"][0]
+    circle = [block]
+    circle.append(circle)
+    del circle, block
+    gc.collect()
+    assert (pool.held_blocks, pool.active_blocks, pool.managed_bytes) == (1, 0, 1023)
+    assert engine.lookup(address) if device else runtime._is_pinned(address)
+    again = pool.allocate(1000) if device else pool.allocate(1000, np.uint8)
+    assert (int(again) if device else again.ctypes.data) == address
+    assert (pool.held_blocks, pool.active_blocks) == (0, 1)
+    del again
+    pool.stop_holding()
+    assert not (engine.lookup(address) if device else runtime._is_pinned(address))
+
+
 def test_cupys_pinned_memory_counts_as_pinned_here(cp, drv):
     cupyx = pytest.importorskip("cupyx")
     if not hasattr(cupyx, "zeros_pinned"):

@@ -133,6 +133,7 @@ WRONG = {
         (clipped("y = min(x, high)"), "values are wrong"),
         (clipped("y = fminf(fmaxf(x, low), high)"), "values are wrong"),
         (clipped("y = x > low ? x : high"), "values are wrong"),
+        (clipped("double z = x; y = z < low ? low : z > high ? high : z"), "values are wrong"),
         (clipped("float v = x; y = v < low ? low : v > high ? high : v"), "values are wrong"),
         (cp.ElementwiseKernel("float32 x, float32 low, float32 high", "float32 y", CLIPPED,
                               "clipped"), "Type is mismatched"),

@@ -155,6 +155,10 @@ WRONG = {
             bandwidth, 1000 * latency, multiprocessors, block, registers), "expected"),
         (lambda bandwidth, latency, multiprocessors, block, registers: min(registers),
          "expected"),
+        (lambda bandwidth, latency, multiprocessors, block, registers: max(
+            sorted(registers), key=lambda k: min(
+                bandwidth * latency, multiprocessors * 4 * k * block
+                * min(32, 2048 // block, 65536 // (registers[k] * block)))), "expected"),
     ],
     "quarters": [
         (alone(QUARTERS), "hardly one loads"),

@@ -58,6 +58,27 @@ def contrast_by_rows(images):
     return sum(factor * bent[:, row] for row, factor in enumerate(factors))
 
 
+def contrast_by_einsum(images):
+    xp = cp.get_array_module(images)
+    centred = images - images.mean(axis=(1, 2), keepdims=True)
+    spread = centred.std(axis=(1, 2), keepdims=True)
+    weights = (4.5 - abs(xp.arange(8, dtype=images.dtype) - 3.5)) / 20
+    return xp.einsum("r,nrc->nc", weights, xp.tanh(centred / (spread + (spread == 0))))
+
+
+def contrast_with_an_epsilon(images, by_mask=False):
+    """Nearly right: a little added to each spread; or a mask that waits."""
+    xp = cp.get_array_module(images)
+    centred = images - images.mean(axis=(1, 2), keepdims=True)
+    spread = centred.std(axis=(1, 2), keepdims=True)
+    if by_mask:
+        spread[spread == 0] = 1
+    else:
+        spread += 1e-3
+    weights = xp.minimum(xp.arange(1, 9), xp.arange(8, 0, -1))[:, None] / 20
+    return (xp.tanh(centred / spread) * weights).sum(axis=1).astype(images.dtype)
+
+
 def contrast_that_uploads(images):
     xp = cp.get_array_module(images)
     weights = xp.asarray(np.array([1, 2, 3, 4, 4, 3, 2, 1]) / 20).astype(images.dtype)
@@ -140,6 +161,17 @@ def means_in_place(x, low, high):
     return means_by_nan(x, low, high)
 
 
+def assign_with_names_twice(images, centres, names):
+    distances = ((images[:, None] - cp.asarray(centres)) ** 2).sum(axis=2).argmin(axis=1)
+    return cp.asarray(names)[distances], cp.bincount(cp.asarray(names)[distances], minlength=10)
+
+
+def means_by_nansum(x, low, high):
+    kept = cp.where(x > low, cp.clip(x, None, high), cp.nan)
+    count = (kept == kept).sum(axis=1, dtype=x.dtype)
+    return cp.nansum(kept, axis=1) / (count + (count == 0))
+
+
 def assign_by_centres(images, centres, names):
     centres = cp.asarray(centres)
     distances = cp.stack([((images - one) ** 2).sum(axis=1) for one in centres])
@@ -210,10 +242,10 @@ RIGHT = {
     "largest_error": [error_on_the_host, error_by_a_loop],
     "reading_speed": [speed_by_limits, lambda n, launch, digit: n / max(n * digit, launch)],
     "seconds": [seconds_by_hand],
-    "contrast": [contrast_by_rows],
+    "contrast": [contrast_by_rows, contrast_by_einsum],
     "predict": [predict_in_formulas],
     "assign": [assign_by_products],
-    "row_means": [means_by_nan],
+    "row_means": [means_by_nan, means_by_nansum],
 }
 WRONG = {
     "largest_error": [
@@ -226,6 +258,7 @@ WRONG = {
     "reading_speed": [
         (lambda n, launch, digit: n / (launch + digit), "expected"),
         (lambda n, launch, digit: max(n / launch, 1 / digit), "the shorter of the two times"),
+        (lambda n, launch, digit: n / max(launch, digit), "expected"),
         (lambda n, launch, digit: n // max(launch, n * digit), "expected"),
     ],
     "seconds": [
@@ -236,6 +269,8 @@ WRONG = {
     "contrast": [
         (contrast_that_uploads, "copies to the device is 1, where 0 suffice"),
         (contrast_by_images, "loops in Python"),
+        (contrast_with_an_epsilon, "expected"),
+        (lambda images: contrast_with_an_epsilon(images, by_mask=True), "number of waits: 1"),
         (contrast_that_reads_back, "copies to the host is 1"),
         (contrast_of_the_batch, "one mean and one spread for the whole batch"),
         (contrast_on_the_device_only, "must return a NumPy array"),
@@ -248,6 +283,7 @@ WRONG = {
     ],
     "assign": [
         (assign_on_the_host, "copies to the host is 1, where 0 suffice"),
+        (assign_with_names_twice, "copies to the device is 3, where 2 suffice"),
         (assign_by_adding_one, "comes twice counts once"),
         (assign_by_loop, "loops in Python"),
         (assign_by_centres, "loops in Python"),

@@ -85,8 +85,11 @@ RIGHT = {
         lambda nbytes, operations, seconds, bandwidth, rate: 1 / min(
             bandwidth * seconds / nbytes,
             rate * seconds / operations if operations else math.inf),
+        lambda nbytes, operations, seconds, bandwidth, rate: (
+            nbytes / bandwidth if nbytes * rate > operations * bandwidth
+            else operations / rate) / seconds,
     ],
-    "smallest_batch": [_search],
+    "smallest_batch": [_search, lambda first, second, share: float(_search(first, second, share))],
 }
 
 WRONG = {
@@ -130,7 +133,9 @@ WRONG = {
         (lambda first, second, share: _search(first, second, share * 0.9), "expected"),
         (lambda first, second, share: _search((1, first[1]), second, share), "expected"),
         (lambda first, second, share: float(_search(first, second, share)) + 0.4, "expected"),
+        (lambda first, second, share: _search(first, second, 1 - share), "expected"),
         (lambda first, second, share: max(first[0], second[0]), "expected"),
+        (lambda first, second, share: max(first[0], _search(first, second, share)), "expected"),
         (_floor_and_one, "expected 3, got 4"),
         (lambda first, second, share: round(_search(first, second, share) / share), "expected"),
     ],

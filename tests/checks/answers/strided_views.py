@@ -83,6 +83,14 @@ def antidiagonals_by_loop(x):
     return np.stack([np.pad(row, (i, len(x) - 1 - i)) for i, row in enumerate(x)])
 
 
+def antidiagonals_padded_in_its_order(x):
+    """Wrong for a transposed matrix: `np.pad` keeps Fortran order."""
+    rows, columns = x.shape
+    padded = np.pad(x, ((0, 0), (0, rows)))
+    size = padded.itemsize
+    return as_strided(padded, (rows, rows + columns - 1), ((rows + columns - 1) * size, size))
+
+
 def antidiagonals_by_outer(x):
     """Right, without a loop, and with a table of every pair of columns in memory."""
     rows, columns = x.shape
@@ -161,6 +169,20 @@ def recover_by_sorting(values, buffer):
     return int(places.flat[0]) * buffer.itemsize, tuple(strides)
 
 
+def recover_proved_at_the_end(values, buffer):
+    """Compares only the last element with the buffer."""
+    place = {value: k for k, value in enumerate(buffer.tolist())}
+    if not np.isin(values, buffer).all():
+        raise ValueError("a value that is not in the buffer")
+    first, strides = place[values.flat[0].item()], []
+    for axis, length in enumerate(values.shape):
+        strides.append(place[values.take(min(1, length - 1), axis).flat[0].item()] - first)
+    last = first + sum((n - 1) * stride for n, stride in zip(values.shape, strides))
+    if last != place[values.flat[-1].item()]:
+        raise ValueError("no view")
+    return first * buffer.itemsize, tuple(stride * buffer.itemsize for stride in strides)
+
+
 def backwards_by_hand(rows, columns, itemsize):
     """From the rules: a slice moves the offset, a reversal starts at the far end."""
     row = columns * itemsize
@@ -176,6 +198,12 @@ def backwards_by_numpy(rows, columns, itemsize):
 def loops_by_numpy(strides):
     order = np.argsort(-np.abs(strides), kind="stable")
     return tuple(int(axis) for axis in order)
+
+
+def loops_as_ranks(strides):
+    """The place of each axis in the order, where the axis of each place is asked for."""
+    order = loops_by_sorting(strides)
+    return tuple(order.index(axis) for axis in range(len(order)))
 
 
 def loops_by_sorting(strides):
@@ -198,12 +226,16 @@ WRONG = {
         (lambda strides: tuple(range(len(strides))), "value 0 of the tuple"),
         (lambda strides: tuple(sorted(range(len(strides)), key=lambda k: strides[k],
                                       reverse=True)), "value 0 of the tuple"),
+        (loops_as_ranks, "value 0 of the tuple"),
     ],
     "backwards": [
         (lambda rows, columns, itemsize: (rows - 1, columns, columns * itemsize, -itemsize),
          "expected a tuple of 3 values, got a tuple of 4 values"),
         (lambda rows, columns, itemsize: ((rows - 1, columns), (-itemsize, columns * itemsize),
                                           (2 * columns - 1) * itemsize), "value 1 of the tuple"),
+        (lambda rows, columns, itemsize: ((rows - 1, columns), (columns * itemsize, -itemsize),
+                                          (rows * columns - 1) * itemsize),
+         "value 2 of the tuple"),
     ],
     "recipe": [
         (lambda kind, rows, columns, itemsize: (0, (rows, columns), (10**6, itemsize)),
@@ -230,6 +262,7 @@ WRONG = {
         (antidiagonals_by_loop, "it loops in Python"),
         (antidiagonals_by_scatter, "of new memory at once"),
         (antidiagonals_by_outer, "of new memory at once"),
+        (antidiagonals_padded_in_its_order, "with strides (4, 28): 54 of 77 values are wrong"),
         (lambda x: antidiagonals_by_skewed_target(x).astype(np.float64), "expected dtype float32"),
     ],
     "tiles": [
@@ -246,6 +279,7 @@ WRONG = {
     ],
     "recover": [
         (lambda values, buffer: 0, "expected the tuple (offset, strides)"),
+        (recover_proved_at_the_end, "it should raise ValueError"),
     ],
 }
 

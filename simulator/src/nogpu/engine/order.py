@@ -29,7 +29,7 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
@@ -63,7 +63,14 @@ _meetings: list[tuple[int, _Work, _Use]] = []
 _guards: list[_Use] = []
 _findings: list[StreamRace] = []
 _ours: set[str] = set()  # source files of this package and of Python's
+_theirs: set[str] = set()  # source files of the program
+# How deep it was when `_site` looked last, and what it had called: there `_site` looks first.
+_entry: tuple[int, CodeType | None] = (0, None)
 _launches: dict[int, _Work] = {}  # those that native code may name, by their numbers
+# The stream in whose past all other streams' work lies, and its launches since then: what `_note`
+# wants. They are noted when order may depend on them, and forgotten when the host has waited.
+_alone: Stream | None = None
+_log: deque[tuple] = deque()
 
 
 class _Work(NamedTuple):
@@ -135,11 +142,16 @@ def _join(clock: dict[int, int], other: dict[int, int]) -> None:
 
 def _clock(stream: Stream) -> dict[int, int]:
     """The clock of what a stream would get now."""
+    global _alone
+    _note_logged()
+    if _alone is not stream:
+        _alone = None
     handle = stream.handle
     clock = _clocks.get(handle)
     if clock is None:
         clock = _clocks[handle] = {}
-    if _joined.get(handle) != _version:
+    new = _joined.get(handle) != _version
+    if new:
         _joined[handle] = _version
         _join(clock, _host)
     if handle == 0:
@@ -148,6 +160,8 @@ def _clock(stream: Stream) -> dict[int, int]:
     elif not stream.non_blocking:
         _blocking.add(handle)
         _join(clock, _clocks.get(0, {}))
+    if new and all(other.get(at, 0) <= clock.get(at, 0) for at, other in _clocks.items()):
+        _alone = stream
     return clock
 
 
@@ -177,11 +191,15 @@ def host_knows(clock: dict[int, int] | None) -> None:
             _lift_guards()
         if clock is None:
             _uses.clear()
+            _log.clear()
 
 
 def host_waited(stream: Stream) -> None:
     """The host has waited for a stream, by the legacy default one for all blocking ones."""
     with _lock:
+        if stream is _alone:
+            _log.clear()
+        _note_logged()
         host_knows(_clock(stream) if stream.handle == 0 else _clocks.get(stream.handle, {}))
 
 
@@ -190,14 +208,26 @@ def host_waited(stream: Stream) -> None:
 
 def _site() -> tuple[CodeType, int] | None:
     """The program's own code that is running, and how far it is."""
-    frame, ours = sys._getframe(4), _ours  # what calls `Stream._put`, or a graph's launch
+    global _entry
+    deep, entry = _entry
+    try:
+        frame = sys._getframe(deep)
+        if frame.f_code is entry and (frame := frame.f_back) is not None:
+            code = frame.f_code
+            if code.co_filename in _theirs:
+                return code, frame.f_lasti
+    except ValueError:  # not as deep
+        pass
+    deep, frame, code = 4, sys._getframe(4), None  # what calls `Stream._put`, or a graph's launch
     while frame is not None:
-        name = frame.f_code.co_filename
-        if name not in ours:
-            if not name.startswith((_ROOT, "<frozen", "<table")):
-                return frame.f_code, frame.f_lasti
-            ours.add(name)
-        frame = frame.f_back
+        called, code = code, frame.f_code
+        if code.co_filename not in _ours:
+            if not code.co_filename.startswith((_ROOT, "<frozen", "<table")):
+                _theirs.add(code.co_filename)
+                _entry = deep - 1, called
+                return code, frame.f_lasti
+            _ours.add(code.co_filename)
+        deep, frame = deep + 1, frame.f_back
     return None
 
 
@@ -289,33 +319,53 @@ def queued(stream: Stream, operation: Operation) -> None:
                 _protect([use])
 
 
-def launched(stream: Stream, operation: Operation, number: int) -> list[int]:
+def launched(stream: Stream, operation: Operation, number: int) -> Sequence[int]:
     """Note a launch under its number; those of the launches that nothing orders before it."""
-    others: list[int] = []
+    wanted = switches.enabled() & _BIT
+    if stream is _alone and len(_log) < 4096:  # without the lock: to append is one step
+        if wanted:
+            _log.append((stream, number, operation.name, operation.payload._arrays, _site()))
+        return ()
     with _lock:
-        clock, handle = _clock(stream), stream.handle
-        tick = clock[handle] = clock.get(handle, 0) + 1
-        if not switches.enabled() & _BIT:
-            return others
-        # Past the constructor of a NamedTuple, which takes as long as all of the above.
-        work = tuple.__new__(_Work, (handle, tick, operation.name, "kernel", _site()))
-        _launches[number] = work
-        if len(_launches) > 8192:  # the older half at once: to find one's first key takes longer
-            for old in list(_launches)[:4096]:
-                del _launches[old]
-        key, entry = (handle,), (tick, number)
-        for one in operation.payload._arrays:
-            table = _uses.get(one.address)
-            if table is None:
-                table = _uses[one.address] = {}
-            mine = table.get(key)
-            if table and (mine is None or len(table) > 1):
-                _compare_launch(table, work, number, clock, others)
-            if mine is None:
-                mine = table[key] = _Launches()
-            if mine.work is not work:
-                mine.work = work
-                mine.numbers.append(entry)
+        _clock(stream)
+        if not wanted:
+            return ()
+        return _note(stream, number, operation.name, operation.payload._arrays, _site())
+
+
+def _note_logged() -> None:
+    """Note what was only logged."""
+    while _log:
+        _note(*_log.popleft())
+
+
+def _note(
+    stream: Stream, number: int, name: str, arrays: Iterable[memory.Allocation],
+    place: tuple[CodeType, int] | None,
+) -> list[int]:  # fmt: skip
+    """Keep a launch; the numbers of those that nothing orders before it."""
+    others: list[int] = []
+    handle, clock = stream.handle, _clocks[stream.handle]
+    tick = clock[handle] = clock.get(handle, 0) + 1
+    # Past the constructor of a NamedTuple, which takes as long as all of the above.
+    work = tuple.__new__(_Work, (handle, tick, name, "kernel", place))
+    _launches[number] = work
+    if len(_launches) > 8192:  # the older half at once: to find one's first key takes longer
+        for old in list(_launches)[:4096]:
+            del _launches[old]
+    key, entry = (handle,), (tick, number)
+    for one in arrays:
+        table = _uses.get(one.address)
+        if table is None:
+            table = _uses[one.address] = {}
+        mine = table.get(key)
+        if table and (mine is None or len(table) > 1):
+            _compare_launch(table, work, number, clock, others)
+        if mine is None:
+            mine = table[key] = _Launches()
+        if mine.work is not work:
+            mine.work = work
+            mine.numbers.append(entry)
     return others
 
 
@@ -364,7 +414,8 @@ def _compare_launch(
     for old in _unordered(table, work.stream, clock):
         if type(old) is _Launches:
             known = clock.get(old.work.stream, 0)
-            others += [n for tick, n in old.numbers if tick > known and n not in others]
+            new = [n for tick, n in old.numbers if tick > known]
+            others += [n for n in new if n not in others] if others else new
         else:
             _meetings.append((number, work, old))
 
@@ -559,11 +610,13 @@ def deliver() -> None:
 
 def _forget() -> None:
     """In a child of fork: nothing is queued."""
-    global _version
-    every = _host, _clocks, _joined, _uses, _launches, _blocking, _meetings, _guards, _findings
+    global _version, _alone
+    every = (
+        _host, _clocks, _joined, _uses, _launches, _blocking, _meetings, _guards, _findings, _log,
+    )  # fmt: skip
     for kept in every:
         kept.clear()
-    _version += 1
+    _version, _alone = _version + 1, None
 
 
 forking.call_in_child(_forget)

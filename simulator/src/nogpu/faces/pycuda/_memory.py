@@ -133,11 +133,7 @@ class PointerHolderBase(Place):
 
 def pointer(item: object, function: str) -> int:
     """A device address, as the binding converts its arguments."""
-    if isinstance(item, int):
-        return int(item)
-    if isinstance(item, (DeviceAllocation, PointerHolderBase, HostAllocation)):
-        return int(item)
-    if type(item).__name__ == "PooledDeviceAllocation":
+    if isinstance(item, (int, Place, HostAllocation)):
         return int(item)
     raise mismatch(function, item)
 

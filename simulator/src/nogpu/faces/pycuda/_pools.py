@@ -30,13 +30,21 @@ class _Pool:
 
     def __init__(self) -> None:
         self._free: dict[int, list] = {}
-        self._active = self._active_bytes = self._managed_bytes = 0
+        # Blocks in use, by id: the garbage collector would delete what only their holders have
+        # together with these, and the block that comes back would be no memory any more.
+        self._used: dict[int, object] = {}
+        self._active_bytes = self._managed_bytes = 0
         self._holding = True
 
     @property
     def held_blocks(self) -> int:
         """Blocks kept and not in use."""
         return sum(map(len, self._free.values()))
+
+    @property
+    def active_blocks(self) -> int:
+        """Blocks in use."""
+        return len(self._used)
 
     def bin_number(self, size: int) -> int:
         """The size class of so many bytes."""
@@ -69,24 +77,20 @@ class _Pool:
         else:
             block = self._new(nbytes)
             self._managed_bytes += nbytes
-        self._active += 1
+        self._used[id(block)] = block
         self._active_bytes += size
         return number, block
 
     def _give(self, number: int, block: object, size: int) -> None:
-        self._active -= 1
+        del self._used[id(block)]
         self._active_bytes -= size
         if self._holding:
             self._free.setdefault(number, []).append(block)
         else:
             self._managed_bytes -= self.alloc_size(number)
 
-    def _new(self, nbytes: int) -> object:
-        raise NotImplementedError
-
 
 table.properties(_Pool, """
-active_blocks = _active: Blocks in use.
 managed_bytes = _managed_bytes: Bytes kept or in use.
 active_bytes = _active_bytes: Bytes in use.
 """)
@@ -132,8 +136,7 @@ class PooledDeviceAllocation(_memory.Place, _Pooled):
 class DeviceMemoryPool(_Pool):
     """A pool of device memory; ``allocate`` is an allocator for GPUArrays."""
 
-    def _new(self, nbytes: int) -> object:
-        return _memory.mem_alloc(nbytes)
+    _new = staticmethod(_memory.mem_alloc)
 
     def allocate(self, size: int) -> PooledDeviceAllocation:
         """A block of at least so many bytes."""

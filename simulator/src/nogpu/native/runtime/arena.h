@@ -17,6 +17,10 @@ static const uintptr_t kSmall = 32 * 1024, kGranule = 512, kHuge = 2 << 20;
 static const uint32_t kUnwritten = 0xFFF5C0DEu;  // a NaN as float and as double
 
 static pthread_rwlock_t table_lock = PTHREAD_RWLOCK_INITIALIZER;
+struct TableLocked {  // for writing
+    TableLocked() { pthread_rwlock_wrlock(&table_lock); }
+    ~TableLocked() { pthread_rwlock_unlock(&table_lock); }
+};
 static std::map<uintptr_t, Allocation*>* live;
 static std::map<uintptr_t, uintptr_t>* freed;  // base -> size, until the address is used again
 static std::atomic<uint32_t> table_generation{1};
@@ -230,7 +234,7 @@ CUSIM_API uint64_t cs_allocate(uint64_t size, int fill) {
 // Sets `extent` addresses aside for a pool, counted as `size` bytes of the device; 0: no room.
 CUSIM_API uint64_t cs_reserve(uint64_t extent, uint64_t size) {
     if (extent > arena_size) return 0;
-    pthread_rwlock_wrlock(&table_lock);
+    TableLocked guard;
     uintptr_t at = 0;
     if (bytes_in_use + size <= bytes_capacity) at = find_room(extent);
     if (at) {
@@ -238,23 +242,19 @@ CUSIM_API uint64_t cs_reserve(uint64_t extent, uint64_t size) {
         reserved[at] = Reserved{extent, size};
         bytes_in_use += size;
     }
-    pthread_rwlock_unlock(&table_lock);
     return at;
 }
 
 // Gives a pool's addresses back. Nothing may be placed in them any more.
 CUSIM_API int cs_unreserve(uint64_t address) {
-    pthread_rwlock_wrlock(&table_lock);
+    TableLocked guard;
     auto it = reserved.find(address);
-    const bool found = it != reserved.end();
-    if (found) {
-        const uintptr_t page = own_page(address, it->second.extent);
-        if (page) clear_range((void*)address, it->second.extent, page);
-        bytes_in_use -= it->second.size;
-        reserved.erase(it);
-    }
-    pthread_rwlock_unlock(&table_lock);
-    return found ? 0 : -1;
+    if (it == reserved.end()) return -1;
+    const uintptr_t page = own_page(address, it->second.extent);
+    if (page) clear_range((void*)address, it->second.extent, page);
+    bytes_in_use -= it->second.size;
+    reserved.erase(it);
+    return 0;
 }
 
 // Begins an allocation at an address of a pool's. The caller sees to it that none overlaps.
@@ -269,54 +269,36 @@ CUSIM_API void cs_place(uint64_t address, uint64_t size, int fill) {
 
 // Lets a placed allocation reach further, for work that is queued on it under two sizes.
 CUSIM_API int cs_extend(uint64_t address, uint64_t size) {
-    pthread_rwlock_wrlock(&table_lock);
+    TableLocked guard;
     auto it = live->find(address);
-    const bool found = it != live->end();
-    if (found) {
-        forget_freed(address, size);
-        if (size > it->second->size) it->second->size = size;
-        table_generation++;
-    }
-    pthread_rwlock_unlock(&table_lock);
-    return found ? 0 : -1;
-}
-
-// Ends it. Its bytes stay as they are.
-CUSIM_API int cs_displace(uint64_t address) {
-    pthread_rwlock_wrlock(&table_lock);
-    auto it = live->find(address);
-    const bool found = it != live->end();
-    if (found) {
-        Allocation* a = it->second;
-        remember_freed(a->base, a->size);
-        live->erase(it);
-        table_generation++;
-        if (a->touched) clear_shadow(a->base, a->size, 0);
-        delete a;
-    }
-    pthread_rwlock_unlock(&table_lock);
-    return found ? 0 : -1;
-}
-
-CUSIM_API int cs_free(uint64_t address) {
-    pthread_rwlock_wrlock(&table_lock);
-    auto it = live->find(address);
-    if (it == live->end()) {
-        pthread_rwlock_unlock(&table_lock);
-        return -1;
-    }
-    Allocation* a = it->second;
-    remember_freed(a->base, a->size);
-    bytes_in_use -= a->size;
-    live->erase(it);
+    if (it == live->end()) return -1;
+    forget_freed(address, size);
+    if (size > it->second->size) it->second->size = size;
     table_generation++;
-    const uintptr_t page = own_page(a->base, a->size);
-    if (a->touched) clear_shadow(a->base, a->size, page);
-    if (page) clear_range((void*)a->base, a->size, page);
-    delete a;
-    pthread_rwlock_unlock(&table_lock);
     return 0;
 }
+
+// With `given_back` its addresses and pages are free again.
+static int end_allocation(uintptr_t address, bool given_back) {
+    TableLocked guard;
+    auto it = live->find(address);
+    if (it == live->end()) return -1;
+    Allocation* a = it->second;
+    remember_freed(a->base, a->size);
+    live->erase(it);
+    table_generation++;
+    const uintptr_t page = given_back ? own_page(a->base, a->size) : 0;
+    if (a->touched) clear_shadow(a->base, a->size, page);
+    if (page) clear_range((void*)a->base, a->size, page);
+    if (given_back) bytes_in_use -= a->size;
+    delete a;
+    return 0;
+}
+
+// Ends a placed allocation. Its bytes stay as they are.
+CUSIM_API int cs_displace(uint64_t address) { return end_allocation(address, false); }
+
+CUSIM_API int cs_free(uint64_t address) { return end_allocation(address, true); }
 
 // state: 1 live, 2 freed, 0 neither. For 0, base and size describe the live neighbour that is
 // nearest below, or else above, so that a report can name the array that was overrun.
@@ -395,10 +377,9 @@ static Allocation* find_live(uintptr_t address, uintptr_t bytes) {
 // The host wrote [address, address + bytes): remembered when it covers the whole allocation, so
 // that a value equal to the pattern of unwritten memory is believed.
 CUSIM_API void cs_mark_written(uint64_t address, uint64_t bytes) {
-    pthread_rwlock_wrlock(&table_lock);
+    TableLocked guard;
     auto it = live->find(address);
     if (it != live->end() && bytes >= it->second->size) it->second->host_written = true;
-    pthread_rwlock_unlock(&table_lock);
 }
 
 CUSIM_API void cs_memory(uint64_t* used, uint64_t* capacity, uint64_t* low, uint64_t* bytes) {

@@ -197,6 +197,12 @@ struct Locked {
     ~Locked() { hot.locked = hot.locked - 1; }
 };
 
+struct Holding {
+    explicit Holding(pthread_mutex_t& m) : mutex(m) { pthread_mutex_lock(&mutex); }
+    ~Holding() { pthread_mutex_unlock(&mutex); }
+    pthread_mutex_t& mutex;
+};
+
 static inline uint32_t linear_thread() {
     const nogpu::Context& c = nogpu_context;
     return (c.thread.z * c.block_size.y + c.thread.y) * c.block_size.x + c.thread.x;

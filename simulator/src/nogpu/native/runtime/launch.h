@@ -425,10 +425,9 @@ CUSIM_API void nogpu_child(const nogpu::Entry* entry, const unsigned* sizes,
     settle_writes();
     Locked guard;
     Job* job = hot.worker->job;
-    pthread_mutex_lock(&job->lock);
+    Holding held(job->lock);
     job->children.emplace_back();
     fill_grid(&job->children.back(), *entry, sizes, sizes + 3, sizes[6], arguments);
-    pthread_mutex_unlock(&job->lock);
 }
 
 // The next kernel that this job's kernels have launched takes its place.
@@ -685,9 +684,8 @@ CUSIM_API Library* cs_library(void* (*tls_marker)(), uint64_t marker_offset, uin
         l->data_shadow = (uint32_t*)calloc(bytes / 4 + 1, 8);
         l->data_fine = (uint32_t*)calloc(bytes + 4, 8);
     }
-    pthread_mutex_lock(&pool_lock);
+    Holding held(pool_lock);
     libraries->push_back(l);
-    pthread_mutex_unlock(&pool_lock);
     return l;
 }
 
@@ -759,12 +757,10 @@ static timespec deadline(int milliseconds) {
 // Waits at most `milliseconds`; 1 when the job is done, 0 when not yet.
 CUSIM_API int cs_wait(Job* job, int milliseconds) {
     const timespec until = deadline(milliseconds);
-    pthread_mutex_lock(&pool_lock);
+    Holding held(pool_lock);
     while (!job->done)
         if (pthread_cond_timedwait(&pool_done, &pool_lock, &until) == ETIMEDOUT) break;
-    const int done = job->done;
-    pthread_mutex_unlock(&pool_lock);
-    return done;
+    return job->done;
 }
 
 static void cancel_job(Job* job) {  // with pool_lock held
@@ -786,9 +782,8 @@ static void cancel_job(Job* job) {  // with pool_lock held
 
 // Asks a job to stop. A worker that holds a lock goes on until it has let go: ask again.
 CUSIM_API void cs_cancel(Job* job) {
-    pthread_mutex_lock(&pool_lock);
+    Holding held(pool_lock);
     cancel_job(job);
-    pthread_mutex_unlock(&pool_lock);
 }
 
 CUSIM_API void cs_result(Job* job, FaultRecord* fault, const char** output, uint64_t* bytes) {

@@ -20,7 +20,7 @@ static struct { uint32_t number, first; } launch_segments[kRemembered];
 
 // The launch `number`, not yet queued, and these have no order.
 CUSIM_API void cs_apart(uint32_t number, const uint32_t* others, int count) {
-    pthread_mutex_lock(&order_lock);
+    Holding held(order_lock);
     for (int i = 0; i < count; i++) {
         apart[number].push_back(others[i]);
         apart[others[i]].push_back(number);
@@ -28,7 +28,6 @@ CUSIM_API void cs_apart(uint32_t number, const uint32_t* others, int count) {
     while (apart.size() > kRemembered) apart.erase(apart.begin());
     __atomic_store_n(&apart_low, apart.begin()->first, __ATOMIC_RELAXED);
     __atomic_store_n(&apart_high, apart.rbegin()->first, __ATOMIC_RELAXED);
-    pthread_mutex_unlock(&order_lock);
 }
 
 // Whether nothing orders this launch with some other; for the workers, without a lock.
@@ -41,21 +40,20 @@ static inline bool may_be_apart(uint32_t number) {
 static uint32_t first_segment_of(uint32_t number, uint32_t mine) {
     launch_segments[number % kRemembered] = {number, mine};
     if (!may_be_apart(number)) return mine;
-    pthread_mutex_lock(&order_lock);
+    Holding held(order_lock);
     auto it = apart.find(number);
     if (it != apart.end())
         for (uint32_t other : it->second) {
             const auto& seen = launch_segments[other % kRemembered];
             if (seen.number == other && seen.first < mine) mine = seen.first;
         }
-    pthread_mutex_unlock(&order_lock);
     return mine;
 }
 
 static NOINLINE void meet(uint32_t number, uint32_t other, AccessKind access,
                           AccessKind other_access, uintptr_t address, void* pc) {
     Locked guard;
-    pthread_mutex_lock(&order_lock);
+    Holding held(order_lock);
     auto it = apart.find(number);
     if (it != apart.end())
         for (size_t i = 0; i < it->second.size(); i++)
@@ -69,18 +67,16 @@ static NOINLINE void meet(uint32_t number, uint32_t other, AccessKind access,
                 cs_order_conflicts = order_conflicts.size();
                 break;
             }
-    pthread_mutex_unlock(&order_lock);
 }
 
 CUSIM_API int cs_take_order_conflicts(OrderConflict* rows, int most) {
-    pthread_mutex_lock(&order_lock);
+    Holding held(order_lock);
     int count = 0;
     while (count < most && !order_conflicts.empty()) {
         rows[count++] = order_conflicts.back();
         order_conflicts.pop_back();
     }
     cs_order_conflicts = order_conflicts.size();
-    pthread_mutex_unlock(&order_lock);
     return count;
 }
 

@@ -55,7 +55,7 @@ static void reserve_pinned() {
 // 0 where there is none of this kind; `own` is the distance to the engine's address of it.
 CUSIM_API uint64_t cs_pinned_allocate(uint64_t bytes, int64_t* own) {
     const uintptr_t need = (bytes + kPinnedPage - 1) / kPinnedPage * kPinnedPage;
-    pthread_mutex_lock(&pinned_lock);
+    Holding held(pinned_lock);
     if (!pinned_size) reserve_pinned();
     uintptr_t at = pinned_base;
     for (auto& item : pinned_taken) {
@@ -67,12 +67,11 @@ CUSIM_API uint64_t cs_pinned_allocate(uint64_t bytes, int64_t* own) {
     else
         pinned_taken[at] = need;
     *own = (int64_t)(pinned_own - pinned_base);
-    pthread_mutex_unlock(&pinned_lock);
     return at;
 }
 
 CUSIM_API void cs_pinned_free(uint64_t address) {
-    pthread_mutex_lock(&pinned_lock);
+    Holding held(pinned_lock);
     auto it = pinned_taken.find(address);
     if (it != pinned_taken.end()) {
         mprotect((void*)address, it->second, PROT_READ | PROT_WRITE);
@@ -83,7 +82,6 @@ CUSIM_API void cs_pinned_free(uint64_t address) {
 #endif
         pinned_taken.erase(it);
     }
-    pthread_mutex_unlock(&pinned_lock);
 }
 
 // The program's access to the pages of this range: 0 none, 1 reading, 3 all.

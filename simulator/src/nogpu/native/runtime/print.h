@@ -166,10 +166,9 @@ CUSIM_API int nogpu_print(const char* format, const nogpu::Printed* values, int 
     format_line(line, format, values, count);
     Locked guard;
     Job* job = hot.worker->job;
-    pthread_mutex_lock(&job->lock);
+    Holding held(job->lock);
     job->output.append(line.text, line.length);
     if (job->output.size() > 2 * kPrintfBuffer) drop_older_lines(job);
-    pthread_mutex_unlock(&job->lock);
     return count;
 }
 

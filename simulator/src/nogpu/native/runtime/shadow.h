@@ -567,7 +567,7 @@ static std::vector<Library*>* libraries;
 // Keeps what is known about written and unwritten memory and forgets who touched it. Only
 // between launches, or between two phases of one.
 static void restart_segments(Worker* const* workers, int count) {
-    pthread_rwlock_wrlock(&table_lock);
+    TableLocked guard;
     for (auto& item : *live) {
         Allocation* a = item.second;
         if (!a->touched) continue;
@@ -590,5 +590,4 @@ static void restart_segments(Worker* const* workers, int count) {
         w->segment_next = w->segment_end = 0;
     }
     next_segment = kFirstSegment;
-    pthread_rwlock_unlock(&table_lock);
 }

@@ -386,28 +386,25 @@ static void enqueue_node(Node* n, const Place* p) {  // with pool_lock held
 
 CUSIM_API Stream* cs_stream(uint64_t handle, int blocking) {
     Stream* s = new Stream{handle, blocking != 0, true, nullptr, 0};
-    pthread_mutex_lock(&pool_lock);
+    Holding held(pool_lock);
     streams->push_back(s);
     if (handle == 0) legacy_stream = s;
-    pthread_mutex_unlock(&pool_lock);
     return s;
 }
 
 CUSIM_API void cs_stream_end(Stream* s) {
-    pthread_mutex_lock(&pool_lock);
+    Holding held(pool_lock);
     s->alive = false;
     if (!s->last && !open_fault(s->fault)) forget_stream(s);
-    pthread_mutex_unlock(&pool_lock);
 }
 
 CUSIM_API int cs_queue_kernel(const Place* p, const LaunchRequest* r) {
     Job* job = make_job(r);
     job->number = (uint32_t)p->id;
-    pthread_mutex_lock(&pool_lock);
+    Holding held(pool_lock);
     Node* n = new_node(p, kKernel);
     n->job = job;
     enqueue_node(n, p);
-    pthread_mutex_unlock(&pool_lock);
     return 0;
 }
 
@@ -421,7 +418,7 @@ CUSIM_API int cs_queue_copy(const Place* p, int engine, const Rows* rows, int st
             memcpy((char*)staging + y * rows->width,
                    (const char*)engines(rows->source) + y * rows->source_pitch, rows->width);
     }
-    pthread_mutex_lock(&pool_lock);
+    Holding held(pool_lock);
     Node* n = new_node(p, kCopyNode);
     n->engine = (CopyEngine)engine;
     n->rows = *rows;
@@ -429,38 +426,34 @@ CUSIM_API int cs_queue_copy(const Place* p, int engine, const Rows* rows, int st
     n->rows.destination = engines(rows->destination);
     n->staging = staging;
     enqueue_node(n, p);
-    pthread_mutex_unlock(&pool_lock);
     return 0;
 }
 
 CUSIM_API void cs_queue_fill(const Place* p, uint64_t address, uint32_t value, uint64_t count,
                              uint32_t width) {
-    pthread_mutex_lock(&pool_lock);
+    Holding held(pool_lock);
     Node* n = new_node(p, kFillNode);
     n->engine = kWithin;
     n->rows = Rows{address, 0, count, 1, 0, 0};
     n->value = value;
     n->width = width;
     enqueue_node(n, p);
-    pthread_mutex_unlock(&pool_lock);
 }
 
 CUSIM_API void cs_queue_python(const Place* p) {
-    pthread_mutex_lock(&pool_lock);
+    Holding held(pool_lock);
     enqueue_node(new_node(p, kPython), p);
-    pthread_mutex_unlock(&pool_lock);
 }
 
 // Nothing to do but to wait: for what comes before, or, with `more`, for those nodes as well.
 CUSIM_API void cs_queue_join(const Place* p, const uint64_t* more, int count) {
-    pthread_mutex_lock(&pool_lock);
+    Holding held(pool_lock);
     Node* n = new_node(p, kJoin);
     for (int i = 0; i < count; i++) {
         auto it = live_nodes->find(more[i]);
         if (it != live_nodes->end()) wait_for(n, it->second);
     }
     enqueue_node(n, p);
-    pthread_mutex_unlock(&pool_lock);
 }
 
 CUSIM_API Event* cs_event() {
@@ -470,24 +463,22 @@ CUSIM_API Event* cs_event() {
 }
 
 CUSIM_API void cs_event_end(Event* e) {
-    pthread_mutex_lock(&pool_lock);
+    Holding held(pool_lock);
     drop_event(e);
-    pthread_mutex_unlock(&pool_lock);
 }
 
 CUSIM_API void cs_queue_record(const Place* p, Event* e) {
-    pthread_mutex_lock(&pool_lock);
+    Holding held(pool_lock);
     Node* n = new_node(p, kMark);
     n->event = e;
     e->users++;
     e->node = p->id;
     e->fault = 0;
     enqueue_node(n, p);
-    pthread_mutex_unlock(&pool_lock);
 }
 
 CUSIM_API void cs_queue_wait(const Place* p, Event* e) {
-    pthread_mutex_lock(&pool_lock);
+    Holding held(pool_lock);
     Node* n = new_node(p, kJoin);
     auto it = live_nodes->find(e->node);
     if (it != live_nodes->end())
@@ -495,17 +486,14 @@ CUSIM_API void cs_queue_wait(const Place* p, Event* e) {
     else
         n->fault = open_fault(e->fault);
     enqueue_node(n, p);
-    pthread_mutex_unlock(&pool_lock);
 }
 
 // 1 when done; the time in nanoseconds, and the number of a fault that nobody has asked for yet.
 CUSIM_API int cs_event_state(Event* e, int64_t* time, uint64_t* fault) {
-    pthread_mutex_lock(&pool_lock);
-    const int done = !live_nodes->count(e->node);
+    Holding held(pool_lock);
     *time = e->time;
     *fault = open_fault(e->fault);
-    pthread_mutex_unlock(&pool_lock);
-    return done;
+    return !live_nodes->count(e->node);
 }
 
 // The nodes to wait for, so that a stream's work is done; all streams' for a null one. With
@@ -515,7 +503,7 @@ CUSIM_API int cs_last_nodes(Stream* s, int before, uint64_t* ids, int most) {
     auto add = [&](Stream* of) {
         if (of->last && count < most) ids[count++] = of->last->id;
     };
-    pthread_mutex_lock(&pool_lock);
+    Holding held(pool_lock);
     if (s && s != legacy_stream) {
         add(s);
         if (before && s->blocking && legacy_stream) add(legacy_stream);
@@ -523,14 +511,13 @@ CUSIM_API int cs_last_nodes(Stream* s, int before, uint64_t* ids, int most) {
         for (Stream* other : *streams)
             if (!s || other == s || other->blocking) add(other);
     }
-    pthread_mutex_unlock(&pool_lock);
     return count;
 }
 
 // Waits until none of the nodes is left, at most `milliseconds`; 1 when none is.
 CUSIM_API int cs_wait_nodes(const uint64_t* ids, int count, int milliseconds) {
     const timespec until = deadline(milliseconds);
-    pthread_mutex_lock(&pool_lock);
+    Holding held(pool_lock);
     int i = 0;
     while (i < count) {
         auto it = live_nodes->find(ids[i]);
@@ -541,7 +528,6 @@ CUSIM_API int cs_wait_nodes(const uint64_t* ids, int count, int milliseconds) {
         it->second->awaited = true;
         if (!milliseconds || pthread_cond_timedwait(&pool_done, &pool_lock, &until)) break;
     }
-    pthread_mutex_unlock(&pool_lock);
     return i == count;
 }
 
@@ -549,7 +535,7 @@ CUSIM_API int cs_wait_nodes(const uint64_t* ids, int count, int milliseconds) {
 // those that a wait for the legacy default stream covers.
 CUSIM_API uint64_t cs_fault_of(Stream* s) {
     uint64_t found = 0;
-    pthread_mutex_lock(&pool_lock);
+    Holding held(pool_lock);
     if (!failures->empty()) {
         if (!s) {
             found = failures->begin()->first;
@@ -565,35 +551,31 @@ CUSIM_API uint64_t cs_fault_of(Stream* s) {
         for (size_t i = 0; i < streams->size() && !found; i++)
             if (!(*streams)[i]->alive) found = open_fault((*streams)[i]->fault);
     }
-    pthread_mutex_unlock(&pool_lock);
     return found;
 }
 
 // Takes a fault: from now on its stream runs again. Returns its kind, 0 where there is none.
 CUSIM_API int cs_take_fault(uint64_t id, FaultRecord* record) {
-    pthread_mutex_lock(&pool_lock);
+    Holding held(pool_lock);
     auto it = failures->find(id);
-    int kind = kNoFailure;
-    if (it != failures->end()) {
-        kind = it->second.kind;
-        *record = it->second.record;
-        failures->erase(it);
-        __atomic_fetch_sub(&cs_outstanding, 1, __ATOMIC_RELEASE);
-        for (size_t i = 0; i < streams->size();) {
-            Stream* s = (*streams)[i];
-            if (!s->alive && !s->last && !open_fault(s->fault))
-                forget_stream(s);
-            else
-                i++;
-        }
+    if (it == failures->end()) return kNoFailure;
+    const int kind = it->second.kind;
+    *record = it->second.record;
+    failures->erase(it);
+    __atomic_fetch_sub(&cs_outstanding, 1, __ATOMIC_RELEASE);
+    for (size_t i = 0; i < streams->size();) {
+        Stream* s = (*streams)[i];
+        if (!s->alive && !s->last && !open_fault(s->fault))
+            forget_stream(s);
+        else
+            i++;
     }
-    pthread_mutex_unlock(&pool_lock);
     return kind;
 }
 
 // The next text that kernels printed, whole; its length, 0 where there is none.
 CUSIM_API uint64_t cs_printed(char* text, uint64_t most) {
-    pthread_mutex_lock(&pool_lock);
+    Holding held(pool_lock);
     uint64_t length = 0;
     if (!printed->empty()) {
         Printed& oldest = printed->front();
@@ -606,20 +588,18 @@ CUSIM_API uint64_t cs_printed(char* text, uint64_t most) {
         printed_bytes -= length;
         printed->pop_front();
     }
-    pthread_mutex_unlock(&pool_lock);
     return length;
 }
 
 // Numbers of nodes that are done and for which Python holds something.
 CUSIM_API int cs_released(uint64_t* ids, int most) {
-    pthread_mutex_lock(&pool_lock);
+    Holding held(pool_lock);
     int count = 0;
     while (count < most && !released_ids->empty()) {
         ids[count++] = released_ids->back();
         released_ids->pop_back();
     }
     cs_to_release = released_ids->size();
-    pthread_mutex_unlock(&pool_lock);
     return count;
 }
 
@@ -627,8 +607,7 @@ CUSIM_API int cs_released(uint64_t* ids, int most) {
 // `failed` where it raised) and waits for the next. 0: nothing to run, but numbers to release;
 // UINT64_MAX: stop.
 CUSIM_API uint64_t cs_next_python(uint64_t done, int failed) {
-    uint64_t result = 0;
-    pthread_mutex_lock(&pool_lock);
+    Holding held(pool_lock);
     if (done) {
         auto it = live_nodes->find(done);
         if (it != live_nodes->end()) {
@@ -640,17 +619,13 @@ CUSIM_API uint64_t cs_next_python(uint64_t done, int failed) {
     timespec until = deadline(10);
     bool soon = !released_ids->empty();
     for (;;) {
-        if (python_stopped) {
-            result = UINT64_MAX;
-            break;
-        }
+        if (python_stopped) return UINT64_MAX;
         if (!python_queue->empty()) {
             Node* n = python_queue->front();
             python_queue->pop_front();
             n->start = nogpu_nanoseconds();
             n->claimed = true;
-            result = n->id;
-            break;
+            return n->id;
         }
         if (released_ids->empty()) {
             soon = false;
@@ -659,24 +634,21 @@ CUSIM_API uint64_t cs_next_python(uint64_t done, int failed) {
             // Not one by one: each time the interpreter would have to be asked for.
             if (!soon) until = deadline(10);
             soon = true;
-            if (pthread_cond_timedwait(&python_work, &pool_lock, &until)) break;
+            if (pthread_cond_timedwait(&python_work, &pool_lock, &until)) return 0;
         }
     }
-    pthread_mutex_unlock(&pool_lock);
-    return result;
 }
 
 CUSIM_API void cs_stop_python(int stop) {
-    pthread_mutex_lock(&pool_lock);
+    Holding held(pool_lock);
     python_stopped = stop;
     pthread_cond_broadcast(&python_work);
-    pthread_mutex_unlock(&pool_lock);
 }
 
 // Drops all that is queued and stops what runs. Call it again until it returns 0: a worker that
 // holds a lock goes on until it has let go. Python's own work cannot be stopped; it does not count.
 CUSIM_API int cs_drop_everything() {
-    pthread_mutex_lock(&pool_lock);
+    Holding held(pool_lock);
     std::vector<Job*> jobs;
     for (auto& item : *live_nodes) {
         Node* n = item.second;
@@ -699,21 +671,18 @@ CUSIM_API int cs_drop_everything() {
     int left = 0;
     for (auto& item : *live_nodes)
         if (item.second->kind < kMark && item.second->kind != kPython) left++;
-    pthread_mutex_unlock(&pool_lock);
     return left;
 }
 
 CUSIM_API void cs_record_spans(int on) {
-    pthread_mutex_lock(&pool_lock);
+    Holding held(pool_lock);
     recording_spans = on;
-    pthread_mutex_unlock(&pool_lock);
 }
 
 CUSIM_API int cs_spans(Span* rows, int most) {
-    pthread_mutex_lock(&pool_lock);
+    Holding held(pool_lock);
     int count = (int)spans->size() < most ? (int)spans->size() : most;
     memcpy(rows, spans->data(), (size_t)count * sizeof(Span));
     spans->erase(spans->begin(), spans->begin() + count);
-    pthread_mutex_unlock(&pool_lock);
     return count;
 }

@@ -125,6 +125,9 @@ class PinnedMemoryPool:
         self._free: dict[int, list[PinnedMemory]] = defaultdict(list)
         # What came back: deleted anywhere, also while this thread holds the lock.
         self._returned: deque[PinnedMemory] = deque()
+        # The garbage collector leaves alone what the pool has, also while it is in use.
+        self._memories: set[PinnedMemory] = set()
+        self._reference = weakref.ref(self)
         self._lock = engine.forking.held("pools", threading.RLock())
 
     def _sort_in(self) -> None:
@@ -143,7 +146,8 @@ class PinnedMemoryPool:
             mem = free.pop() if free else None
         if mem is None:
             mem = self._allocator(size).mem
-        return PinnedMemoryPointer(PooledPinnedMemory(mem, weakref.ref(self)), 0)
+            self._memories.add(mem)
+        return PinnedMemoryPointer(PooledPinnedMemory(mem, self._reference), 0)
 
     def free_all_blocks(self) -> None:
         """Give what is free back to the system."""
@@ -151,6 +155,7 @@ class PinnedMemoryPool:
             self._sort_in()
             gone = dict(self._free)
             self._free.clear()
+            self._memories.difference_update(*gone.values())
         del gone
 
     def n_free_blocks(self) -> int:
