@@ -274,3 +274,31 @@ naive_sectors = Task(
     rules=[no_python_loop((256, 256, 256, 32), (4096, 256, 256, 32), (256, 4096, 256, 32),
                           (256, 256, 4096, 32))],
 )
+
+# most: the share of the arithmetic that the counted loads allow
+
+most = Task(
+    "most",
+    lambda m, n, k, global_loads, shared_loads:
+    min(1, m * n * k / 32 / 4 / (global_loads + shared_loads)),
+    lambda: [(4096, 4096, 4096, 4294967296, 0), (4096, 4096, 4096, 134217728, 3221937852),
+             (4096, 4096, 4096, 8388608, 402694252), (64, 32, 7, 0, 448), (64, 32, 7, 112, 0),
+             (70, 96, 50, 9000, 8000), (8, 8, 8, 3, 1)],
+    mistakes=[
+        Mistake("more than all of the time: without the limit of the loads it is 1",
+                lambda m, n, k, global_loads, shared_loads:
+                m * n * k / 32 / 4 / (global_loads + shared_loads)),
+        Mistake("the multiply-adds of threads: the loads are those of warps, 32 threads",
+                lambda m, n, k, global_loads, shared_loads:
+                min(1, m * n * k / 4 / (global_loads + shared_loads))),
+        Mistake("one multiply-add of a warp in a clock: there are four",
+                lambda m, n, k, global_loads, shared_loads:
+                min(1, m * n * k / 32 / (global_loads + shared_loads))),
+        Mistake("one of the two kinds of loads only: both take the same path",
+                lambda m, n, k, global_loads, shared_loads:
+                min(1, m * n * k / 32 / 4 / max(global_loads, shared_loads))),
+        Mistake("the share of the path: the arithmetic's share is asked for",
+                lambda m, n, k, global_loads, shared_loads:
+                min(1, 4 * 32 * (global_loads + shared_loads) / (m * n * k))),
+    ],
+)

@@ -93,7 +93,7 @@ def _matrices(axes: Axes, m: int, n: int, k: int, rows: int, columns: int, depth
 
 def _text(m: int, n: int, rows: int, columns: int) -> str:
     each = rows * columns / (rows + columns)
-    return (f"A block computes {rows} x {columns} elements of C: for each of the k steps\n"
+    return (f"A block computes {rows} x {columns} numbers of C: for each of the k steps\n"
             f"it reads {rows} + {columns} numbers for {rows * columns} multiply-adds, {each:.3g}"
             f" for each number.\nThe grid reads A {-(-n // columns)} times and B {-(-m // rows)}"
             " times.")

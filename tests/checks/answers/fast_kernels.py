@@ -133,6 +133,11 @@ def sectors_by_table(m, n, k, columns):
     return m * n * k // 32 * each[columns]
 
 
+def most_by_clocks(m, n, k, global_loads, shared_loads):
+    arithmetic, path = m * n * k // 32 / 4, global_loads + shared_loads
+    return arithmetic / max(arithmetic, path)
+
+
 def half_done(m, n, k, columns):
     if columns > 32:
         raise NotImplementedError()
@@ -158,6 +163,7 @@ RIGHT = {
     "loads_each": [each_by_formula, each_by_side],
     "useful": [useful_by_loop],
     "naive_sectors": [sectors_by_table],
+    "most": [most_by_clocks],
 }
 
 
@@ -187,6 +193,7 @@ WRONG = {
     "loads_each": [(lambda high, wide: (high + wide) // (high * wide), "expected")],
     "useful": [(lambda m, n, high, wide: m * n / (m // high * high * n // wide * wide),
                 "expected")],
+    "most": [(lambda m, n, k, global_loads, shared_loads: 1, "expected")],
     "naive_sectors": [
         (lambda m, n, k, columns: 0, "expected"),
         (half_done, "it raised NotImplementedError"),
