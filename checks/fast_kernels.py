@@ -283,7 +283,7 @@ most = Task(
     min(1, m * n * k / 32 / 4 / (global_loads + shared_loads)),
     lambda: [(4096, 4096, 4096, 4294967296, 0), (4096, 4096, 4096, 134217728, 3221937852),
              (4096, 4096, 4096, 8388608, 402694252), (64, 32, 7, 0, 448), (64, 32, 7, 112, 0),
-             (70, 96, 50, 9000, 8000), (8, 8, 8, 3, 1)],
+             (33, 35, 64, 900, 800), (8, 8, 8, 3, 1)],
     mistakes=[
         Mistake("more than all of the time: without the limit of the loads it is 1",
                 lambda m, n, k, global_loads, shared_loads:
