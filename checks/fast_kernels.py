@@ -86,99 +86,98 @@ scores = KernelTask(
     rtol=1e-5,
 )
 
-# conv2: the reader's product of 32 columns, whose patches are not stored
+# linear: a linear layer of 32 columns a block, whole
 
-CONV2 = r"""
-extern "C" __global__ void conv2(const float* x, const float* w, float* y, int n) {
-    __shared__ float as[256][33], bs[32][32];
-    int tx = threadIdx.x, ty = threadIdx.y, t = 8 * ty + tx, top = 256 * blockIdx.x;
+LINEAR = r"""
+extern "C" __global__ void linear(const float* x, const float* w, const float* bias, float* y,
+                                  int m, int n, int k, int gelu) {
+    __shared__ float as[128][33], bs[32][32];
+    int tx = threadIdx.x, ty = threadIdx.y, lane = (8 * ty + tx) % 32, warp = ty / 4;
+    int top = 128 * blockIdx.y, first = 32 * blockIdx.x;
     float sum[8][4] = {}, left[8], right[4];
-    for (int p = 0; p < 9; p++) {
-        int di = p / 3 - 1, dj = p % 3 - 1;
-        for (int e = t; e < 256 * 32; e += 256) {
-            int row = top + e / 32, i = row / 8 % 8 + di, j = row % 8 + dj;
-            bool inside = row < 64 * n && i >= 0 && i < 8 && j >= 0 && j < 8;
-            as[e / 32][e % 32] = inside ? x[(row + 8 * di + dj) * 32 + e % 32] : 0;
-        }
-        for (int e = t; e < 32 * 32; e += 256) bs[e / 32][e % 32] = w[32 * 32 * p + e];
+    for (int p = 0; p < k; p += 32) {
+        for (int i = warp; i < 128; i += 4)
+            as[i][lane] = top + i < m ? x[(top + i) * k + p + lane] : 0;
+        for (int i = warp; i < 32; i += 4) bs[i][lane] = w[(p + i) * n + first + lane];
         __syncthreads();
         for (int q = 0; q < 32; q++) {
-            for (int r = 0; r < 8; r++) left[r] = as[ty + 32 * r][q];
+            for (int r = 0; r < 8; r++) left[r] = as[ty + 16 * r][q];
             for (int s = 0; s < 4; s++) right[s] = bs[q][tx + 8 * s];
             for (int r = 0; r < 8; r++)
                 for (int s = 0; s < 4; s++) sum[r][s] += left[r] * right[s];
         }
         __syncthreads();
     }
-    for (int r = 0; r < 8; r++) {
-        int row = top + ty + 32 * r;
-        for (int s = 0; s < 4; s++) if (row < 64 * n) y[row * 32 + tx + 8 * s] = sum[r][s];
+    for (int s = 0; s < 4; s++) {
+        int j = first + tx + 8 * s;
+        for (int r = 0; r < 8; r++) {
+            int i = top + ty + 16 * r;
+            float z = sum[r][s] + bias[j];
+            if (gelu) z = 0.5f * z * (1 + tanhf(0.7978846f * (z + 0.044715f * z * z * z)));
+            if (i < m) y[i * n + j] = z;
+        }
     }
 }
 """
 
 
-def _conv2(x: np.ndarray, w: np.ndarray) -> np.ndarray:
-    by_channel = w.reshape(9, 32, 32).swapaxes(0, 1).reshape(288, 32)
-    return network.patches(x, 3, 3) @ by_channel
-
-
-def _conv2_cases() -> list[Case]:
+def _layer(m: int, n: int, k: int, gelu: int) -> Case:
     rng = np.random.default_rng(82)
-    w = rng.standard_normal((288, 32), np.float32)
-    return [(rng.standard_normal((n, 8, 8, 32), np.float32), w) for n in (8, 1, 3, 6)]
+    return (rng.standard_normal((m, k), np.float32), rng.standard_normal((k, n), np.float32),
+            rng.standard_normal(n, np.float32), gelu)
 
 
-def _conv2_launch(x: np.ndarray, w: np.ndarray) -> tuple[tuple, tuple, tuple]:
-    return (-(-len(x) // 4),), (8, 32), (to_device(x), to_device(w), blank(x.shape, np.float32),
-                                        np.int32(len(x)))
+def _linear_launch(x: np.ndarray, w: np.ndarray, bias: np.ndarray, gelu: int) -> tuple:
+    (m, k), n = x.shape, w.shape[1]
+    return (n // 32, -(-m // 128)), (8, 16), (*map(to_device, (x, w, bias)),
+                                              blank((m, n), np.float32),
+                                              *map(np.int32, (m, n, k, gelu)))
 
 
-def _shared_by_the_block(counts: object, x: np.ndarray, w: np.ndarray) -> str | None:
-    blocks = len(x) // 4
-    for name, most, why in (("w", blocks * w.size, "each weight"),
-                            ("x", 9 * x.size, "each number of a patch")):
+def _shared_by_the_block(counts: object, x: np.ndarray, w: np.ndarray, *_: object) -> str | None:
+    k, n = w.shape
+    for name, most in ("x", x.size * n // 32), ("w", w.size * len(x) // 128):
         loads = sum(line.accesses for line in counts.lines
                     if (line.space, line.access, line.array) == ("global", "load", name))
         if loads > most:
             return (f"it loads {loads:,} numbers of {name}, where {most:,} are enough: let a block"
-                    f" bring {why} into shared memory once.")
-    each = counts["shared_load_wavefronts"] / (blocks * 8 * 288)
+                    f" bring each of its numbers of {name} into shared memory once.")
+    each = counts["shared_load_wavefronts"] / (len(x) // 128 * n // 32 * 4 * k)
     if each > 12.001:
         return (f"the loads of a warp from shared memory take {each:.3g} wavefronts for 32"
-                " multiply-adds of a thread; 12 are enough: 8 numbers of patches and 4 weights,"
+                " multiply-adds of a thread; 12 are enough: 8 numbers of x and 4 of w,"
                 " loaded into registers without bank conflicts.")
     lines = [line for line in counts.lines if line.space == "global"]
     return wasteful(SimpleNamespace(lines=lines)) or undivided(counts)
 
 
-conv2 = KernelTask(
-    "conv2", _conv2, _conv2_cases, launch=_conv2_launch, right=CONV2, result=2, given="",
-    parameters="const float* x, const float* w, float* y, int n", rtol=1e-5,
+linear = KernelTask(
+    "linear", lambda x, w, bias, gelu: (network.gelu if gelu else np.array)(_product(x, w) + bias),
+    lambda: [_layer(*sizes) for sizes in ((256, 64, 64, 0), (300, 32, 32, 1), (1, 96, 64, 0),
+                                          (130, 64, 96, 3))],
+    launch=_linear_launch, right=LINEAR, result=3, given="", rtol=1e-5,
+    parameters="const float* x, const float* w, const float* bias, float* y, int m, int n, int k,"
+    " int gelu",
     mistakes=[
-        ("the rows of w in lesson 08's order: here row 32 * (3 * di + dj) + c has the weights of"
-         " channel c", "w[32 * 32 * p + e]", "w[(e / 32 * 9 + p) * 32 + e % 32]"),
-        ("patches that begin at their pixel: it is the middle of its patch",
-         "p / 3 - 1, dj = p % 3 - 1", "p / 3, dj = p % 3"),
-        ("rows and columns of the patch exchanged",
-         "di = p / 3 - 1, dj = p % 3 - 1", "di = p % 3 - 1, dj = p / 3 - 1"),
-        ("no zeros beside the image: a patch then has pixels of the next row",
-         " && j >= 0 && j < 8", ""),
-        ("no zeros above and below the image: a patch then has pixels of another image",
-         " && i >= 0 && i < 8", " && row + 8 * di + dj >= 0 && row + 8 * di + dj < 64 * n"),
-        ("no guard for the last block: n need not be a multiple of 4", "row < 64 * n && ", ""),
-        ("the first four images only: block k has the images from 4 * k on",
-         "256 * blockIdx.x", "0 * blockIdx.x"),
+        ("the bias left out", " + bias[j]", ""),
+        ("the bias of the first 32 columns of y in all blocks", "bias[j]", "bias[j - first]"),
+        ("GELU in every case: it is wanted where gelu is not 0", "if (gelu) z", "z"),
+        ("the bias added after GELU: it comes before", "sum[r][s] + bias[j]", "sum[r][s]",
+         "y[i * n + j] = z", "y[i * n + j] = z + bias[j]"),
+        ("no guard for the stores of the last block: m is any number", "if (i < m) y", "y"),
+        ("no guard for the loads of the last block: m is any number", "top + i < m ?", "true ?"),
+        ("blockIdx exchanged: x counts to the right, along n",
+         "128 * blockIdx.y, first = 32 * blockIdx.x", "128 * blockIdx.x, first = 32 * blockIdx.y"),
+        ("the first 32 columns of w only: block k across has the columns from 32 * k on",
+         "* n + first + lane", "* n + lane"),
         ("a missing barrier: one before the slices are used, one before they are replaced",
          "        __syncthreads();\n        for", "        for"),
         ("a missing barrier: one before the slices are used, one before they are replaced",
          "        }\n        __syncthreads();\n    }", "        }\n    }"),
-        ("the last pixel of the patch left out: there are 9", "p < 9;", "p < 8;"),
-        ("only the sums of the last slice", "int di = p", "for (int r = 0; r < 8; r++)\n"
-         "            for (int s = 0; s < 4; s++) sum[r][s] = 0;\n        int di = p"),
+        ("the first slice only: k may be more than 32", "p < k;", "p < 32;"),
+        ("the sums of the last slice only", "s++) sum[r][s]", "s++) sum[r][s] *= !!q, sum[r][s]"),
     ],
-    rules=[counters(_shared_by_the_block, np.ones((8, 8, 8, 32), np.float32),
-                    np.ones((288, 32), np.float32))],
+    rules=[counters(_shared_by_the_block)],
 )
 
 # two warm-ups of the lesson: loads of the simple product, and loads for each multiply-add

@@ -38,63 +38,68 @@ extern "C" __global__ void scores(const float* a, const float* b, float* c, int 
     c[i * n + j] = sum;
 }
 """
-# The four images lie in shared memory as a whole, and the zeros are made where they are needed.
-WHOLE_IMAGES = r"""
-extern "C" __global__ void conv2(const float* x, const float* w, float* y, int n) {
-    __shared__ float images[256 * 33], weights[32 * 32];
-    int t = threadIdx.x + 8 * threadIdx.y, first = 256 * blockIdx.x;
-    for (int e = t; e < 256 * 32; e += 256)
-        images[e / 32 * 33 + e % 32] = first + e / 32 < 64 * n ? x[32 * first + e] : 0;
+# Other names, slices 8 deep, and the slice of x stored transposed.
+TURNED = r"""
+extern "C" __global__ void linear(const float* x, const float* w, const float* bias, float* y,
+                                  int m, int n, int k, int gelu) {
+    __shared__ float left[8][129], right[8 * 32];
+    int t = threadIdx.x + 8 * threadIdx.y, top = blockIdx.y * 128, wide = blockIdx.x * 32;
     float sum[32];
     for (int s = 0; s < 32; s++) sum[s] = 0;
-    for (int di = -1; di <= 1; di++)
-        for (int dj = -1; dj <= 1; dj++) {
-            __syncthreads();
-            for (int e = t; e < 1024; e += 256) weights[e] = w[1024 * (3 * di + dj + 4) + e];
-            __syncthreads();
-            for (int c = 0; c < 32; c++) {
-                float left[8];
-                for (int r = 0; r < 8; r++) {
-                    int pixel = threadIdx.y + 32 * r, i = pixel / 8 % 8 + di, j = pixel % 8 + dj;
-                    left[r] = (unsigned)i < 8 && (unsigned)j < 8
-                              ? images[(pixel + 8 * di + dj) * 33 + c] : 0;
-                }
-                for (int s = 0; s < 4; s++) {
-                    float weight = weights[32 * c + threadIdx.x + 8 * s];
-                    for (int r = 0; r < 8; r++) sum[4 * r + s] += left[r] * weight;
-                }
+    for (int p = 0; p < k; p += 8) {
+        for (int e = t; e < 128 * 8; e += 128) {
+            left[e % 8][e / 8] = 0;
+            if (top + e / 8 < m) left[e % 8][e / 8] = x[(top + e / 8) * k + p + e % 8];
+        }
+        for (int e = t; e < 8 * 32; e += 128) right[e] = w[(p + e / 32) * n + wide + e % 32];
+        __syncthreads();
+        for (int q = 0; q < 8; q++) {
+            float weight[4];
+            for (int s = 0; s < 4; s++) weight[s] = right[32 * q + threadIdx.x + 8 * s];
+            for (int r = 0; r < 8; r++) {
+                float number = left[q][threadIdx.y + 16 * r];
+                for (int s = 0; s < 4; s++) sum[4 * r + s] += number * weight[s];
             }
         }
+        __syncthreads();
+    }
     for (int s = 0; s < 32; s++) {
-        int row = first + threadIdx.y + s / 4 * 32;
-        if (row < 64 * n) y[row * 32 + threadIdx.x + s % 4 * 8] = sum[s];
+        int row = top + threadIdx.y + s / 4 * 16, column = wide + threadIdx.x + s % 4 * 8;
+        if (row >= m) continue;
+        float z = sum[s] + bias[column], cube = z * z * z;
+        y[row * n + column] = gelu == 0 ? z
+            : z / (1 + expf(-2 * 0.7978846f * (z + 0.044715f * cube)));
     }
 }
 """
 # Each thread has four neighbouring columns, and loads their weights as a float4.
-FOURS = (fast_kernels.CONV2.replace("as[256][33], bs[32][32]", "as[256][33]")
+FOURS = (fast_kernels.LINEAR.replace("as[128][33], bs[32][32]", "as[128][33]")
          .replace("    int tx", "    __shared__ __align__(16) float bs[32][32];\n    int tx")
          .replace("left[8], right[4];", "left[8];\n    __align__(16) float right[4];")
          .replace("for (int s = 0; s < 4; s++) right[s] = bs[q][tx + 8 * s];",
                   "*(float4*)right = *(float4*)&bs[q][4 * tx];")
-         .replace("for (int s = 0; s < 4; s++) if (row < 64 * n)"
-                  " y[row * 32 + tx + 8 * s] = sum[r][s]",
-                  "if (row < 64 * n) *(float4*)&y[row * 32 + 4 * tx] ="
-                  " make_float4(sum[r][0], sum[r][1], sum[r][2], sum[r][3])"))
-NO_REGISTERS = fast_kernels.CONV2.replace("sum[r][s] += left[r] * right[s]",
-                                          "sum[r][s] += as[ty + 32 * r][q] * bs[q][tx + 8 * s]")
+         .replace("first + tx + 8 * s", "first + 4 * tx + s")
+         .replace("if (i < m) y[i * n + j] = z;", "sum[r][s] = z;")
+         .replace("    }\n}\n", """    }
+    for (int r = 0; r < 8; r++) {
+        int i = top + ty + 16 * r;
+        if (i < m) *(float4*)&y[i * n + first + 4 * tx] =
+            make_float4(sum[r][0], sum[r][1], sum[r][2], sum[r][3]);
+    }
+}
+"""))
+NO_REGISTERS = fast_kernels.LINEAR.replace("sum[r][s] += left[r] * right[s]",
+                                           "sum[r][s] += as[ty + 16 * r][q] * bs[q][tx + 8 * s]")
 ONE_BY_ONE = r"""
-extern "C" __global__ void conv2(const float* x, const float* w, float* y, int n) {
-    for (int e = 8 * threadIdx.y + threadIdx.x; e < 256 * 32; e += 256) {
-        int row = 256 * blockIdx.x + e / 32, o = e % 32;
-        if (row >= 64 * n) return;
-        float sum = 0;
-        for (int k = 0; k < 288; k++) {
-            int i = row / 8 % 8 + k / 96 - 1, j = row % 8 + k / 32 % 3 - 1;
-            if (i >= 0 && i < 8 && j >= 0 && j < 8)
-                sum += x[(row / 64 * 64 + 8 * i + j) * 32 + k % 32] * w[32 * k + o];
-        }
-        y[32 * row + o] = sum;
+extern "C" __global__ void linear(const float* x, const float* w, const float* bias, float* y,
+                                  int m, int n, int k, int gelu) {
+    for (int e = 8 * threadIdx.y + threadIdx.x; e < 128 * 32; e += 128) {
+        int i = 128 * blockIdx.y + e / 32, j = 32 * blockIdx.x + e % 32;
+        if (i >= m) return;
+        float z = bias[j];
+        for (int p = 0; p < k; p++) z += x[i * k + p] * w[p * n + j];
+        if (gelu) z = 0.5f * z * (1 + tanhf(0.7978846f * (z + 0.044715f * z * z * z)));
+        y[i * n + j] = z;
     }
 }
 """
@@ -149,16 +154,17 @@ def some_scores(rng):
     return rng.standard_normal((m, k), np.float32), rng.standard_normal((n, k), np.float32)
 
 
-def some_images(rng):
-    """One image, because a block takes as long for one as for four."""
-    return (rng.standard_normal((1, 8, 8, 32), np.float32),
-            rng.standard_normal((288, 32), np.float32))
+def some_layer(rng):
+    """One block, which takes as long for a few rows as for all."""
+    m, gelu = int(rng.integers(1, 129)), int(rng.integers(0, 2))
+    return (rng.standard_normal((m, 32), np.float32), rng.standard_normal((32, 32), np.float32),
+            rng.standard_normal(32, np.float32), gelu)
 
 
-INPUTS = {"scores": some_scores, "conv2": some_images}
+INPUTS = {"scores": some_scores, "linear": some_layer}
 RIGHT = {
     "scores": [SCORES, cp.RawKernel(SCORES, "scores")],
-    "conv2": [WHOLE_IMAGES, FOURS],
+    "linear": [TURNED, FOURS],
     "loads": [loads_by_formula, loads_in_sum],
     "loads_each": [each_by_formula, each_by_side],
     "useful": [useful_by_loop],
@@ -181,13 +187,13 @@ WRONG = {
         (SCORES.replace("__global__ void scores", "/* YOUR CODE HERE */ __global__ void scores")
          .replace("row * n + column", "row * m + column"), "of the kernel scores"),
     ],
-    "conv2": [
+    "linear": [
         (NO_REGISTERS, "take 64 wavefronts"),
-        (ONE_BY_ONE, "let a block bring each weight into shared memory once"),
-        (fast_kernels.CONV2.replace("as[256][33]", "as[256][32]"), "take 36 wavefronts"),
-        (fast_kernels.CONV2.replace("if (row < 64 * n) y", "y"), "an access outside an array"),
-        (WHOLE_IMAGES.replace("            __syncthreads();\n            for (int e",
-                              "            for (int e"), "race"),
+        (ONE_BY_ONE, "let a block bring each of its numbers of x into shared memory once"),
+        (fast_kernels.LINEAR.replace("as[128][33]", "as[128][32]"), "take 36 wavefronts"),
+        (fast_kernels.LINEAR.replace("(p + i) * n + first", "(p + i) * k + first"), "differ"),
+        (TURNED.replace("        __syncthreads();\n        for (int q", "        for (int q"),
+         "race"),
     ],
     "loads": [(lambda m, n, k: 2 * m * n * k, "a tuple")],
     "loads_each": [(lambda high, wide: (high + wide) // (high * wide), "expected")],
