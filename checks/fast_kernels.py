@@ -91,26 +91,28 @@ scores = KernelTask(
 LINEAR = r"""
 extern "C" __global__ void linear(const float* x, const float* w, const float* bias, float* y,
                                   int m, int n, int k, int gelu) {
-    __shared__ float as[128][33], bs[32][32];
+    __shared__ float as[64][33], bs[32][32];
     int tx = threadIdx.x, ty = threadIdx.y, lane = (8 * ty + tx) % 32, warp = ty / 4;
-    int top = 128 * blockIdx.y, first = 32 * blockIdx.x;
-    float sum[8][4] = {}, left[8], right[4];
+    int top = 64 * blockIdx.y, first = 32 * blockIdx.x;
+    float sum[4][4] = {}, left[4], right[4];
     for (int p = 0; p < k; p += 32) {
-        for (int i = warp; i < 128; i += 4)
-            as[i][lane] = top + i < m ? x[(top + i) * k + p + lane] : 0;
-        for (int i = warp; i < 32; i += 4) bs[i][lane] = w[(p + i) * n + first + lane];
+        for (int r = 0; r < 64; r += 4) {
+            int i = top + warp + r;
+            as[warp + r][lane] = i < m ? x[i * k + p + lane] : 0;
+        }
+        for (int r = 0; r < 32; r += 4) bs[warp + r][lane] = w[(p + warp + r) * n + first + lane];
         __syncthreads();
         for (int q = 0; q < 32; q++) {
-            for (int r = 0; r < 8; r++) left[r] = as[ty + 16 * r][q];
+            for (int r = 0; r < 4; r++) left[r] = as[ty + 16 * r][q];
             for (int s = 0; s < 4; s++) right[s] = bs[q][tx + 8 * s];
-            for (int r = 0; r < 8; r++)
+            for (int r = 0; r < 4; r++)
                 for (int s = 0; s < 4; s++) sum[r][s] += left[r] * right[s];
         }
         __syncthreads();
     }
     for (int s = 0; s < 4; s++) {
         int j = first + tx + 8 * s;
-        for (int r = 0; r < 8; r++) {
+        for (int r = 0; r < 4; r++) {
             int i = top + ty + 16 * r;
             float z = sum[r][s] + bias[j];
             if (gelu) z = 0.5f * z * (1 + tanhf(0.7978846f * (z + 0.044715f * z * z * z)));
@@ -129,23 +131,22 @@ def _layer(m: int, n: int, k: int, gelu: int) -> Case:
 
 def _linear_launch(x: np.ndarray, w: np.ndarray, bias: np.ndarray, gelu: int) -> tuple:
     (m, k), n = x.shape, w.shape[1]
-    return (n // 32, -(-m // 128)), (8, 16), (*map(to_device, (x, w, bias)),
-                                              blank((m, n), np.float32),
-                                              *map(np.int32, (m, n, k, gelu)))
+    arrays = *map(to_device, (x, w, bias)), blank((m, n), np.float32)
+    return (n // 32, -(-m // 64)), (8, 16), (*arrays, *map(np.int32, (m, n, k, gelu)))
 
 
 def _shared_by_the_block(counts: object, x: np.ndarray, w: np.ndarray, *_: object) -> str | None:
     k, n = w.shape
-    for name, most in ("x", x.size * n // 32), ("w", w.size * len(x) // 128):
+    for name, most in ("x", x.size * n // 32), ("w", w.size * len(x) // 64):
         loads = sum(line.accesses for line in counts.lines
                     if (line.space, line.access, line.array) == ("global", "load", name))
         if loads > most:
             return (f"it loads {loads:,} numbers of {name}, where {most:,} are enough: let a block"
                     f" bring each of its numbers of {name} into shared memory once.")
-    each = counts["shared_load_wavefronts"] / (len(x) // 128 * n // 32 * 4 * k)
-    if each > 12.001:
-        return (f"the loads of a warp from shared memory take {each:.3g} wavefronts for 32"
-                " multiply-adds of a thread; 12 are enough: 8 numbers of x and 4 of w,"
+    each = counts["shared_load_wavefronts"] / (len(x) // 64 * n // 32 * 4 * k)
+    if each > 8.001:
+        return (f"the loads of a warp from shared memory take {each:.3g} wavefronts for 16"
+                " multiply-adds of a thread; 8 are enough: 4 numbers of x and 4 of w,"
                 " loaded into registers without bank conflicts.")
     lines = [line for line in counts.lines if line.space == "global"]
     return wasteful(SimpleNamespace(lines=lines)) or undivided(counts)
@@ -165,9 +166,9 @@ linear = KernelTask(
         ("the bias added after GELU: it comes before", "sum[r][s] + bias[j]", "sum[r][s]",
          "y[i * n + j] = z", "y[i * n + j] = z + bias[j]"),
         ("no guard for the stores of the last block: m is any number", "if (i < m) y", "y"),
-        ("no guard for the loads of the last block: m is any number", "top + i < m ?", "true ?"),
+        ("no guard for the loads of the last block: m is any number", "i < m ?", "true ?"),
         ("blockIdx exchanged: x counts to the right, along n",
-         "128 * blockIdx.y, first = 32 * blockIdx.x", "128 * blockIdx.x, first = 32 * blockIdx.y"),
+         "64 * blockIdx.y, first = 32 * blockIdx.x", "64 * blockIdx.x, first = 32 * blockIdx.y"),
         ("the first 32 columns of w only: block k across has the columns from 32 * k on",
          "* n + first + lane", "* n + lane"),
         ("a missing barrier: one before the slices are used, one before they are replaced",

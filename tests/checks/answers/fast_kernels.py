@@ -42,12 +42,12 @@ extern "C" __global__ void scores(const float* a, const float* b, float* c, int 
 TURNED = r"""
 extern "C" __global__ void linear(const float* x, const float* w, const float* bias, float* y,
                                   int m, int n, int k, int gelu) {
-    __shared__ float left[8][129], right[8 * 32];
-    int t = threadIdx.x + 8 * threadIdx.y, top = blockIdx.y * 128, wide = blockIdx.x * 32;
-    float sum[32];
-    for (int s = 0; s < 32; s++) sum[s] = 0;
+    __shared__ float left[8][65], right[8 * 32];
+    int t = threadIdx.x + 8 * threadIdx.y, top = blockIdx.y * 64, wide = blockIdx.x * 32;
+    float sum[16];
+    for (int s = 0; s < 16; s++) sum[s] = 0;
     for (int p = 0; p < k; p += 8) {
-        for (int e = t; e < 128 * 8; e += 128) {
+        for (int e = t; e < 64 * 8; e += 128) {
             left[e % 8][e / 8] = 0;
             if (top + e / 8 < m) left[e % 8][e / 8] = x[(top + e / 8) * k + p + e % 8];
         }
@@ -56,14 +56,14 @@ extern "C" __global__ void linear(const float* x, const float* w, const float* b
         for (int q = 0; q < 8; q++) {
             float weight[4];
             for (int s = 0; s < 4; s++) weight[s] = right[32 * q + threadIdx.x + 8 * s];
-            for (int r = 0; r < 8; r++) {
+            for (int r = 0; r < 4; r++) {
                 float number = left[q][threadIdx.y + 16 * r];
                 for (int s = 0; s < 4; s++) sum[4 * r + s] += number * weight[s];
             }
         }
         __syncthreads();
     }
-    for (int s = 0; s < 32; s++) {
+    for (int s = 0; s < 16; s++) {
         int row = top + threadIdx.y + s / 4 * 16, column = wide + threadIdx.x + s % 4 * 8;
         if (row >= m) continue;
         float z = sum[s] + bias[column], cube = z * z * z;
@@ -73,15 +73,15 @@ extern "C" __global__ void linear(const float* x, const float* w, const float* b
 }
 """
 # Each thread has four neighbouring columns, and loads their weights as a float4.
-FOURS = (fast_kernels.LINEAR.replace("as[128][33], bs[32][32]", "as[128][33]")
+FOURS = (fast_kernels.LINEAR.replace("as[64][33], bs[32][32]", "as[64][33]")
          .replace("    int tx", "    __shared__ __align__(16) float bs[32][32];\n    int tx")
-         .replace("left[8], right[4];", "left[8];\n    __align__(16) float right[4];")
+         .replace("left[4], right[4];", "left[4];\n    __align__(16) float right[4];")
          .replace("for (int s = 0; s < 4; s++) right[s] = bs[q][tx + 8 * s];",
                   "*(float4*)right = *(float4*)&bs[q][4 * tx];")
          .replace("first + tx + 8 * s", "first + 4 * tx + s")
          .replace("if (i < m) y[i * n + j] = z;", "sum[r][s] = z;")
          .replace("    }\n}\n", """    }
-    for (int r = 0; r < 8; r++) {
+    for (int r = 0; r < 4; r++) {
         int i = top + ty + 16 * r;
         if (i < m) *(float4*)&y[i * n + first + 4 * tx] =
             make_float4(sum[r][0], sum[r][1], sum[r][2], sum[r][3]);
@@ -93,8 +93,8 @@ NO_REGISTERS = fast_kernels.LINEAR.replace("sum[r][s] += left[r] * right[s]",
 ONE_BY_ONE = r"""
 extern "C" __global__ void linear(const float* x, const float* w, const float* bias, float* y,
                                   int m, int n, int k, int gelu) {
-    for (int e = 8 * threadIdx.y + threadIdx.x; e < 128 * 32; e += 128) {
-        int i = 128 * blockIdx.y + e / 32, j = 32 * blockIdx.x + e % 32;
+    for (int e = 8 * threadIdx.y + threadIdx.x; e < 64 * 32; e += 128) {
+        int i = 64 * blockIdx.y + e / 32, j = 32 * blockIdx.x + e % 32;
         if (i >= m) return;
         float z = bias[j];
         for (int p = 0; p < k; p++) z += x[i * k + p] * w[p * n + j];
@@ -156,7 +156,7 @@ def some_scores(rng):
 
 def some_layer(rng):
     """One block, which takes as long for a few rows as for all."""
-    m, gelu = int(rng.integers(1, 129)), int(rng.integers(0, 2))
+    m, gelu = int(rng.integers(1, 65)), int(rng.integers(0, 2))
     return (rng.standard_normal((m, 32), np.float32), rng.standard_normal((32, 32), np.float32),
             rng.standard_normal(32, np.float32), gelu)
 
@@ -188,10 +188,10 @@ WRONG = {
          .replace("row * n + column", "row * m + column"), "of the kernel scores"),
     ],
     "linear": [
-        (NO_REGISTERS, "take 64 wavefronts"),
+        (NO_REGISTERS, "take 32 wavefronts"),
         (ONE_BY_ONE, "let a block bring each of its numbers of x into shared memory once"),
-        (fast_kernels.LINEAR.replace("as[128][33]", "as[128][32]"), "take 36 wavefronts"),
-        (fast_kernels.LINEAR.replace("(p + i) * n + first", "(p + i) * k + first"), "differ"),
+        (fast_kernels.LINEAR.replace("as[64][33]", "as[64][32]"), "take 20 wavefronts"),
+        (fast_kernels.LINEAR.replace("(p + warp + r) * n", "(p + warp + r) * k"), "differ"),
         (TURNED.replace("        __syncthreads();\n        for (int q", "        for (int q"),
          "race"),
     ],
