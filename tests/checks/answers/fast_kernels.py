@@ -80,6 +80,10 @@ FOURS = (fast_kernels.LINEAR.replace("as[64][33], bs[32][32]", "as[64][33]")
                   "*(float4*)right = *(float4*)&bs[q][4 * tx];")
          .replace("first + tx + 8 * s", "first + 4 * tx + s")
          .replace("if (i < m) y[i * n + j] = z;", "sum[r][s] = z;")
+         .replace("    for (int s = 0; s < 4; s++) {\n        int j",
+                  "    float4 four = *(const float4*)&bias[first + 4 * tx];\n"
+                  "    for (int s = 0; s < 4; s++) {\n        int j")
+         .replace("bias[j]", "(&four.x)[s]")
          .replace("    }\n}\n", """    }
     for (int r = 0; r < 4; r++) {
         int i = top + ty + 16 * r;
@@ -191,7 +195,8 @@ WRONG = {
         (NO_REGISTERS, "take 32 wavefronts"),
         (ONE_BY_ONE, "let a block bring each of its numbers of x into shared memory once"),
         (fast_kernels.LINEAR.replace("as[64][33]", "as[64][32]"), "take 20 wavefronts"),
-        (fast_kernels.LINEAR.replace("(p + warp + r) * n", "(p + warp + r) * k"), "differ"),
+        (fast_kernels.LINEAR.replace("(p + warp + r) * n", "(p + warp + r) * k"),
+         "values are wrong"),
         (TURNED.replace("        __syncthreads();\n        for (int q", "        for (int q"),
          "race"),
     ],
