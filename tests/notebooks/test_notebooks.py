@@ -41,6 +41,7 @@ SECOND_EDITION = {
     "08_memory_and_tiles",
     "09_threads_together",
     "10_debugging_kernels",
+    "11_fast_kernels",
 }
 
 PATHS = [path for folder in FOLDERS for path in notebooks(folder)]
