@@ -307,3 +307,37 @@ WRONG = {
         (lambda formula: slope(formula).replace("zs[i] =", "zs[i] +="), "expected"),
     ],
 }
+
+
+def random_requests(rng):
+    general, special = ({shape: int(rng.integers(0, 10)) for shape in "abcd"} for _ in range(2))
+    requests = rng.choice(list("abcd"), rng.integers(0, 40)).tolist()
+    return requests, general, special, int(rng.integers(0, 40))
+
+
+def random_layers(rng):
+    outputs, channels = rng.integers(1, 4, 2)
+    weight = rng.standard_normal((outputs, channels, 3, 3), np.float32)
+    weight[rng.random(weight.shape) < 0.4] = 0
+    return weight, rng.standard_normal(outputs, np.float32)
+
+
+def random_crosses(rng):
+    weights = rng.standard_normal(2 * rng.integers(0, 3, 2) + 1, np.float32)
+    weights[rng.random(weights.shape) < 0.4] = 0
+    return (weights,)
+
+
+def random_formulas(rng):
+    def part(depth):
+        if depth == 0 or rng.random() < 0.2:
+            return str(rng.choice(["x", "y", "2", "0.5"]))
+        if rng.random() < 0.4:
+            return f"{rng.choice(['sin', 'cos'])}({part(depth - 1)})"
+        return f"({part(depth - 1)} {rng.choice(list('+-*'))} {part(depth - 1)})"
+
+    return (part(3),)
+
+
+INPUTS = {"decide": random_requests, "convolution": random_layers, "stencil": random_crosses,
+          "slope": random_formulas}
