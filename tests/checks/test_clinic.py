@@ -59,7 +59,7 @@ def test_the_record_tells_of_every_patient():
 
 
 @pytest.mark.parametrize("kind, last", [
-    ("sum", "step 1   31 . . . . . . ."), ("scan", "step 4   3 4 8 9 14 23 25 31"),
+    ("sum", "step 1   31 31 31 31 31 31 31 31"), ("scan", "step 4   3 4 8 9 14 23 25 31"),
 ])
 def test_shuffles_add_up(kind, last, capsys):
     draw.shuffles([3, 1, 4, 1, 5, 9, 2, 6], kind)
