@@ -42,6 +42,7 @@ SECOND_EDITION = {
     "09_threads_together",
     "10_debugging_kernels",
     "11_fast_kernels",
+    "12_pycuda_dynamic_compilation",
 }
 
 PATHS = [path for folder in FOLDERS for path in notebooks(folder)]
