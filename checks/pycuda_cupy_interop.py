@@ -169,10 +169,10 @@ def _kernel_address(array, dtype, *, kinds=True, ones=True, empty=True, last=Fal
 
 def _kernel_address_cases() -> list[Case]:
     return [
-        (Described((250, 190), "<f4", (2048, 4)), np.float32), (3.5, np.float32),
         (Described((4, 5), "<f4", (20, 4), 512), np.float32),
+        (Described((250, 190), "<f4", (2048, 4)), np.float32), (int, np.int64),
         (Described((4, 5), "<f8", None, 1024), np.float64),
-        (Described((7,), "<i4", "missing", 1536), "int32"), (np.ones((2, 3), np.float32), "f4"),
+        (Described((7,), "<i4", "missing", 1536), "int32"), (None, "f4"),
         (Described((4, 5), "<f8", (40, 8)), "f4"), (Described((4, 5), "<u4", None), "f4"),
         (Described((5, 4), "<f8", (8, 40)), "f4"), (Described((5, 4), "<f4", (4, 20)), "f4"),
         (Described((3, 4), "<i8", (64, 16)), np.int64),
@@ -373,7 +373,7 @@ def _add_scaled_kernel() -> object:
 def _inside_larger(x: np.ndarray, outside: float) -> tuple:
     """A CuPy array with the strides of `x` in the middle of a larger one, and the larger one."""
     cp = _libraries().cp
-    room = cp.full(_LARGER, outside, dtype=cp.float32)
+    room = outside + cp.arange(_LARGER, dtype=cp.float32)
     low = sum(min(0, (n - 1) * step) for n, step in zip(x.shape, x.strides))
     there = cp.ndarray(x.shape, x.dtype, room.data + (2 * _LARGER - low), x.strides)
     host = room.get()
