@@ -546,7 +546,7 @@ def _run_generated_softmax(answer: Callable, columns: int, scores: np.ndarray) -
     if copied:
         raise Refusal("it copies through the host.", "copied")
     if not seen:
-        raise Refusal("it launches no kernel of a SourceModule.", "none")
+        raise Refusal("it launches no kernel of a SourceModule by a call of it.", "none")
     if not any(str(columns) in code for code in seen):
         raise Refusal(f"no kernel that it launches has the {columns} columns in its source: write"
                       " them there.", "not generated")
