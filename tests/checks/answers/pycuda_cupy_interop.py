@@ -17,6 +17,12 @@ from checks import pycuda_cupy_interop  # noqa: E402
 # hit
 
 
+def hit_by_carry(width, top, left, columns, i, j):
+    """Only the column is counted on; what it has too much goes into the rows."""
+    behind = left + i * columns + j
+    return top + behind // width, behind % width
+
+
 def hit_by_counting(width, top, left, columns, i, j):
     """One pixel after the other, as the kernel's rows lie in memory."""
     row, column = top, left
@@ -314,9 +320,7 @@ def softmax_in_pycudas_memory(columns):
 
 
 RIGHT = {
-    "hit": [lambda width, top, left, columns, i, j: (
-        top + (left + i * columns + j) // width, (left + i * columns + j) % width),
-        hit_by_counting],
+    "hit": [hit_by_carry, hit_by_counting],
     "flip_rows": [pycuda_cupy_interop.FLIP_ROWS, FLIP_BY_POINTERS],
     "kernel_address": [kernel_address_by_numpy],
     "exchange": [exchange_by_view, exchange_by_hand],
@@ -377,4 +381,42 @@ WRONG = {
         (softmax_from_zero, "begins at 0"),
         (softmax_without_a_guard, "an access outside an array"),
     ],
+}
+
+
+# random inputs of the warm-ups and of the first task, for their mutants
+
+
+def random_hit(rng):
+    width = int(rng.integers(1, 81))
+    left = int(rng.integers(width))
+    columns = int(rng.integers(1, width - left + 1))
+    return (width, int(rng.integers(40)), left, columns, int(rng.integers(columns + 20)),
+            int(rng.integers(columns)))
+
+
+def random_flip_rows(rng):
+    x = rng.standard_normal((130, 90)).astype(np.float32)
+    top, left, (rows, columns) = *rng.integers(0, 5, 2), rng.integers(1, (41, 81))
+    step = int(rng.choice([-3, -2, -1, 1, 2, 3]))
+    return x[::step][top:top + rows, left:left + columns],
+
+
+def random_kernel_address(rng):
+    shape = tuple(int(n) for n in rng.integers(0 if rng.random() < 0.3 else 1, 5, rng.integers(5)))
+    kind, wanted = np.dtype(rng.choice(["<f4", "<f8", "<i4"])), np.float32
+    strides = [kind.itemsize * int(np.prod(shape[axis + 1:])) for axis in range(len(shape))]
+    if strides and rng.random() < 0.6:
+        strides[rng.integers(len(strides))] = int(rng.choice([-8, -4, 0, 1, 4, 8, 16, 64]))
+    given = rng.choice(["missing", "none", "strides", "strides", "strides"])
+    given = {"missing": "missing", "none": None}.get(given, tuple(strides))
+    wanted = kind if rng.random() < 0.8 else wanted
+    address = int(rng.integers(2**20)) * 512
+    return pycuda_cupy_interop.Described(shape, kind.str, given, address), wanted
+
+
+INPUTS = {
+    "hit": random_hit,
+    "flip_rows": random_flip_rows,
+    "kernel_address": random_kernel_address,
 }
