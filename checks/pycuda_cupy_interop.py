@@ -178,7 +178,7 @@ def _kernel_address_cases() -> list[Case]:
         (Described((3, 4), "<i8", (64, 16)), np.int64),
         (Described((1, 5), "<f4", (999, 4), 2048), np.float32),
         (Described((5, 1), "<f4", (4, 400), 2560), np.float32),
-        (Described((5, 1), "<f4", (8, 4)), "f4"), (Described((0, 3), "<f4", (4, 4), 3072), "f4"),
+        (Described((5, 1), "<f4", (8, 4)), "f4"), (Described((0, 3), "<f4", (16, 8), 3072), "f4"),
         (Described((), "<f8", (), 3584), float), (Described((6,), "<f4", (-4,)), "f4"),
         (Described((3, 4), "<f4", (0, 4)), "f4"),
         *((Described((2, 3, 4), "<i2", strides, 5120), np.int16)
@@ -465,7 +465,7 @@ def _add_scaled_cases() -> list[Case]:
     random = np.random.default_rng(114)
     one, other = random.normal(3, 1, (2, 60, 90)).astype(np.float32)
     return [
-        (one[:9, :21].copy(), other[:9, :21].copy(), 0.5),
+        (one[:16, :32].copy(), other[:16, :32].copy(), 0.5),
         (one[:30, :50].copy().T, other[2:52, 5:65:2], -2.0),
         (one[5:35, 7:70:3], other[40:10:-1, 80:17:-3], 1.5),
         (one[:40, 3:20], np.broadcast_to(other[3, 3:20], (40, 17)), 3.0),
@@ -591,7 +591,8 @@ def _softmax(columns, *, texts=(), contiguous=True, round_up=True):
 def _softmax_cases() -> list[Case]:
     random = np.random.default_rng(115)
     scores = random.normal(-40, 9, (5, 2, 9, 16)).astype(np.float32)
-    return [(16, scores), (9, scores.swapaxes(2, 3)), (16, scores[0, 0] + 150),
+    largest = 200 * np.tile(np.eye(16, dtype=np.float32), (4, 1))  # once in each column
+    return [(16, scores), (9, scores.swapaxes(2, 3)), (16, scores.reshape(90, 16)[:64] + largest),
             (16, scores[1] - 300)]
 
 
