@@ -43,6 +43,7 @@ SECOND_EDITION = {
     "10_debugging_kernels",
     "11_fast_kernels",
     "12_pycuda_dynamic_compilation",
+    "13_pycuda_cupy_interop",
 }
 
 PATHS = [path for folder in FOLDERS for path in notebooks(folder)]
