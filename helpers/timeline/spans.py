@@ -51,6 +51,9 @@ class Timeline:
         By their start.
     returned : float
         Seconds until Python had run through the block; the device may have gone on.
+    calls : tuple of (float, float)
+        Seconds of the start and end of Python's calls that queue work, copy or wait. Between them,
+        Python ran the program's own code.
     recorded : tuple of Timeline
         The same block on other machines.
     """
@@ -60,6 +63,8 @@ class Timeline:
     spans: tuple[Span, ...]
     returned: float = 0.0
     recorded: tuple[Timeline, ...] = field(default=(), repr=False)
+    calls: tuple[tuple[float, float], ...] = field(default=(), repr=False)
+    begin: float = field(default=0.0, repr=False)  # by the host's clock
 
     @property
     def streams(self) -> list[str]:
@@ -83,10 +88,13 @@ class Timeline:
 
     @property
     def seconds(self) -> float:
-        """From the first piece's start to the last one's end."""
-        if not self.spans:
-            return 0.0
-        return max(s.end for s in self.spans) - min(s.start for s in self.spans)
+        """From the beginning of the block to the end of the last piece."""
+        return max((span.end for span in self.spans), default=0.0)
+
+    @property
+    def calling(self) -> float:
+        """Seconds in which Python was in a call that queues, copies or waits."""
+        return sum(end - start for start, end in self.calls)
 
     def busy(self, *kinds: str) -> float:
         """Seconds in which at least one piece of these kinds ran."""
@@ -140,8 +148,9 @@ class Timeline:
         lines = [f"{head}: {with_unit(self.seconds, 's')}; at least {with_unit(self.least, 's')},"
                  f" {self.least / self.seconds:.0%} of it"]
         lines += aligned(cells)
-        lines.append(f"a copy beside a kernel for {with_unit(self.beside, 's')};"
-                     f" Python was through after {with_unit(self.returned, 's')}")
+        lines += [f"a copy beside a kernel for {with_unit(self.beside, 's')}",
+                  f"Python was through after {with_unit(self.returned, 's')}:"
+                  f" {with_unit(self.calling, 's')} in calls that queue, copy or wait"]
         return "\n".join(lines)
 
 
