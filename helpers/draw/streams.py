@@ -11,11 +11,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ..formats import with_unit
-from .style import FAINT, INK, SHADES, show, style
+from .style import INK, SHADES, show, style
 
 # Colour and hatch of copies in, kernels, copies out and host functions, as a timeline orders them.
 LOOKS = (("#9CC4EA", "///"), (SHADES[1], ""), (SHADES[3], "\\\\\\"), (SHADES[4], "..."))
 GAP = 0.002  # of the picture's width: what lies nearer together is drawn as one bar
+CALLS = "#D9D9D9"  # of Python in a call
 MOST_STREAMS = 12
 
 
@@ -68,7 +69,7 @@ def _draw(runs: Sequence[Any]) -> None:
                    for (kind, several), (colour, hatch) in zip(runs[0].kinds.items(), LOOKS)
                    if any(run.of(kind) for run in runs)]
         patches += [Patch(facecolor=colour, edgecolor=INK, label=f"Python {where}")
-                    for colour, where in ((INK, "in its own code"), (FAINT, "in a call"))]
+                    for colour, where in ((INK, "in its own code"), (CALLS, "in a call"))]
         line = Line2D([], [], color=INK, linestyle="--", linewidth=1.2, label="at least")
         figure.legend(handles=[*patches, line], loc="outside lower center", ncols=6, fontsize=8,
                       frameon=False)
@@ -79,7 +80,7 @@ def _draw(runs: Sequence[Any]) -> None:
 def _draw_run(axes: Axes, run: Any, used: Sequence[str], gap: float) -> None:
     axes.broken_barh([(0, run.returned)], (-0.4, 0.8), facecolor=INK)
     calls = _merged(run.calls, gap)
-    axes.broken_barh([(start, end - start) for start, end in calls], (-0.4, 0.8), facecolor=FAINT,
+    axes.broken_barh([(start, end - start) for start, end in calls], (-0.4, 0.8), facecolor=CALLS,
                      edgecolor=INK, linewidth=0.5)
     looks, high = dict(zip(run.kinds, LOOKS)), 0.8 / len(run.streams)
     for row, kind in enumerate(used, 1):

@@ -237,7 +237,8 @@ def test_recorded_timelines_come_back(monkeypatch, tmp_path):
     path.write_text(json.dumps(content))
     (again,) = recorded_timelines("99/two")
     assert again.pieces() == TWO.pieces()
-    assert again.least == TWO.least and again.calls == TWO.calls and again.machine.startswith("recorded on Toy GPU")
+    assert (again.least, again.calls) == (TWO.least, TWO.calls)
+    assert again.machine.startswith("recorded on Toy GPU")
     assert recorded_timelines("99/two", but=content["machine"]) == ()
     assert recorded_timelines("99/none") == ()
 
