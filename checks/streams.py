@@ -106,7 +106,7 @@ idle = Task(
 
 
 def _in_this_order(*pairs: str) -> Callable[[str], bool]:
-    return lambda order: all(order.index(pair[0]) < order.index(pair[1]) for pair in pairs)
+    return lambda order: all(order.index(one) < order.index(two) for one, two in pairs)
 
 
 can_happen = Task(
