@@ -298,7 +298,7 @@ def _repair_cases() -> list[Case]:
     twins = _points((6, 8), seed=2, at=30)
     return [
         _repair_case(_points((5, 3)), _points((7, 3), seed=1), 0.5),
-        _repair_case(_points((9, 64), seed=5), _points((4, 64), seed=6), 0.99),
+        _repair_case(_points((9, 70), seed=5), _points((4, 70), seed=6), 0.99),
         _repair_case(_points((4, 7), np.float64), _points((6, 14), np.float64, 1)[:, ::-2], 0.4),
         _repair_case(_points((3, 6), seed=7).T, _points((3, 5), seed=8).T, 0.6),
         _repair_case(clumps, clumps[1::2] + np.float32(0.25), 0.01),

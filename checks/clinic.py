@@ -142,7 +142,7 @@ PATIENTS = {patient.name: patient for patient in (
             lambda x, y, n: 2 * x, 4, 64, shifted=(0,)),
     Patient("carry", "race", (7, 10, 11), (0,), _vector(1000),
             lambda x, y, n: np.cumsum(x), 16, 1),
-    Patient("absent_lanes", "barrier", (4, 7), range(20, 32),
+    Patient("absent_lanes", "barrier", (4, 7), range(4, 32),  # who reads, who has left
             lambda rng: ([_floats(rng, 20), np.zeros(1, np.float32), np.int32(20)], 1),
             lambda x, sum, n: x.sum(keepdims=True), 1, 32),
 )}

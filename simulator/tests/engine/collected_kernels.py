@@ -126,13 +126,12 @@ FAULTY = [
     faulty(BARRIER, "half_a_warp", "if (t < 16)\n__syncthreads(); /*!*/\nelse\n"
            "__syncthreads(); /*!*/"),
     faulty(BARRIER, "two_on_a_line", "if (t % 2) __syncthreads(); else __syncthreads(); /*!*/"),
-    faulty(BARRIER, "syncwarp_absent_lane", "if (t % 32 < 16)\n__syncwarp(); /*!*/"),
     faulty(BARRIER, "shuffle_from_absent_lane", "float v = x[i];\nif (t % 32 < 8)\n"
            "v = __shfl_sync(0xff, v, 20); /*!*/\ny[i] = v;"),
     faulty(BARRIER, "not_in_its_mask", "float v = x[i];\nif (t % 32 < 8)\n"
            "v = __shfl_sync(0x0f, v, 0); /*!*/\ny[i] = v;"),
     faulty(BARRIER, "lanes_left", "if (t % 32 > 20) return;\n"
-           "unsigned all = __ballot_sync(0xffffffff, 1); /*!*/\nc[0] = all;"),
+           "float v = __shfl_down_sync(0xffffffff, x[i], 16); /*!*/\ny[i] = v;"),
     # ---- the rest
     faulty(ZERO, "division", "c[t & 63] = n / (t - 7); /*!*/", grid=(1,), block=(64,)),
     faulty(ZERO, "remainder", "int m = n - 1000;\nif (i == 9) c[0] = i % m; /*!*/"),
@@ -163,6 +162,10 @@ UNUSUAL = [
             "old = atomicCAS(c, seen, max(seen, i));\n} while (old != seen);"),
     unusual("early_return", "if (i >= n) return;\n__shared__ float s[256];\ns[t] = x[i];\n"
             "__syncthreads();\ny[i] = s[t];"),
+    # A mask may name lanes that have left: "all non-exited threads named in mask" have to come.
+    unusual("lanes_left_and_none_read", "if (t % 32 > 20) return;\n"
+            "unsigned all = __ballot_sync(0xffffffff, 1);\nif (t == 0) c[b] = all;"),
+    unusual("syncwarp_of_those_who_stay", "if (t % 32 < 16)\n__syncwarp();"),
     unusual("barriers_by_warps", "__shared__ float s[256];\ns[t] = x[i];\nif (t < 128) {\n"
             "__syncthreads();\n} else {\n__syncthreads();\n}\ny[i] = s[255 - t];"),
     unusual("last_block", "__shared__ int last;\nif (t == 0) {\ny[b] = x[i];\n__threadfence();\n"

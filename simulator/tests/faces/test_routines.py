@@ -624,6 +624,8 @@ def test_what_is_joined_is_cast_by_the_rule_that_is_given():
         with pytest.raises(TypeError, match="according to the rule 'same_kind'"):
             join([x, x], dtype=np.int8)
         assert join([x, x], dtype=np.int32, casting="unsafe").dtype == np.int32
+        with pytest.warns(np.exceptions.ComplexWarning):
+            join([x.astype(np.complex64)] * 2, dtype=np.int32, casting="unsafe")
         with pytest.raises(TypeError, match="according to the rule 'safe'"):
             join([x, x], dtype=np.float32, casting="safe")
     with pytest.raises(TypeError, match="according to the rule 'same_kind'"):

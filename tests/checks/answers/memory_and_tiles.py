@@ -119,6 +119,7 @@ WRONG = {
         (PLANES.replace("q % 3", "0"), "values are wrong"),
         (CONVOLUTION.replace("* 32 + o] = sum", "+ 64 * o] = sum"), "values are wrong"),
         (CONVOLUTION.replace("float sum[8] = {0, 0, 0, 0, 0, 0, 0, 0}", "float sum[8]"), ""),
+        (CONVOLUTION.replace("float sum[8]", "double sum[8]"), "`double` in the source"),
         (CONVOLUTION.replace("int o = threadIdx.x, i = threadIdx.y",
                              "int o = 8 * (threadIdx.x % 4) + threadIdx.y, i = threadIdx.x / 4"),
          "sectors where"),

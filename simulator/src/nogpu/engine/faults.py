@@ -507,11 +507,6 @@ def _barrier_detail(record: FaultRecord, who: str) -> str:
             f"{who} reads a value of {other} by a shuffle in which that lane takes no part: what "
             "it gets is undefined"
         )
-    if record.detail == BarrierTrouble.LaneExited:
-        return (
-            f"{who} left the kernel, but {other} waits for it at the warp operation in line "
-            f"{record.other_line}, whose mask names it"
-        )
     if record.detail == BarrierTrouble.WarpIncomplete:
         return (
             f"{who}: the matrix operation of a warp needs all its 32 threads, and "

@@ -73,11 +73,7 @@ ALL_ACCESSES(__tsan_, NOT_COUNTED, NOT_COUNTED)
     CUSIM_API void __tsan_unaligned_volatile_write##N(void* p) {                             \
         check_general(p, N, kWrite, true, 1, CALLER);                                        \
     }
-VARIANTS(1)
-VARIANTS(2)
-VARIANTS(4)
-VARIANTS(8)
-VARIANTS(16)
+VARIANTS(1) VARIANTS(2) VARIANTS(4) VARIANTS(8) VARIANTS(16)
 
 CUSIM_API void __tsan_init() {}
 CUSIM_API void __tsan_func_entry(void*) {}
@@ -150,43 +146,36 @@ ATOMIC_HOOK(nogpu_atomic_hook, NOT_COUNTED)
 
 #define FETCH(BITS, T, OPERATION)                                                            \
     CUSIM_API T __tsan_atomic##BITS##_fetch_##OPERATION(volatile T* p, T v, int) {           \
-        return __atomic_fetch_##OPERATION(p, v, __ATOMIC_SEQ_CST);                           \
+        return acquired_by(__atomic_fetch_##OPERATION(p, v, __ATOMIC_SEQ_CST));              \
     }
 #define ATOMICS(BITS, T)                                                                     \
     CUSIM_API T __tsan_atomic##BITS##_load(const volatile T* p, int) {                       \
-        return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                         \
+        return acquired_by(__atomic_load_n(p, __ATOMIC_SEQ_CST));                            \
     }                                                                                        \
     CUSIM_API void __tsan_atomic##BITS##_store(volatile T* p, T v, int) {                    \
         __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                            \
     }                                                                                        \
     CUSIM_API T __tsan_atomic##BITS##_exchange(volatile T* p, T v, int) {                    \
-        return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                                  \
+        return acquired_by(__atomic_exchange_n(p, v, __ATOMIC_SEQ_CST));                     \
     }                                                                                        \
-    FETCH(BITS, T, add)                                                                      \
-    FETCH(BITS, T, sub)                                                                      \
-    FETCH(BITS, T, and)                                                                      \
-    FETCH(BITS, T, or)                                                                       \
-    FETCH(BITS, T, xor)                                                                      \
+    FETCH(BITS, T, add) FETCH(BITS, T, sub)                                                  \
+    FETCH(BITS, T, and) FETCH(BITS, T, or) FETCH(BITS, T, xor)                               \
     CUSIM_API int __tsan_atomic##BITS##_compare_exchange_strong(volatile T* p, T* expected,  \
                                                                 T v, int, int) {             \
-        return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST,          \
-                                           __ATOMIC_SEQ_CST);                                \
+        return acquired_by(__atomic_compare_exchange_n(p, expected, v, false,                \
+                                                       __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
     }                                                                                        \
     CUSIM_API int __tsan_atomic##BITS##_compare_exchange_weak(volatile T* p, T* expected,    \
-                                                              T v, int, int) {               \
-        return __atomic_compare_exchange_n(p, expected, v, true, __ATOMIC_SEQ_CST,           \
-                                           __ATOMIC_SEQ_CST);                                \
+                                                              T v, int a, int b) {           \
+        return __tsan_atomic##BITS##_compare_exchange_strong(p, expected, v, a, b);          \
     }                                                                                        \
     CUSIM_API T __tsan_atomic##BITS##_compare_exchange_val(volatile T* p, T expected, T v,   \
-                                                           int, int) {                       \
-        __atomic_compare_exchange_n(p, &expected, v, false, __ATOMIC_SEQ_CST,                \
-                                    __ATOMIC_SEQ_CST);                                       \
+                                                           int a, int b) {                   \
+        __tsan_atomic##BITS##_compare_exchange_strong(p, &expected, v, a, b);                \
         return expected;                                                                     \
     }
-ATOMICS(8, unsigned char)
-ATOMICS(16, unsigned short)
-ATOMICS(32, unsigned int)
-ATOMICS(64, unsigned long long)
+ATOMICS(8, unsigned char) ATOMICS(16, unsigned short)
+ATOMICS(32, unsigned int) ATOMICS(64, unsigned long long)
 CUSIM_API void __tsan_atomic_thread_fence(int) { __sync_synchronize(); }
 CUSIM_API void __tsan_atomic_signal_fence(int) {}
 

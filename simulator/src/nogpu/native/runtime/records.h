@@ -56,7 +56,6 @@ enum RegionKind : int32_t { kNowhere = 0, kGlobal = 1, kShared = 2, kModule = 3 
 enum AccessKind : int32_t { kRead = 0, kWrite = 1, kAtomic = 2 };
 enum BarrierTrouble : int32_t {
     kTwoBarriers = 2,  // threads of a warp wait at two different barriers
-    kLaneExited = 3,   // lanes named in a warp mask left the kernel
     kNotInMask = 4,    // a thread called a warp operation whose mask omits it
     kDeadlock = 5,     // everyone waits for someone else
     kSourceAbsent = 6,  // a shuffle from a lane that takes no part in it

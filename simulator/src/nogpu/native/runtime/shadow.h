@@ -32,7 +32,7 @@ struct SegmentInfo {
 };
 static SegmentInfo* segments;
 static std::atomic<uint32_t> next_segment{kFirstSegment};
-static std::atomic<uint32_t> release_clock{0};
+static std::atomic<uint32_t> release_clock{1};
 
 struct Region {
     uint32_t* shadow;
@@ -540,17 +540,31 @@ static inline void check_access(const void* p, void* pc) {
 
 // ---- fences -------------------------------------------------------------------------------
 // The pattern "write, __threadfence, atomic; another block: atomic, read" is ordered. Recorded
-// per block: a fence followed by a strong access publishes all that the block did before it.
+// per block: a fence followed by a strong access publishes all that the block did before it. What
+// a strong read finds may be published while it goes on, so the clock is read after it, too.
 
-static void fence_seen(Worker* w) { w->fenced = 1; }
+static void acquire(Worker* w) { w->acquired = release_clock.load(std::memory_order_acquire); }
+
+static void fence_seen(Worker* w) {
+    w->fenced = 1;
+    if (w->acquired) acquire(w);
+}
 
 static void strong_access_seen(Worker* w) {
-    w->acquired = release_clock.load(std::memory_order_acquire);
+    acquire(w);
     if (!w->fenced) return;
     w->fenced = 0;
     const uint32_t now = release_clock.fetch_add(1) + 1;
     const uint32_t count = w->block_segment_count < 64 ? w->block_segment_count : 64;
-    for (uint32_t i = 0; i < count; i++) segments[w->block_segments[i]].released = now;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t& released = segments[w->block_segments[i]].released;
+        if (!released) released = now;  // a later time would deny what was acquired before
+    }
+}
+
+template <class T> static inline T acquired_by(T value) {
+    if (hot.worker) acquire(hot.worker);
+    return value;
 }
 
 // ---- running out of segment numbers --------------------------------------------------------

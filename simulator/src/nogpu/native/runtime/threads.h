@@ -426,11 +426,6 @@ static NOINLINE Fibre* idle(Worker* w) {
             const uint32_t gone = gone_lanes(w, v);
             for (uint32_t lane = 0; lane < 32; lane++) {
                 if (!((s.waiting >> lane) & 1)) continue;
-                const uint32_t missing = s.mask[lane] & gone;
-                if (missing && (hot.checks & kCheckBarrier))
-                    barrier_fault(w, kLaneExited, v * 32 + (uint32_t)__builtin_ctz(missing), 0,
-                                  v * 32 + lane, s.line[lane], b.count,
-                                  (uint32_t)__builtin_popcount(missing));
                 if (try_warp(w, v, lane, gone, nullptr)) return pick(w);
             }
         }

@@ -381,12 +381,7 @@ class ndarray:  # noqa: N801 -- the library's name
                 "C": flags.c_contiguous, "F": flags.f_contiguous}  # fmt: skip
         if not copy and dtype == self.dtype and kept[order]:
             return self
-        if self.dtype.kind == "c" and dtype.kind not in "cb":
-            warnings.warn(
-                "Casting complex values to real discards the imaginary part",
-                np.exceptions.ComplexWarning,
-                stacklevel=2,
-            )
+        warn_of_loss(self.dtype, dtype)
         return _copy(self, order, dtype)
 
     def view(self, dtype: object = None, type: object = None) -> ndarray:
@@ -692,6 +687,13 @@ def check_cast(of: np.dtype, to: np.dtype, casting: str, what: str = "array data
     if not np.can_cast(of, to, casting):
         raise TypeError(f"Cannot cast {what} from {of!r} to {to!r} according to the rule "
                         f"'{casting}'")  # fmt: skip
+
+
+def warn_of_loss(of: np.dtype, to: np.dtype) -> None:
+    """Warn of a conversion that leaves the imaginary part away."""
+    if of.kind == "c" and to.kind not in "cb":
+        warnings.warn("Casting complex values to real discards the imaginary part",
+                      np.exceptions.ComplexWarning, stacklevel=3)  # fmt: skip
 
 
 def _copy(source: ndarray, order: str = "C", dtype: np.dtype | None = None) -> ndarray:

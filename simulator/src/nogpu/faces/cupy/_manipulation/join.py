@@ -42,6 +42,7 @@ def concatenate(tup, axis=0, out=None, *, dtype=None, casting="same_kind") -> nd
     dtype = core.check_dtype(dtype)
     for a in arrays:
         core.check_cast(a.dtype, dtype, casting)
+        core.warn_of_loss(a.dtype, dtype)
     if out is not None and out.ndim != len(shape):
         raise ValueError("Output array has wrong dimensionality")
     if out is not None and out.shape != tuple(shape):
