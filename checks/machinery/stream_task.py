@@ -183,10 +183,14 @@ def experiment(holds: list[Hold]) -> Iterator[None]:
 
 
 def becomes_true(condition: Callable[[], bool], seconds: float | None = None) -> bool:
-    """Whether `condition` becomes true within `seconds` (LONGEST_WAIT); returns once it does."""
-    end = time.monotonic() + (LONGEST_WAIT if seconds is None else seconds)
+    """Whether `condition` becomes true within `seconds` (LONGEST_WAIT); returns once it does.
+
+    It is asked 20 times at least: on a busy machine the time alone may pass with nothing done.
+    """
+    end, asked = time.monotonic() + (LONGEST_WAIT if seconds is None else seconds), 0
     while not condition():
-        if time.monotonic() > end:
+        asked += 1
+        if time.monotonic() > end and asked >= 20:
             return False
         time.sleep(0.001)
     return True
