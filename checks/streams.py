@@ -131,11 +131,12 @@ def _chunks_of(chunks: int) -> np.ndarray:
 
 def _run_by_units(answer: Callable, chunks: int, count: int, held: str | None) -> np.ndarray:
     cp = _cupy()
-    source, target = _pinned((chunks, SIZE), 0), _pinned((chunks, SIZE), -1)
-    source[...] = _chunks_of(chunks)
+    size = SIZE if held else 1 << 21  # nothing held: long copies, of which kernels use the end
+    source, target = _pinned((chunks, size), 0), _pinned((chunks, size), -1)
+    source[:, -SIZE:] = _chunks_of(chunks)
     results, late = 3 * source + 1, 2  # the chunk whose kernel is held back
     up, compute, down = _streams(4)[:3]
-    pairs = [(cp.full(SIZE, -1, cp.float32), cp.full(SIZE, -1, cp.float32)) for _ in range(count)]
+    pairs = [(cp.full(size, -1, cp.float32), cp.full(size, -1, cp.float32)) for _ in range(count)]
     places = [[array.data.ptr for array in pair] for pair in pairs]
     calls: list[int] = []
     holds: list[Hold] = []
@@ -149,7 +150,7 @@ def _run_by_units(answer: Callable, chunks: int, count: int, held: str | None) -
         if held == "compute" and len(calls) == late:
             holds.append(Hold(compute))
         calls.append(len(calls))
-        _launch("triple", x, y, np.int32(SIZE))
+        _launch("triple", x[-SIZE:], y[-SIZE:], np.int32(SIZE))
 
     def has(k: int, which: int, values: np.ndarray) -> bool:
         return np.array_equal(pairs[k % count][which].get(stream=_streams(4)[3]), values[k])
@@ -171,7 +172,7 @@ def _run_by_units(answer: Callable, chunks: int, count: int, held: str | None) -
                               kind="event")
             holds[0].release()
         cp.cuda.Device().synchronize()
-        return target.copy()
+        return target[:, -SIZE:].copy()
 
 
 def _judge_held(held: str, late: int, count: int, source: np.ndarray, results: np.ndarray,
@@ -189,7 +190,9 @@ def _judge_held(held: str, late: int, count: int, source: np.ndarray, results: n
                  lambda: (target[late] != -1).any()}
     elif held == "down":
         right = {"kernels of the first chunks": lambda: all(
-            has(k, 1, results) for k in range(min(count, len(source))))}
+            has(k, 1, results) for k in range(min(count, len(source)))),
+            "copies in of the next chunks": lambda: all(
+                has(k, 0, source) for k in range(count, min(2 * count, len(source))))}
         wrong = {"a copy out does not go through `down`": lambda: (target != -1).any(),
                  "y is filled again before the result of chunk 0 is copied out":
                  lambda: not has(0, 1, results)}
@@ -210,7 +213,7 @@ def _judge_held(held: str, late: int, count: int, source: np.ndarray, results: n
 by_units = StreamTask(
     "by_units", lambda chunks, pairs, held: 3 * _chunks_of(chunks) + 1,
     lambda: [(6, 2, "compute"), (6, 3, "compute"), (5, 2, "down"), (6, 3, "up"), (2, 3, "down"),
-             (7, 3, None)],
+             (7, 2, None)],
     run=_run_by_units,
     signature=lambda source, target, work, up, compute, down, pairs: None,
 )
@@ -362,8 +365,9 @@ makespan = Task(
 def _run_upload(answer: Callable, chunks: int, count: int, hold_at: int | None) -> np.ndarray:
     cp = _cupy()
     stream = _streams(4)[0]
-    buffers = [_pinned((SIZE,), -5) for _ in range(count)]
-    arrays = [cp.full(SIZE, -1, cp.float32) for _ in range(chunks)]
+    size = 1 << 22 if hold_at is None else SIZE  # nothing held: long copies
+    buffers = [_pinned((size,), -5) for _ in range(count)]
+    arrays = [cp.full(size, -1, cp.float32) for _ in range(chunks)]
     holds: list[Hold] = []
     fills: list[int] = []
     filled: list[np.ndarray] = []
@@ -373,6 +377,9 @@ def _run_upload(answer: Callable, chunks: int, count: int, hold_at: int | None) 
     def fill(buffer: np.ndarray, k: int) -> None:
         if not any(buffer is own for own in buffers):
             raise Refusal("fill(buffer, k) must get one of the buffers itself.")
+        if hold_at is None and k >= count and _first_value(arrays[k - count][-1:]) == -1:
+            raise Refusal(f"the buffer of chunk {k - count} is filled again for chunk {k} before it"
+                          " was copied.", kind="early")
         fills.append(k)
         filled.append(buffer)
         buffer[...] = 100 * (k + 1)
@@ -431,7 +438,8 @@ def _run_upload(answer: Callable, chunks: int, count: int, hold_at: int | None) 
 upload = StreamTask(
     "upload",
     lambda chunks, buffers, hold_at: 100 * np.arange(1, chunks + 1, dtype=np.float32),
-    lambda: [(5, 2, 0), (6, 3, 1), (2, 3, 1), (4, 1, 2), (5, 2, 4)],
+    lambda: [(5, 2, 0), (6, 3, 1), (2, 3, 1), (4, 1, 2), (5, 2, 4),
+             (4, 1, None)],
     run=_run_upload, signature=lambda fill, buffers, arrays, stream: None,
 )
 

@@ -34,8 +34,7 @@ def timeline(*runs: Any, recorded: bool = True) -> None:
     -----
     The first lane is Python: dark in the program's own code, light in calls that queue, copy or
     wait. Each other lane is a unit of the machine, with a row for each stream. All times count from
-    the beginning of the block. The dashed line is how long the busiest unit works: no order of the
-    same pieces takes less.
+    the beginning of the block. The dashed line is how long the busiest unit works.
     """
     for run in runs:
         if not hasattr(run, "spans"):
@@ -70,7 +69,7 @@ def _draw(runs: Sequence[Any]) -> None:
                    if any(run.of(kind) for run in runs)]
         patches += [Patch(facecolor=colour, edgecolor=INK, label=f"Python {where}")
                     for colour, where in ((INK, "in its own code"), (CALLS, "in a call"))]
-        line = Line2D([], [], color=INK, linestyle="--", linewidth=1.2, label="at least")
+        line = Line2D([], [], color=INK, linestyle="--", linewidth=1.2, label="busiest unit")
         figure.legend(handles=[*patches, line], loc="outside lower center", ncols=6, fontsize=8,
                       frameon=False)
         show("What Python, copies and kernels did and when",
@@ -96,7 +95,7 @@ def _draw_run(axes: Axes, run: Any, used: Sequence[str], gap: float) -> None:
     axes.set_ylim(len(lanes) - 0.5, -0.5)
     axes.tick_params(axis="x", labelsize=8)
     axes.set_title(f"{run.title} ({run.machine}): {with_unit(run.seconds, 's')},"
-                   f" at least {with_unit(run.least, 's')}", fontsize=9)
+                   f" busiest unit {with_unit(run.least, 's')}", fontsize=9)
 
 
 def _merged(spans: Sequence[tuple[float, float]], gap: float) -> list[tuple[float, float]]:

@@ -108,7 +108,7 @@ class Timeline:
 
     @property
     def least(self) -> float:
-        """The longest of `ideal`: three units that work at the same time need no less."""
+        """The longest of `ideal`: for how long the busiest unit works."""
         return max(self.ideal.values(), default=0.0)
 
     @property
@@ -145,8 +145,8 @@ class Timeline:
                               with_unit(nbytes, "B") if nbytes else "-", with_unit(busy, "s"),
                               f"{busy / self.seconds:.0%}",
                               with_unit(nbytes / busy, "B/s") if nbytes and busy else "-"))
-        lines = [f"{head}: {with_unit(self.seconds, 's')}; at least {with_unit(self.least, 's')},"
-                 f" {self.least / self.seconds:.0%} of it"]
+        lines = [f"{head}: {with_unit(self.seconds, 's')}; busiest unit"
+                 f" {with_unit(self.least, 's')}, {self.least / self.seconds:.0%} of it"]
         lines += aligned(cells)
         lines += [f"a copy beside a kernel for {with_unit(self.beside, 's')}",
                   f"Python was through after {with_unit(self.returned, 's')}:"

@@ -72,7 +72,7 @@ def test_table_has_the_facts_of_the_picture(capsys):
     draw.timeline(TWO)
     printed = capsys.readouterr().out
     assert printed.strip() == repr(TWO)
-    assert printed.splitlines()[0] == "two, toy: 5.50 s; at least 3.00 s, 55% of it"
+    assert printed.splitlines()[0] == "two, toy: 5.50 s; busiest unit 3.00 s, 55% of it"
     assert [line.split()[:5] for line in printed.splitlines()[2:4]] == [
         ["copies", "in", "2", "200", "B"], ["kernels", "2", "-", "3.00", "s"]]
     assert "a copy beside a kernel for 1.50 s" in printed

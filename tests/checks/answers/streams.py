@@ -58,7 +58,8 @@ def units_with_events_in_turn(source, target, work, up, compute, down, pairs):
 
 
 def units_of(read=True, freed=True, arrived=True, computed=True, back="down", into="up",
-             out="down", tied=False, sync=False, blocking=False, pair=0, on="compute", last=0):
+             out="down", tied=False, strict=False, before=False, sync=False,
+             blocking=False, pair=0, on="compute", last=0):
     def by_units(source, target, work, up, compute, down, pairs):
         named = {"up": up, "compute": compute, "down": down}
         done, returned = [], []
@@ -67,10 +68,15 @@ def units_of(read=True, freed=True, arrived=True, computed=True, back="down", in
             if k >= len(pairs):
                 if read:
                     up.wait_event(done[k - len(pairs)])
+                if strict:
+                    up.wait_event(returned[k - len(pairs)])
                 if freed:
                     compute.wait_event(returned[k - len(pairs)])
+            early = up.record()
             x.set(source[k], stream=named[into])
-            if arrived:
+            if before:
+                compute.wait_event(early)
+            elif arrived:
                 compute.wait_event(up.record())
             with named[on]:
                 work(x, y)
@@ -270,6 +276,18 @@ def upload_of(wait="no", first=False):
     return upload
 
 
+def upload_marked_early(fill, buffers, arrays, stream):
+    """Waits for events that are recorded before the copies."""
+    marks = {}
+    for k, array in enumerate(arrays):
+        if k >= len(buffers):
+            marks[k - len(buffers)].synchronize()
+        fill(buffers[k % len(buffers)], k)
+        marks[k] = stream.record()
+        array.set(buffers[k % len(buffers)], stream=stream)
+    return stream.record()
+
+
 def upload_without_event(fill, buffers, arrays, stream):
     upload_by_turns(fill, buffers, arrays, stream)
     return cp.cuda.Event()
@@ -355,13 +373,15 @@ WRONG = {
     ],
     "by_units": [
         (units_of(read=False), "x is filled again before the kernel"),
-        (units_of(freed=False), "y is filled again before the result"),
+        (units_of(freed=False), ""),  # by chance, values are wrong before `down` is held
         (units_of(arrived=False), ""),
-        (units_of(computed=False), "copied out before its kernel has run"),
+        (units_of(before=True), ""),
+        (units_of(computed=False), ""),
         (units_of(back="compute"), "done before all chunks are back"),
         (units_of(into="compute"), "copies in of the next chunks do not end"),
         (units_of(out="compute"), "a copy out does not go through `down`"),
         (units_of(tied=True), "copies in of the next chunks do not end"),
+        (units_of(strict=True), "copies in of the next chunks do not end"),
         (units_of(sync=True), "Python waits in it"),
         (units_of(blocking=True), "Python waits in it"),
         (units_of(pair=1), "must use the pair"),
@@ -389,6 +409,7 @@ WRONG = {
         (upload_that_polls_the_stream, "wait for that copy only"),
         (upload_that_ends(lambda stream: stream.synchronize()), "Python waits at its end"),
         (upload_that_ends(poll), "Python waits at its end"),
+        (upload_marked_early, ""),
         (upload_without_event, "done before the last copy"),
         (upload_beside_the_stream, "does not go through `stream`"),
         (upload_from_copies, "one of the buffers itself"),
