@@ -132,10 +132,13 @@ def test_ten_thousand_launches_do_not_grow(module: engine.Module, x: engine.Allo
     kernel, wild = module.kernel("add"), module.kernel("wild")
     arguments, wild_arguments = pack(x), pack(x, np.int64(4))
     rounds(1000)
-    before = resident()
-    rounds(9000)
-    # The ring of small allocations (32 MB, and its shadow) may fill up once.
-    assert resident() - before < 24 * 2**20
+    sizes = [resident()]
+    for _ in range(3):
+        rounds(3000)
+        sizes.append(resident())
+    # The ring of small allocations (32 MB, and its shadow) may fill up once, in any of the three
+    # rounds; what each launch keeps grows in every one.
+    assert min(now - before for before, now in zip(sizes, sizes[1:])) < 8 * 2**20
     assert read(x, np.int32)[0] == 640000
 
 
