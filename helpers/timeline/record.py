@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
 from types import ModuleType
-from typing import Any
 
 from .. import backend, recordings
 from .events import Watch
@@ -19,8 +18,7 @@ _recording = False
 
 
 @contextmanager
-def timeline(title: str = "", *, key: str | None = None,
-             streams: Mapping[str, Any] | None = None) -> Iterator[Timeline]:
+def timeline(title: str = "", *, key: str | None = None) -> Iterator[Timeline]:
     """Record what runs on which stream while the block's code runs as it is.
 
     Parameters
@@ -30,8 +28,6 @@ def timeline(title: str = "", *, key: str | None = None,
     key : str, optional
         Name under which the same block was recorded on other machines (`make bench`); they are
         shown too.
-    streams : mapping of str to stream, optional
-        Names for streams, which are otherwise numbered in the order of their first work.
 
     Yields
     ------
@@ -65,14 +61,12 @@ def timeline(title: str = "", *, key: str | None = None,
     simulated = backend.is_simulated(cupy)
     machine = backend.SIMULATOR if simulated else backend.device_name(cupy)
     result = Timeline(title, machine, ())
-    names = {stream.ptr if hasattr(stream, "ptr") else stream.handle: name
-             for name, stream in (streams or {}).items()}
     _recording = True
     try:
         if simulated:
-            yield from _from_scheduler(cupy, result, names)
+            yield from _from_scheduler(cupy, result)
         else:
-            yield from _from_events(cupy, result, names)
+            yield from _from_events(cupy, result)
     finally:
         _recording = False
     if key is None:
@@ -83,11 +77,10 @@ def timeline(title: str = "", *, key: str | None = None,
     result.recorded = recorded_timelines(key, but=here)
 
 
-def _label(handles: list[int], names: dict[int, str]) -> dict[int, str]:
+def _label(handles: list[int]) -> dict[int, str]:
     """A name for each handle, given in the order in which streams are to be numbered."""
-    new = [handle for handle in dict.fromkeys(handles) if handle not in (0, 1, *names)]
-    return {0: DEFAULT, 1: DEFAULT,
-            **{handle: f"stream {k}" for k, handle in enumerate(new, 1)}, **names}
+    new = [handle for handle in dict.fromkeys(handles) if handle not in (0, 1)]
+    return {0: DEFAULT, 1: DEFAULT, **{handle: f"stream {k}" for k, handle in enumerate(new, 1)}}
 
 
 def _block(watch: Watch, result: Timeline) -> Iterator[Timeline]:
@@ -101,12 +94,11 @@ def _block(watch: Watch, result: Timeline) -> Iterator[Timeline]:
         result.calls = tuple((start - begin, end - begin) for start, end in watch.calls)
 
 
-def _from_scheduler(cupy: ModuleType, result: Timeline,
-                    names: dict[int, str]) -> Iterator[Timeline]:
+def _from_scheduler(cupy: ModuleType, result: Timeline) -> Iterator[Timeline]:
     with backend.simulated_spans() as seen, Watch(cupy, events=False) as watch:
         yield from _block(watch, result)
     seen = [span for span in seen if span.name not in BOOKKEEPING]
-    labels = _label(sorted({span.stream for span in seen}), names)  # handles count upwards
+    labels = _label(sorted({span.stream for span in seen}))  # handles count upwards
     spans = []
     for span in seen:
         kind = SIMULATED.get(span.kind, KERNEL)
@@ -117,8 +109,7 @@ def _from_scheduler(cupy: ModuleType, result: Timeline,
     result.spans = tuple(sorted(spans, key=lambda span: span.start))
 
 
-def _from_events(cupy: ModuleType, result: Timeline,
-                 names: dict[int, str]) -> Iterator[Timeline]:
+def _from_events(cupy: ModuleType, result: Timeline) -> Iterator[Timeline]:
     watch = Watch(cupy)
     cupy.cuda.Device().synchronize()
     with watch:
@@ -127,7 +118,7 @@ def _from_events(cupy: ModuleType, result: Timeline,
     late = result.begin - watch.origin
     pieces = [(work, max(0.0, start - late), max(0.0, end - late))
               for work, start, end in watch.times()]
-    labels = _label([work.stream for work, _, _ in pieces], names)
+    labels = _label([work.stream for work, _, _ in pieces])
     spans, free = [], {IN: 0.0, OUT: 0.0}
     for work, start, end in sorted(pieces, key=lambda piece: piece[2]):
         if work.kind in free:
