@@ -375,8 +375,8 @@ def _run_upload(answer: Callable, chunks: int, count: int, hold_at: int | None) 
     arrived: list[int] = []
 
     def fill(buffer: np.ndarray, k: int) -> None:
-        if not any(buffer is own for own in buffers):
-            raise Refusal("fill(buffer, k) must get one of the buffers itself.")
+        if buffer is not buffers[k % count]:
+            raise Refusal("fill(buffer, k) must get buffers[k % len(buffers)] itself.")
         if hold_at is None and k >= count and _first_value(arrays[k - count][-1:]) == -1:
             raise Refusal(f"the buffer of chunk {k - count} is filled again for chunk {k} before it"
                           " was copied.", kind="early")
