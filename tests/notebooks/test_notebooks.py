@@ -44,6 +44,7 @@ SECOND_EDITION = {
     "11_fast_kernels",
     "12_pycuda_dynamic_compilation",
     "13_pycuda_cupy_interop",
+    "14_streams",
 }
 
 PATHS = [path for folder in FOLDERS for path in notebooks(folder)]
