@@ -63,7 +63,15 @@ def _launch(name: str, *args: object) -> None:
 
 @functools.cache
 def _streams(count: int) -> tuple[Any, ...]:
-    """Streams that all experiments share, because a GPU has few queues, and each stream a pool."""
+    """Streams that all experiments share, because a GPU has few queues, and each stream a pool.
+
+    All kernels run here once. CUDA loads a kernel when it is first needed, and this may wait for
+    all work of the GPU, also for what an experiment holds back.
+    """
+    x, counts = _cupy().zeros(1, np.float32), _cupy().zeros(2, np.int32)
+    _launch("triple", x, x, np.int32(0))
+    _launch("put", x, np.float32(0), np.int32(0))
+    _launch("stamp", counts, counts[1:], np.int32(0))
     return tuple(_cupy().cuda.Stream(non_blocking=True) for _ in range(count))
 
 
