@@ -6,6 +6,7 @@ from checks import streams
 
 
 def test_on_a_gpu_the_experiment_without_a_hold_comes_first_and_is_not_judged(monkeypatch):
+    monkeypatch.setattr(streams, "_cupy", lambda: None)
     monkeypatch.setattr(streams, "is_simulated", lambda xp: False)
     holds = []
 
