@@ -2,6 +2,7 @@
 
 import ast
 import math
+import re
 
 import numpy as np
 from lone_workers import alone
@@ -121,6 +122,10 @@ def stencil_with_zeros(weights):
 
 def stencil_without_a_declaration(weights):
     return stencil_direct(weights).replace("float s = 0;", "")
+
+
+def stencil_without_tests(weights):
+    return re.sub(r"if \(i \+ .* < columns\) s", "s", stencil_direct(weights))
 
 
 def stencil_without_small_weights(weights):
@@ -298,6 +303,7 @@ WRONG = {
         (stencil_without_small_weights, "weights: float32 (3, 5)"),
         (stencil_with_zeros, "Write nothing for a zero"),
         (stencil_without_a_declaration, '"s" is undefined'),
+        (stencil_without_tests, "of the kernel stencil makes an access outside an array"),
     ],
     "slope": [
         (slope_by_difference, "expected"),
