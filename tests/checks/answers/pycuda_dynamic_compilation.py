@@ -203,10 +203,14 @@ class Slope(ast.NodeVisitor):
         return f"dual{{{literal(node.value)}, 0.0f}}"
 
     def visit_Name(self, node):
+        if node.id not in ("x", "y"):
+            raise ValueError("a name that is not allowed")
         return {"x": "dual{x, 1.0f}", "y": "dual{y, 0.0f}"}[node.id]
 
     def visit_Call(self, node):
-        name = {"sin": "dual_sin", "cos": "dual_cos"}[node.func.id]
+        name = {"sin": "dual_sin", "cos": "dual_cos"}.get(node.func.id)
+        if name is None:
+            raise ValueError("a function that is not allowed")
         return f"{name}({self.visit(node.args[0])})"
 
     def visit_BinOp(self, node):

@@ -61,8 +61,8 @@ def agrees(lesson: str, name: str, source: str, count: int = INPUTS) -> tuple[in
         exec(compile(text, "<mutant>", "exec"), namespace)
         functions.append(task._function(namespace[name]))
     solution, mutant = functions
-    # A survivor ends; thousands of rehearsals and compilations would load as many modules.
-    # (A mock in place of this function would keep the arguments of all launches.)
+    # A survivor ends; thousands of rehearsals and compilations would load as many modules. (A Mock
+    # in the place of `rehearse` would hold all arrays.)
     with patch.object(kernel_task, "rehearse", lambda *_: None), launches:
         for done, case in enumerate(inputs_of(lesson, task, count)):
             if sentence := _difference(task, solution, mutant, case):
