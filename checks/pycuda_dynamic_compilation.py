@@ -133,7 +133,7 @@ def _launches(compiling: int, general: int, special: int) -> float:
 
 launches = Task(
     "launches", _launches,
-    lambda: [(400_000, 500, 300), (1000, 7, 4), (10, 5, 5), (10, 5, 6), (3, 100, 1), (12, 9, 6)],
+    lambda: [(400_000, 500, 300), (1000, 7, 4), (10, 5, 5), (10, 5, 6), (3, 100, 1), (12, 6, 4)],
     mistakes=[
         Mistake("rounded down: the last launch is needed", lambda compiling, general, special:
                 compiling // (general - special) if general > special else math.inf),

@@ -261,7 +261,7 @@ def slope_of_anything(formula):
 
 RIGHT = {
     "bytes_each": [bytes_by_arrays, bytes_as_list_of_kernels],
-    "launches": [launches_by_counting, launches_rounded_up],
+    "launches": [launches_rounded_up, launches_by_counting],
     "decide": [decide],
     "convolution": [convolution],
     "stencil": [stencil, stencil_direct],
