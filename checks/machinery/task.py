@@ -431,15 +431,15 @@ def with_time_limit(seconds: float, function: Callable) -> Callable:
         def trace(frame: object, event: str, argument: object) -> object:
             if monotonic() > end:
                 raise Refusal(f"it has not ended after {seconds:g} seconds, where a fraction of one"
-                              " second is enough. Does every loop reach its end?",
-                              kind="time")
+                              " second is enough. Does every loop reach its end?", kind="time")
             return trace
 
-        sys.settrace(trace)
-        try:
-            return function(*args)
-        finally:
-            sys.settrace(None)
+        with np.errstate(), warnings.catch_warnings():  # a call cut short may leave them changed
+            sys.settrace(trace)
+            try:
+                return function(*args)
+            finally:
+                sys.settrace(None)
 
     return limited
 

@@ -1,11 +1,20 @@
 """The machinery of the checks itself: counted interpreter work, answers in parts, descriptions."""
 
 import gc
+import warnings
 
 import numpy as np
 import pytest
 
-from checks.machinery.task import Mistake, Task, describe_case, instructions, replaced
+from checks.machinery.task import (
+    Mistake,
+    Refusal,
+    Task,
+    describe_case,
+    instructions,
+    replaced,
+    with_time_limit,
+)
 
 
 def test_interpreter_work_is_the_same_in_the_first_run():
@@ -201,3 +210,16 @@ def test_a_call_is_not_ended_where_nogpu_holds_a_lock():
     for limit in range(10, 400):
         instructions(place, (), limit)
         assert not memory._lock._is_owned(), limit
+
+
+def test_a_call_that_is_cut_short_leaves_numpy_and_the_warnings_as_they_were():
+    def endless():
+        while True:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+
+    before = np.geterr(), list(warnings.filters)
+    for _ in range(60):  # without the care for it, one in seven leaves something behind
+        with pytest.raises(Refusal):
+            with_time_limit(0.002, endless)()
+    assert (np.geterr(), list(warnings.filters)) == before
