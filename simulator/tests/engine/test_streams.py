@@ -12,6 +12,7 @@ import os
 import random
 import signal
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator
 
