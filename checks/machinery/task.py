@@ -641,8 +641,7 @@ def instructions(function: Callable, case: Case, limit: float = math.inf) -> int
 
     def trace(frame: object, event: str, argument: object) -> object:
         nonlocal count
-        frame.f_trace_opcodes = True
-        frame.f_trace_lines = False
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
         if event in ("opcode", "call"):
             count += 1
             if count > limit and f"{os.sep}nogpu{os.sep}" not in frame.f_code.co_filename:
@@ -655,16 +654,17 @@ def instructions(function: Callable, case: Case, limit: float = math.inf) -> int
         count = 0
         gc.disable()
         builtins.map = lambda call, *iterables: (call(*items) for items in zip(*iterables))
-        sys.settrace(trace)
-        try:
-            function(*arguments)
-        except _Enough:
-            break
-        finally:
-            sys.settrace(before)
-            builtins.map = plain
-            if collects:
-                gc.enable()
+        with np.errstate(), warnings.catch_warnings():  # a call cut short may leave them changed
+            sys.settrace(trace)
+            try:
+                function(*arguments)
+            except _Enough:
+                break
+            finally:
+                sys.settrace(before)
+                builtins.map = plain
+                if collects:
+                    gc.enable()
     return count
 
 

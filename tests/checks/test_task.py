@@ -2,6 +2,7 @@
 
 import gc
 import warnings
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -212,14 +213,18 @@ def test_a_call_is_not_ended_where_nogpu_holds_a_lock():
         assert not memory._lock._is_owned(), limit
 
 
-def test_a_call_that_is_cut_short_leaves_numpy_and_the_warnings_as_they_were():
+@pytest.mark.parametrize("cut_short", [
+    lambda call, k: with_time_limit(0.002, call)(),
+    lambda call, k: instructions(call, (), limit=1000 + k),
+], ids=["by time", "by instructions"])
+def test_a_call_that_is_cut_short_leaves_numpy_and_the_warnings_as_they_were(cut_short):
     def endless():
         while True:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
 
     before = np.geterr(), list(warnings.filters)
-    for _ in range(60):  # without the care for it, one in seven leaves something behind
-        with pytest.raises(Refusal):
-            with_time_limit(0.002, endless)()
-    assert (np.geterr(), list(warnings.filters)) == before
+    for k in range(100):  # without the care for it, one in twenty leaves something behind
+        with suppress(Refusal):
+            cut_short(endless, k)
+        assert (np.geterr(), list(warnings.filters)) == before
