@@ -16,6 +16,7 @@ from .new_lesson import new_lesson
 from .notebook_form import ROOT, AuthoringError
 from .publish import publish
 from .record import bench, record
+from .site import build_site
 from .tables import write_tables
 from .timetable import write_minutes
 
@@ -49,6 +50,7 @@ def parser() -> argparse.ArgumentParser:
     mutants = command("mutants", "give every mutant of the solutions to its check")
     mutants.add_argument("arguments", nargs=argparse.REMAINDER, help="lessons: 06, or einsum")
     command("house", "print which room imports which, and what breaks the rules")
+    command("site", "build the course as static pages, from the stored outputs")
     command("publish", "write owner/name into badges and setup cells").add_argument(
         "repository", nargs="?", default="", metavar="owner/name")
     return top
@@ -80,6 +82,8 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
             changed = [str(options.table)]
         elif options.command == "publish":
             changed = publish(options.repository, root)
+        elif options.command == "site":
+            changed = [str(build_site(root))]
         elif options.command == "record":
             for path in options.notebook:
                 record(path)

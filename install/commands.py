@@ -21,14 +21,14 @@ LAB_SETTINGS = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
 }
 
-COMMANDS = ("lab", "test", "run", "update", "work")
+COMMANDS = ("lab", "test", "run", "site", "update", "work")
 
 
 def main(arguments: list[str]) -> int:
     """Run a command with options; return the exit status.
 
-    `lab`, `test` and `run` return only after an error: otherwise the process becomes the program
-    that was asked for.
+    `lab`, `test`, `run` and `site` return only after an error: otherwise the process becomes the
+    program that was asked for.
     """
     if not arguments or arguments[0] not in COMMANDS:
         print(f"usage: python install {'|'.join(COMMANDS)} [options passed on]", file=sys.stderr)
@@ -39,8 +39,8 @@ def main(arguments: list[str]) -> int:
             open_lab(options)
         elif command == "test":
             run_tests(options)
-        elif command == "run":
-            ensure({"dev"})
+        elif command in ("run", "site"):  # `site` with what builds the course's pages
+            ensure({"dev", "site"} if command == "site" else {"dev"})
             become_python(options)
         elif command == "update":
             update.update()
@@ -93,7 +93,7 @@ def open_lab(options: list[str]) -> None:
 
 def run_tests(options: list[str]) -> None:
     """Run pytest with `options` in up to four processes; one process runs all tests of a file."""
-    ensure({"dev"})
+    ensure({"dev", "site"} if "--slow" in options else {"dev"})
     build_font_cache()
     # One process more than there are cores, because some tests wait.
     workers = min(4, (os.cpu_count() or 1) + 1)

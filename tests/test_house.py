@@ -27,7 +27,7 @@ ROOMS = {
     "checks": ({"machinery", "grading", "learner"}, {".py"}),
     "authoring": ({"profiles"}, {".py"}),
     "install": ({"pages", "learner"}, {".py", ".j2", ".json"}),
-    "docs": (set(), {".md"}),
+    "docs": (set(), {".md", ".py", ".css", ".svg"}),  # conf.py and what it names: the site's
     "tests": ({"helpers", "checks", "authoring", "install", "notebooks"},
               {".py", ".json", ".txt"}),
 }
