@@ -31,6 +31,7 @@ from .publish import repository
 
 BADGE = re.compile(r"!\[((?:Open in|Launch) \w+)\]\(https:[^)]*\)")  # a picture from another host
 KERNEL = re.compile(r"\(\.\./helpers/kernels/([\w.]+)\)")  # a link to a file
+SOURCE = re.compile(r"(?!.* \| ).*?;\s*(//[^\n]*)?\n", re.S)  # a kernel; a report has bars
 LEFT_OUT = (".*", "build", "work", "__pycache__", "solutions")
 PARTS = {"To look up": ["notebooks/glossary", "notebooks/index", "claims", "kernels"],
          "To teach, to change": ["docs/teaching", "docs/authoring", "docs/style", "docs/reading"],
@@ -56,7 +57,7 @@ def page_of(notebook: nbformat.NotebookNode, solution: nbformat.NotebookNode | N
         about = [output.get("metadata", {}).get("image/png", {}).get("alt", "").split("\n")[0]
                  for output in cell.outputs]
         cell.metadata["mystnb"] = {"image": {"alt": " ".join(filter(None, about))}}
-        if any("__global__" in output.get("text", "") for output in cell.outputs):
+        if any(SOURCE.match(output.get("text", "")) for output in cell.outputs):
             cell.metadata["mystnb"]["text_lexer"] = "cuda"
         if course_of(cell).get("answer"):
             fold(cell, "output", "the recorded answer")
@@ -137,7 +138,8 @@ def build_site(root: Path = ROOT) -> Path:
     write_source(source, root)
     address = f"html_theme_options.repository_url=https://github.com/{repository(root)}"
     done = subprocess.run([sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-j", "auto",
-                           "-c", str(root / "docs"), "-D", address, str(source), str(html)])
+                           "-c", str(root / "docs"), "-d", str(build / "read"), "-D", address,
+                           str(source), str(html)])
     if done.returncode:
         raise AuthoringError("Sphinx says above what is wrong")
     shutil.copy(html / "README.html", html / "index.html")

@@ -79,7 +79,7 @@ def test_an_open_cell_stays_open():
 def test_a_picture_has_an_alternative_text_and_a_printed_kernel_its_colours():
     picture = new_output("display_data", {"image/png": "", "text/plain": "<Figure>"},
                          metadata={"image/png": {"alt": "Two bars.\n1 2"}})
-    kernel = new_output("stream", name="stdout", text="__global__ void copy() {}")
+    kernel = new_output("stream", name="stdout", text="    int i = 0;\n    y[i] = 1;\n")
     (shown,) = page_of(small_notebook(new_code_cell("", outputs=[picture, kernel]))).cells
     assert shown.metadata["mystnb"] == {"image": {"alt": "Two bars."}, "text_lexer": "cuda"}
 
