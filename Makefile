@@ -5,7 +5,7 @@
 
 SHELL = /bin/sh
 .DEFAULT_GOAL = help
-.PHONY: help lab update test test-all clean help-authors new record exercises index tables house site publish grade mutants bench
+.PHONY: help lab update test test-all clean help-authors new record exercises index tables house site workshop publish grade mutants bench
 
 # python3 if it is new enough, else the newest python3.X on PATH. Each one is run and asked for its
 # version, because a version manager's placeholder exists but does not run.
@@ -45,7 +45,7 @@ test-all:  ## run every test, also those that are slow by nature (--slow)
 clean:  ## remove .venv and what builds and tests leave behind
 	@[ ! -e .venv ] || [ -e .venv/pyvenv.cfg ] || [ -e .venv/unfinished ] || { \
 		echo ".venv is not a virtual environment: move it elsewhere." >&2; exit 1; }
-	rm -rf .venv build/lib build/bdist.* build/site simulator/build .pytest_cache .ruff_cache
+	rm -rf .venv build/lib build/bdist.* build/site build/workshop simulator/build .pytest_cache .ruff_cache
 	rm -rf *.egg-info simulator/src/*.egg-info
 	find . \( -path ./work -o -path ./.git \) -prune -o -name __pycache__ -type d -prune \
 		-exec rm -rf {} +
@@ -75,6 +75,9 @@ house:  #@ print the rooms, their lines and who imports whom
 
 site:  #@ build the course as static pages, build/site/html, from the stored outputs
 	@$(INSTALL) site -m authoring site $(ARGS)
+
+workshop:  #@ write a day's notebooks, running order and slides, build/workshop (DAY=half|one|two)
+	@$(INSTALL) site -m authoring workshop $(DAY) $(ARGS)
 
 publish:  #@ write the course's address into badges and setup cells (REPO=owner/name)
 	@$(INSTALL) run -m authoring publish $(REPO) $(ARGS)

@@ -19,6 +19,7 @@ from .record import bench, record
 from .site import build_site
 from .tables import write_tables
 from .timetable import write_minutes
+from .workshop import DAYS, write_workshop
 
 
 def parser() -> argparse.ArgumentParser:
@@ -51,6 +52,8 @@ def parser() -> argparse.ArgumentParser:
     mutants.add_argument("arguments", nargs=argparse.REMAINDER, help="lessons: 06, or einsum")
     command("house", "print which room imports which, and what breaks the rules")
     command("site", "build the course as static pages, from the stored outputs")
+    command("workshop", "write a day's notebooks, running order and slides").add_argument(
+        "day", choices=DAYS)
     command("publish", "write owner/name into badges and setup cells").add_argument(
         "repository", nargs="?", default="", metavar="owner/name")
     return top
@@ -84,6 +87,8 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
             changed = publish(options.repository, root)
         elif options.command == "site":
             changed = [str(build_site(root))]
+        elif options.command == "workshop":
+            changed = write_workshop(options.day, root)
         elif options.command == "record":
             for path in options.notebook:
                 record(path)

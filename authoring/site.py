@@ -31,7 +31,7 @@ from .publish import repository
 
 BADGE = re.compile(r"!\[((?:Open in|Launch) \w+)\]\(https:[^)]*\)")  # a picture from another host
 KERNEL = re.compile(r"\(\.\./helpers/kernels/([\w.]+)\)")  # a link to a file
-SOURCE = re.compile(r"(?!.* \| ).*?;\s*(//[^\n]*)?\n", re.S)  # a kernel; a report has bars
+SOURCE = re.compile(r"(?!Line |.* \| ).*?;\s*(//[^\n]*)?\n", re.S)  # a kernel; a report has bars
 LEFT_OUT = (".*", "build", "work", "__pycache__", "solutions")
 PARTS = {"To look up": ["notebooks/glossary", "notebooks/index", "claims", "kernels"],
          "To teach, to change": ["docs/teaching", "docs/authoring", "docs/style", "docs/reading"],

@@ -1,0 +1,183 @@
+"""Write what a workshop needs: trimmed notebooks, the running order, and slides of the lessons.
+
+What a day has is said in docs/teaching.md: lessons, the sections that they skip, and tasks.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shutil
+from importlib.util import find_spec
+from itertools import groupby
+from pathlib import Path
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell
+
+from .minutes import HEADING, STATED, lesson_minutes, state_minutes, with_paths
+from .notebook_form import (
+    ROOT,
+    SETUP_TEXT,
+    SETUP_TITLE,
+    AuthoringError,
+    course_of,
+    outputs_of,
+    read,
+    stored_text,
+)
+from .publish import repository
+from .timetable import GUIDE, LINK, ROW
+
+DAYS = {"half": "Half a day", "one": "One day", "two": "Two days"}
+BADGES = re.compile(r"(\[!\[[^\]]*\]\([^)]*\)\]\([^)]*\) ?)+\n*")  # they open the whole notebook
+TARGET = re.compile(r"\]\(([^)\s#:]+)(?=[)#])")
+PAGES = ("notebooks/glossary.md", "notebooks/index.md")
+
+
+def order_of(day: str, root: Path = ROOT) -> str:
+    """A day's section of the guide for teachers: its tables and what is said about them."""
+    text = (root / GUIDE).read_text(encoding="utf-8")
+    return text[text.index(f"# {DAYS[day]}\n"):].split("\n## ")[0].replace("](../", "](") + "\n"
+
+
+def parts_of(day: str, root: Path = ROOT) -> dict[str, list]:
+    """The notebooks of a day: of a lesson the skipped sections, of exercises the tasks' numbers."""
+    parts: dict[str, list] = {}
+    for *_, what, _, skip in ROW.findall(order_of(day, root).replace("](", "](../")):
+        if link := LINK.search(what):
+            parts.setdefault(link[1], []).extend(
+                [int(link[2])] if link[2] else filter(None, skip.split("; ")))
+    return parts
+
+
+def lesson_for(lesson: NotebookNode, skipped: list[str]) -> NotebookNode:
+    """The core of a lesson. A skipped section becomes one folded cell, which later cells need.
+
+    Parameters
+    ----------
+    lesson : NotebookNode
+        It is changed.
+    skipped : list of str
+        Headings of `##` sections.
+    """
+    minutes = f"**{lesson_minutes(lesson, skipped=skipped)} minutes.**"
+    core = [(section, cell) for cell, path, section in with_paths(lesson) if path != "deeper"]
+    lesson.cells, unseen = [], {"slideshow": {"slide_type": "skip"}}
+    for section, group in groupby(core, key=lambda pair: pair[0]):
+        cells = [cell for _, cell in group]
+        if section not in skipped:
+            lesson.cells += cells
+            continue
+        code = [cell.source for cell in cells if cell.cell_type == "code"
+                and not course_of(cell).get("warm_up")]
+        lesson.cells += [
+            new_markdown_cell(f"## {section}\n\nNot read today. Run the folded cell: later cells"
+                              " need what it makes.", id=f"{cells[0].id}-skipped", metadata=unseen),
+            new_code_cell("\n\n\n".join(["%%capture", *code]), id=f"{cells[0].id}-run",
+                          metadata={"jupyter": {"source_hidden": True}, **unseen})]
+    lesson.cells[0].source = STATED.sub(minutes, lesson.cells[0].source, count=1)
+    return lesson
+
+
+def tasks_for(exercise: NotebookNode, numbers: list[int]) -> NotebookNode:
+    """The exercises with these tasks only; the notebook is changed."""
+    seen, kept = False, []
+    for cell, _, section in with_paths(exercise):
+        number = re.match(r"(\d+)\. ", section)
+        seen = seen or bool(number)
+        if not seen or number and int(number[1]) in numbers or section == "Your progress":
+            kept.append(cell)
+    exercise.cells = kept
+    state_minutes(exercise)
+    return exercise
+
+
+def slides_of(lesson: NotebookNode) -> NotebookNode:
+    """The lesson, changed into slides: one for each section, below it one for each further text.
+
+    Code belongs to the text above it. A prediction's answer appears at a press of the key.
+    """
+    for cell in lesson.cells:
+        heading, kind = HEADING.match(cell.source), "-"
+        if cell.source.startswith((SETUP_TITLE, SETUP_TEXT)):
+            kind = "skip"
+        elif cell.cell_type == "markdown":
+            kind = "slide" if heading and len(heading[1]) < 3 else "subslide"
+        else:
+            kind = "fragment" if course_of(cell).get("answer") else kind
+            cell.outputs = outputs_of(cell)
+            if cell.metadata.get("jupyter", {}).get("source_hidden"):
+                cell.metadata["tags"] = [*cell.metadata.get("tags", []), "folded"]
+        cell.metadata.setdefault("slideshow", {}).setdefault("slide_type", kind)
+    return lesson
+
+
+def write_notebooks(day: str, folder: Path, root: Path = ROOT) -> list[Path]:
+    """Write a day's notebooks and its running order, README.md, into a folder.
+
+    Links to what the folder does not have lead to the course on GitHub.
+    """
+    parts = parts_of(day, root)
+    texts = {"README.md": order_of(day, root)}
+    texts |= {page: (root / page).read_text(encoding="utf-8") for page in PAGES}
+
+    def adapted(text: str, page: str) -> str:
+        def link(found: re.Match) -> str:
+            target = posixpath.normpath(posixpath.join(posixpath.dirname(page), found[1]))
+            return found[0] if target in {*parts, *texts} else (
+                f"](https://github.com/{repository(root)}/blob/main/{target}")
+
+        return TARGET.sub(link, BADGES.sub("", text))
+
+    texts = {page: adapted(text, page) for page, text in texts.items()}
+    for place, chosen in parts.items():
+        trim = lesson_for if place.startswith("notebooks/") else tasks_for
+        notebook = trim(read(root / place), chosen)
+        for cell in notebook.cells:
+            if cell.cell_type == "markdown":
+                cell.source = adapted(cell.source, place)
+        texts[place] = stored_text(notebook)
+    for place, text in texts.items():
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        (folder / place).write_text(text, encoding="utf-8")
+    return [folder / place for place in texts]
+
+
+def write_slides(lessons: list[Path], root: Path = ROOT) -> list[Path]:
+    """Write the slides of lessons beside them, and reveal.js, which shows them in a browser.
+
+    Raises
+    ------
+    AuthoringError
+        When the package that brings reveal.js is not installed.
+    """
+    from nbconvert import SlidesExporter  # slow to import
+    from traitlets.config import Config
+
+    if (package := find_spec("sphinx_revealjs")) is None:
+        raise AuthoringError("slides need the extra `site`, which make workshop installs")
+    folded = {"enabled": True, "remove_input_tags": {"folded"}}
+    exporter = SlidesExporter(
+        config=Config({"TagRemovePreprocessor": folded}), template_name="workshop",
+        extra_template_basedirs=[str(root / "install" / "pages")],
+        reveal_url_prefix="reveal.js", reveal_theme="white",  # the others load fonts
+        exclude_input_prompt=True, exclude_output_prompt=True)
+    written = []
+    for path in lessons:
+        slides = slides_of(read(path))
+        text, _ = exporter.from_notebook_node(slides, {"metadata": {"name": path.stem}})
+        written.append(path.with_suffix(".slides.html"))
+        written[-1].write_text(text, encoding="utf-8")
+        shutil.copytree(Path(package.origin).parent / "_static" / "revealjs" / "dist",
+                        path.parent / "reveal.js" / "dist", dirs_exist_ok=True)
+    return written
+
+
+def write_workshop(day: str, root: Path = ROOT) -> list[str]:
+    """Write a day into build/workshop/DAY, from scratch; return the names of the files."""
+    folder = root / "build" / "workshop" / day
+    shutil.rmtree(folder, ignore_errors=True)
+    written = write_notebooks(day, folder, root)
+    written += write_slides([path for path in written if path.match("notebooks/*.ipynb")], root)
+    return [str(path.relative_to(root)) for path in written]

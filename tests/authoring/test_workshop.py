@@ -1,0 +1,159 @@
+"""A workshop's folder: what the day has and nothing else, minutes that fit, links that resolve."""
+
+import posixpath
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from authoring.minutes import cell_minutes, lesson_minutes, tasks_of
+from authoring.notebook_form import ROOT, course_of, read
+from authoring.publish import repository
+from authoring.timetable import ROW
+from authoring.workshop import (
+    DAYS,
+    lesson_for,
+    parts_of,
+    slides_of,
+    tasks_for,
+    write_notebooks,
+    write_slides,
+)
+
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+days = pytest.mark.parametrize("day", DAYS)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    made = {day: tmp_path_factory.mktemp(day) for day in DAYS}
+    for day, folder in made.items():
+        write_notebooks(day, folder)
+    return made
+
+
+def minutes_stated(path: Path) -> int:
+    """The minutes that a trimmed notebook's first cell states, all kinds of tasks together."""
+    return sum(map(int, re.findall(r"(\d+) minutes", read(path).cells[0].source)))
+
+
+@days
+def test_the_minutes_of_the_notebooks_sum_to_the_day(folders, day):
+    order = (folders[day] / "README.md").read_text(encoding="utf-8")
+    sums = re.findall(r"^Lessons (\d+) minutes, tasks (\d+), breaks (\d+), the rest (\d+):"
+                      r" (\d+):(\d\d) to (\d+):(\d\d)\.$", order, flags=re.M)
+    lessons, tasks = (sum(int(row[column]) for row in sums) for column in (0, 1))
+    assert lessons == sum(map(minutes_stated, folders[day].glob("notebooks/*.ipynb")))
+    assert tasks == sum(map(minutes_stated, folders[day].glob("exercises/*.ipynb")))
+    rows = [(int(hour), int(past), int(taken)) for hour, past, _, taken, _ in ROW.findall(order)]
+    spent = sum(taken for _, _, taken in rows)
+    assert spent == sum(60 * (int(row[6]) - int(row[4])) + int(row[7]) - int(row[5])
+                        for row in sums) == sum(sum(map(int, row[:4])) for row in sums)
+
+
+@days
+def test_a_folder_has_what_its_day_has(folders, day):
+    parts = parts_of(day)
+    assert set(parts) == {path.relative_to(folders[day]).as_posix()
+                          for path in folders[day].rglob("*.ipynb")}
+    for place, chosen in parts.items():
+        trimmed = read(folders[day] / place)
+        nbformat.validate(trimmed)
+        if place.startswith("exercises/"):
+            assert set(tasks_of(trimmed)) == set(chosen) and chosen
+            assert trimmed.cells[-1].id == "progress"
+        else:
+            text = "\n".join(cell.source for cell in trimmed.cells)
+            assert text.count("Not read today.") == len(chosen)
+            assert "## Going deeper" not in text and "## Key points" in text
+
+
+@days
+def test_links_resolve_in_the_folder_or_in_the_course(folders, day):
+    course = f"https://github.com/{repository()}/blob/main/"
+    for path in (*folders[day].rglob("*.ipynb"), *folders[day].rglob("*.md")):
+        text = path.read_text(encoding="utf-8") if path.suffix == ".md" else "\n".join(
+            cell.source for cell in read(path).cells if cell.cell_type == "markdown")
+        for link in LINK.findall(text):
+            target = link.partition("#")[0]
+            if link.startswith(course):
+                assert (ROOT / target.removeprefix(course)).exists(), f"{path.name}: {link}"
+            elif target and ":" not in link:
+                assert (path.parent / posixpath.normpath(target)).exists(), f"{path.name}: {link}"
+        assert "[![" not in text
+
+
+def heading(text, **course):
+    return new_markdown_cell(text, metadata={"course": course} if course else {})
+
+
+def small_lesson():
+    warm_up = new_code_cell("def f(): ...", metadata={"course": {"warm_up": True}})
+    return new_notebook(cells=[
+        heading("# 99 Small\n\n**60 minutes.** You need nothing."), new_code_cell("import math"),
+        heading("## One\n\n" + "word " * 1000), new_code_cell("a = 1\na"), heading("Why?"),
+        new_code_cell("b = a"), warm_up,
+        heading("## Two\n\n" + "word " * 500), new_code_cell("print(b)"),
+        heading("## Going deeper: three", path="deeper"), new_code_cell("c = 3")])
+
+
+def test_a_skipped_section_is_run_in_one_folded_cell():
+    before = lesson_minutes(small_lesson(), skipped=["One"])
+    cells = lesson_for(small_lesson(), ["One"]).cells
+    assert [cell.source.split("\n")[0] for cell in cells] == [
+        "# 99 Small", "import math", "## One", "%%capture", "## Two", "print(b)"]
+    assert cells[3].source == "%%capture\n\n\na = 1\na\n\n\nb = a"
+    assert cells[3].metadata["jupyter"]["source_hidden"] and cell_minutes(cells[3]) == 0
+    assert f"**{before} minutes.**" in cells[0].source and before < 15
+
+
+def test_an_exercise_keeps_only_its_tasks():
+    exercise = new_notebook(cells=[
+        heading("# 99 Small: exercises\n\n**2 core tasks, 25 minutes.**"), heading("## The data"),
+        heading("## 1. First ★ (core, 10 minutes)"), new_code_cell("first"),
+        heading("## 2. Second ★ (core, 15 minutes)"), new_code_cell("second"), heading("### After"),
+        heading("## Other"), heading("## Your progress"), new_code_cell("progress()")])
+    cells = tasks_for(exercise, [2]).cells
+    assert [cell.source.split("\n")[0] for cell in cells] == [
+        "# 99 Small: exercises", "## The data", "## 2. Second ★ (core, 15 minutes)", "second",
+        "### After", "## Your progress", "progress()"]
+    assert "**1 core task, 15 minutes.**" in cells[0].source
+
+
+def test_a_slide_shows_the_answer_last_and_no_skipped_section():
+    recorded = [new_output("stream", name="stdout", text="26\n")]
+    lesson = small_lesson()
+    lesson.cells.append(new_code_cell("show()", metadata={"course": {
+        "answer": True, "recorded": recorded, "path": "core"}}))
+    cells = slides_of(lesson_for(lesson, ["One"])).cells
+    kinds = [cell.metadata["slideshow"]["slide_type"] for cell in cells]
+    assert kinds == ["slide", "-", "skip", "skip", "slide", "-", "fragment"]
+    assert cells[-1].outputs == recorded and course_of(cells[-1])["answer"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("sphinx_revealjs") is None, reason="needs the extra `site`")
+def test_slides_need_no_network(folders):
+    lessons = sorted(folders["half"].glob("notebooks/*.ipynb"))
+    for page in write_slides(lessons):
+        text = page.read_text(encoding="utf-8")
+        loaded = re.findall(r"<(?:script|link|img)[^>]*?(?:src|href)=\"([^\"]{1,99})", text)
+        files = [name for name in loaded if not name.startswith("data:")]
+        assert "reveal.js/dist/reveal.js" in files and "</section>" in text
+        assert all((page.parent / name).exists() for name in files)
+    styles = (page.parent / "reveal.js" / "dist" / "theme" / "white.css").read_text("utf-8")
+    assert "url(http" not in styles
+
+
+@pytest.mark.slow
+@days
+def test_each_notebook_of_a_day_runs_through(folders, day, monkeypatch):
+    from nbclient import NotebookClient
+
+    monkeypatch.setenv("COURSE_BACKEND", "simulator")
+    for path in sorted(folders[day].rglob("*.ipynb")):
+        metadata = {"metadata": {"path": str(path.parent)}}
+        NotebookClient(read(path), timeout=300, resources=metadata).execute()
