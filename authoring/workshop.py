@@ -69,13 +69,12 @@ def lesson_for(lesson: NotebookNode, skipped: list[str]) -> NotebookNode:
         if section not in skipped:
             lesson.cells += cells
             continue
-        code = [cell.source for cell in cells if cell.cell_type == "code"
-                and not course_of(cell).get("warm_up")]
+        code = [cell.source for cell in cells if cell.cell_type == "code"]
         lesson.cells += [
             new_markdown_cell(f"## {section}\n\nNot read today. Run the folded cell: later cells"
                               " need what it makes.", id=f"{cells[0].id}-skipped", metadata=unseen),
-            new_code_cell("\n\n\n".join(["%%capture", *code]), id=f"{cells[0].id}-run",
-                          metadata={"jupyter": {"source_hidden": True}, **unseen})]
+            new_code_cell("\n\n\n".join(code), id=f"{cells[0].id}-run", metadata={
+                "jupyter": {"outputs_hidden": True, "source_hidden": True}, **unseen})]
     lesson.cells[0].source = STATED.sub(minutes, lesson.cells[0].source, count=1)
     return lesson
 
@@ -118,15 +117,14 @@ def write_notebooks(day: str, folder: Path, root: Path = ROOT) -> list[Path]:
 
     Links to what the folder does not have lead to the course on GitHub.
     """
-    parts = parts_of(day, root)
+    parts, course = parts_of(day, root), f"https://github.com/{repository(root)}/blob/main/"
     texts = {"README.md": order_of(day, root)}
     texts |= {page: (root / page).read_text(encoding="utf-8") for page in PAGES}
 
     def adapted(text: str, page: str) -> str:
         def link(found: re.Match) -> str:
             target = posixpath.normpath(posixpath.join(posixpath.dirname(page), found[1]))
-            return found[0] if target in {*parts, *texts} else (
-                f"](https://github.com/{repository(root)}/blob/main/{target}")
+            return found[0] if target in {*parts, *texts} else f"]({course}{target}"
 
         return TARGET.sub(link, BADGES.sub("", text))
 
@@ -137,6 +135,8 @@ def write_notebooks(day: str, folder: Path, root: Path = ROOT) -> list[Path]:
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
                 cell.source = adapted(cell.source, place)
+        notebook.cells[0].source += ("\n\n(A copy for a workshop. What it leaves out, *Going deeper*"
+                                     f" for example, is in [the whole notebook]({course}{place}).)")
         texts[place] = stored_text(notebook)
     for place, text in texts.items():
         (folder / place).parent.mkdir(parents=True, exist_ok=True)

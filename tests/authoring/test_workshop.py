@@ -104,8 +104,8 @@ def test_a_skipped_section_is_run_in_one_folded_cell():
     before = lesson_minutes(small_lesson(), skipped=["One"])
     cells = lesson_for(small_lesson(), ["One"]).cells
     assert [cell.source.split("\n")[0] for cell in cells] == [
-        "# 99 Small", "import math", "## One", "%%capture", "## Two", "print(b)"]
-    assert cells[3].source == "%%capture\n\n\na = 1\na\n\n\nb = a"
+        "# 99 Small", "import math", "## One", "a = 1", "## Two", "print(b)"]
+    assert cells[3].source == "a = 1\na\n\n\nb = a\n\n\ndef f(): ..."
     assert cells[3].metadata["jupyter"]["source_hidden"] and cell_minutes(cells[3]) == 0
     assert f"**{before} minutes.**" in cells[0].source and before < 15
 
