@@ -98,7 +98,7 @@ def slides_of(lesson: NotebookNode) -> NotebookNode:
     Code belongs to the text above it. A prediction's answer appears at a press of the key.
     """
     for cell in lesson.cells:
-        heading, kind = HEADING.match(cell.source), "-"
+        heading, kind = HEADING.search(cell.source), "-"
         if cell.source.startswith((SETUP_TITLE, SETUP_TEXT)):
             kind = "skip"
         elif cell.cell_type == "markdown":
@@ -135,8 +135,9 @@ def write_notebooks(day: str, folder: Path, root: Path = ROOT) -> list[Path]:
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
                 cell.source = adapted(cell.source, place)
-        notebook.cells[0].source += ("\n\n(A copy for a workshop. What it leaves out, *Going deeper*"
-                                     f" for example, is in [the whole notebook]({course}{place}).)")
+        notebook.cells[0].source += (
+            "\n\n(A copy for a workshop. What it leaves out, *Going deeper* for example, is in"
+            f" [the whole notebook]({course}{place}).)")
         texts[place] = stored_text(notebook)
     for place, text in texts.items():
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
