@@ -157,7 +157,8 @@ extern "C" __global__ void half_product(const float* a, const float* b, float* c
         float sum = 0;
         if (i < m && j < n) {
             for (int p = 0; p < k; p++)
-                sum += __half2float(__float2half(a[i * k + p])) * __half2float(__float2half(b[p * n + j]));
+                sum += __half2float(__float2half(a[i * k + p]))
+                       * __half2float(__float2half(b[p * n + j]));
             c[i * n + j] = sum;
         }
     }
@@ -177,20 +178,20 @@ RIGHT = {
 WRONG = {
     "gap": [
         (lambda x, fraction: 2.0 ** (round(math.log2(x)) - fraction), "expected"),
-        (lambda x, fraction: np.spacing(np.float16(x)), "expected"),
+        (lambda x, fraction: np.spacing(np.float16(min(x, 6e4))), "expected"),
         (lambda x, fraction: 2.0**-fraction, "expected"),
     ],
     "lost": [
         (lambda a, b: np.zeros_like(a), "values are wrong"),
         (lambda a, b: a.astype(np.float64) + b - (a + b), "expected dtype float32"),
-        (lambda a, b: a - (a + b) + b, ""),
     ],
     "plausible": [
         (lambda c, a, b, fraction: np.allclose(c, a @ b), ""),
         (lambda c, a, b, fraction: np.allclose(c, a @ b, rtol=2.0**-fraction), ""),
         (lambda c, a, b, fraction: bool(np.all(np.abs(c - a @ b) <= 1e-3)), ""),
         (lambda c, a, b, fraction: True, "expected False"),
-        (lambda c, a, b, fraction: plausible_by_terms(c, a, b, min(fraction, 22)), ""),
+        (lambda c, a, b, fraction: plausible_by_terms(np.nan_to_num(
+            c, nan=float(a[1].astype(np.float64) @ b[:, 0])), a, b, fraction), "expected False"),
         (lambda c, a, b, fraction: plausible_by_terms(c[:-1], a[:-1], b, fraction),
          "expected False"),
     ],
@@ -200,7 +201,7 @@ WRONG = {
         (lambda x, weight: np.concatenate([layer_in_floats(x[k:k + 1], weight)
                                            for k in range(len(x))]), "loop"),
         (lambda x, weight: layer_in_floats(x.T, weight.T), ""),
-        (layer_without_zeros, "warning"),
+        (layer_without_zeros, "it warns"),
         (lambda x, weight: np.clip(layer_in_floats(x, weight), 0, None), "values are wrong"),
     ],
     "column_sums": [
@@ -217,7 +218,6 @@ WRONG = {
         (SCALAR, "no `mma_sync`"),
         (SCALAR + "// mma_sync", "no `mma_sync`"),
         (HALF.replace("p + j < k", "true"), ""),
-        (HALF.replace("        __syncthreads();\n    }\n", "    }\n"), "race"),
         (HALF.replace("e < 256; e += 32", "e < 32; e += 32"), ""),
         (HALF.replace("wmma::store_matrix_sync(cs, sum, 16, wmma::mem_row_major)",
                       "wmma::store_matrix_sync(cs, sum, 16, wmma::mem_col_major)"),
