@@ -184,12 +184,14 @@ WRONG = {
     "lost": [
         (lambda a, b: np.zeros_like(a), "values are wrong"),
         (lambda a, b: a.astype(np.float64) + b - (a + b), "expected dtype float32"),
+        (lambda a, b: (a.astype(np.float64) + b - (a + b)).astype(np.float32), "values are wrong"),
     ],
     "plausible": [
         (lambda c, a, b, fraction: np.allclose(c, a @ b), ""),
         (lambda c, a, b, fraction: np.allclose(c, a @ b, rtol=2.0**-fraction), ""),
         (lambda c, a, b, fraction: bool(np.all(np.abs(c - a @ b) <= 1e-3)), ""),
         (lambda c, a, b, fraction: True, "expected False"),
+        (lambda c, a, b, fraction: plausible_by_terms(c, a, b, min(fraction + 1, 23)), ""),
         (lambda c, a, b, fraction: plausible_by_terms(np.nan_to_num(
             c, nan=float(a[1].astype(np.float64) @ b[:, 0])), a, b, fraction), "expected False"),
         (lambda c, a, b, fraction: plausible_by_terms(c[:-1], a[:-1], b, fraction),
