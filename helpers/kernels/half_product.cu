@@ -6,8 +6,8 @@ using namespace nvcuda;
 
 extern "C" __global__ void half_product(const float* a, const float* b, float* c, int m, int n,
                                         int k) {
-    __shared__ half as[256], bs[256];
-    __shared__ float cs[256];
+    __shared__ __align__(32) half as[256], bs[256];
+    __shared__ __align__(32) float cs[256];
     wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> left;
     wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> right;
     wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;

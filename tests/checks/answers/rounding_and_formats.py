@@ -224,8 +224,8 @@ WRONG = {
         (HALF.replace("wmma::store_matrix_sync(cs, sum, 16, wmma::mem_row_major)",
                       "wmma::store_matrix_sync(cs, sum, 16, wmma::mem_col_major)"),
          "values are wrong"),
-        (HALF.replace("__shared__ half as[256]", "half as[256]").replace(
-            ", bs[256];", "; __shared__ half bs[256];"), ""),
+        (HALF.replace("__shared__ __align__(32) half as[256], bs[256];",
+                      "half as[256]; __shared__ half bs[256];"), ""),
         (TRANSPOSED.replace("col_major> y", "row_major> y"), "values are wrong"),
         (TRANSPOSED.replace("p += 32", "p += 16"), "values are wrong"),
     ],
