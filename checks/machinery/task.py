@@ -576,7 +576,8 @@ def difference(expected: object, got: object, rtol: float) -> str | None:
             return f"expected dtype {expected.dtype}, got {got.dtype}."
     elif isinstance(expected, (bool, str)):
         if type(got) not in (type(expected), np.bool_) or got != expected:
-            return f"expected {expected!r}, got {got!r}."
+            known = isinstance(got, (bool, float, int, str, np.generic))
+            return f"expected {expected!r}, got {repr(got) if known else describe_value(got)}."
         return None
     elif not isinstance(got, (int, float, np.number)) or isinstance(got, bool):
         return f"expected a number, got {describe_value(got)}."
