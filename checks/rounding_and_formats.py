@@ -18,7 +18,7 @@ from .machinery.kernel_task import (
     to_device,
     undivided,
 )
-from .machinery.task import Case, Mistake, Refusal, Task, describe_value, no_python_loop, no_warnings
+from .machinery.task import Mistake, Refusal, Task, describe_value, no_python_loop, no_warnings
 
 HALF_ULP = 2.0**-24  # a rounding of a float32 changes it by at most this share
 
@@ -40,7 +40,7 @@ gap = Task(
 )
 
 
-def _lost_cases() -> list[Case]:
+def _lost_cases() -> list[tuple]:
     rng = np.random.default_rng(151)
     a, b = (rng.standard_normal((5, 4), np.float32) for _ in range(2))
     return [(np.float32([1e8, -1e8]), np.float32([1, 3])), (a + np.copysign(np.float32(4), a), b),
@@ -74,7 +74,7 @@ def _make_plausible(terms=1, inputs=2, elementwise=True, magnitudes=True):
     return plausible
 
 
-def _plausible_cases() -> list[Case]:
+def _plausible_cases() -> list[tuple]:
     rng = np.random.default_rng(152)
     cases = []
     for (m, n, p), fraction, factor in (((5, 40, 7), 23, 1), ((3, 300, 2), 23, 1e-4),
@@ -100,7 +100,7 @@ def _plausible_cases() -> list[Case]:
                     (np.zeros((2, 3), np.float32), a[:, :0], b[:0], 10)]
 
 
-def _as_bool(value: object, case: Case) -> bool:
+def _as_bool(value: object, case: tuple) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise Refusal(f"expected a bool, got {describe_value(value)}.")
     return bool(value)
@@ -125,7 +125,7 @@ plausible = Task(
 # column_sums: a compensated sum for each column
 
 
-def _sums_cases() -> list[Case]:
+def _sums_cases() -> list[tuple]:
     rng = np.random.default_rng(153)
     first = rng.standard_normal((300, 1), np.float32)
     first[0] = 3e6
@@ -134,7 +134,7 @@ def _sums_cases() -> list[Case]:
             (rng.standard_normal((40, 70), np.float32),), (np.full((9000, 1), -3.3, np.float32),)]
 
 
-def _within(y: np.ndarray, case: Case) -> np.ndarray:
+def _within(y: np.ndarray, case: tuple) -> np.ndarray:
     """The exact sums where `y` is near enough."""
     exact, size = (np.sum(x, axis=0, dtype=np.float64) for x in (case[0], np.abs(case[0])))
     wrong = np.flatnonzero(~(np.abs(y - exact) <= 4 * HALF_ULP * size))
@@ -178,7 +178,7 @@ def _make_layer(rows=1, columns=0, rounding=np.rint, wide=np.int64):
     return layer
 
 
-def _layer_cases() -> list[Case]:
+def _layer_cases() -> list[tuple]:
     rng = np.random.default_rng(154)
     cases = []
     for n, k, outputs in ((3, 40, 5), (1, 7, 2), (6, 300, 3), (4, 1, 6)):
@@ -191,7 +191,7 @@ def _layer_cases() -> list[Case]:
     return [*cases, (x, weight), (np.asfortranarray(x), weight[:, ::-1])]
 
 
-def _as_integers(y: np.ndarray, case: Case) -> np.ndarray:
+def _as_integers(y: np.ndarray, case: tuple) -> np.ndarray:
     """`y` without the scales, so that small rows and columns count as much as large ones."""
     if not isinstance(y, np.ndarray) or y.dtype != np.float32:
         raise Refusal(f"expected an array of float32, got {describe_value(y)}.")
@@ -223,7 +223,7 @@ int8_layer = Task(
 _PARAMETERS = "const float* a, const float* b, float* c, int m, int n, int k"
 
 
-def _half_cases() -> list[Case]:
+def _half_cases() -> list[tuple]:
     rng = np.random.default_rng(155)
     return [(rng.standard_normal((m, k), np.float32), rng.standard_normal((k, n), np.float32))
             for m, n, k in ((16, 32, 48), (5, 3, 7), (33, 17, 20), (1, 40, 1), (20, 1, 31))]
