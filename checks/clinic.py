@@ -89,7 +89,7 @@ def _blocks(x: np.ndarray) -> list[np.ndarray]:
 PATIENTS = {patient.name: patient for patient in (
     Patient("past_the_end", "out of bounds", (4, 5), lambda a: a == (3, 232), _vector(1000),
             lambda x, y, n: x * x, 4, 256),
-    Patient("edge_of_the_tile", "out of bounds", (3, 8),
+    Patient("edge_of_the_tile", "out of bounds", (3, 7, 8),
             lambda a: a[0] < 15 and a[1] == 63, _some_vector,
             lambda x, y, n: x + np.append(x[1:], np.float32(0)), 16, 64),
     Patient("reverse", "race", (5, 6),
@@ -121,7 +121,8 @@ PATIENTS = {patient.name: patient for patient in (
                           np.int32(30)], 1),
             lambda x, sums, rows, columns: x.sum(axis=1), 1, 64, unwritten=("sums",)),
     Patient("half_a_tile", "uninitialised", (5, 10), lambda a: a[0] == 15 and 8 <= a[1] < 32,
-            lambda rng: ([-_floats(rng, 1000) * np.float32((1, 1e35)[rng.integers(2)]),
+            lambda rng: ([np.append(np.float32(-.1), -_floats(rng, 999))  # x[0]: the largest
+                          * np.float32((1, 1e35)[rng.integers(2)]),
                           np.zeros(16, np.float32), np.int32(1000)], 1),
             lambda x, largest, n: np.array([part.max() for part in _blocks(x)]), 16, 64),
     Patient("shifted_vector", "misaligned", (5,), lambda a: 64 * a[0] + a[1] < 250,

@@ -166,7 +166,6 @@ linear = KernelTask(
         ("the bias added after GELU: it comes before", "sum[r][s] + bias[j]", "sum[r][s]",
          "y[i * n + j] = z", "y[i * n + j] = z + bias[j]"),
         ("no guard for the stores of the last block: m is any number", "if (i < m) y", "y"),
-        ("no guard for the loads of the last block: m is any number", "i < m ?", "true ?"),
         ("blockIdx exchanged: x counts to the right, along n",
          "64 * blockIdx.y, first = 32 * blockIdx.x", "64 * blockIdx.x, first = 32 * blockIdx.y"),
         ("the first 32 columns of w only: block k across has the columns from 32 * k on",

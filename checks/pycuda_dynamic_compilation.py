@@ -133,7 +133,7 @@ def _launches(compiling: int, general: int, special: int) -> float:
 
 launches = Task(
     "launches", _launches,
-    lambda: [(400_000, 500, 300), (1000, 7, 4), (10, 5, 5), (10, 5, 6), (3, 100, 1), (12, 9, 6)],
+    lambda: [(400_000, 500, 300), (1000, 7, 4), (10, 5, 5), (10, 5, 6), (3, 100, 1), (12, 6, 4)],
     mistakes=[
         Mistake("rounded down: the last launch is needed", lambda compiling, general, special:
                 compiling // (general - special) if general > special else math.inf),
@@ -173,12 +173,13 @@ def _decide(requests: list[str], general: dict[str, int], special: dict[str, int
 
 
 def _decide_cases() -> list[Case]:
-    general, special = {"a": 9, "b": 30, "c": 5, "d": 4}, {"a": 4, "b": 10, "c": 5, "d": 7}
+    general = {"a": 9, "b": 30, "c": 5, "d": 4, "e": 3}
+    special = {"a": 4, "b": 10, "c": 5, "d": 7, "e": 2}
     rng = np.random.default_rng(97)
     many = rng.choice(["a", "b", "c", "d"], 60, p=(0.6, 0.2, 0.1, 0.1)).tolist()
     return [(list(requests), general, special, compiling) for requests, compiling in (
-        ("aaaaaa", 15), ("ababbab", 40), ("cd" * 9, 8), ("daca", 0), ("", 5), ("cdc", 0),
-        (many, 33))]
+        ("aaaaaa", 15), ("ababbab", 40), ("cd" * 9 + "eee", 1), ("cdaca", 0), ("", 5),
+        ("eeee", 2), (many, 33))]
 
 
 def _read_decisions(value: object, case: Case) -> int:
@@ -305,7 +306,6 @@ stencil = SourceTask(
          {"guard": BY_MEMORY}),
         Mistake("the edge repeated beyond the image, where there should be zeros",
                 _stencil_clamped),
-        ("no test at the edges: the image has no neighbours there", {"guard": "true"}),
     ],
     rules=[_no_load_for_zeros],
     rtol=1e-6,
@@ -471,8 +471,9 @@ def _read_slope(source: object, case: Case) -> np.ndarray:
 
 slope = SourceTask(
     "slope", _slope,
-    lambda: [("3 * x - 2 * (x - y)",), ("sin(4 * x) * cos(x * y)",), ("y",), ("x * x * x + 0.5",),
-             ("cos(sin(3 * x) - x) * (1 - x)",), ("x / y",), ("x ** 2",)],
+    lambda: [("3 * x - 2 * (x - y)",), ("sin(4 * x) * cos(x * y)",), ("y",),
+             ("(x + 0.5) * x * x + 1",), ("cos(sin(3 * x) - x) * (1 - x)",),
+             ("50000 * 50000 * x",), ("x / y",), ("x ** 2",), ("x + z",), ("tan(x)",)],
     read=_read_slope, right=_slope_source,
     mistakes=[
         ("minus signs lost", {"minus": "+"}),

@@ -431,15 +431,15 @@ def with_time_limit(seconds: float, function: Callable) -> Callable:
         def trace(frame: object, event: str, argument: object) -> object:
             if monotonic() > end:
                 raise Refusal(f"it has not ended after {seconds:g} seconds, where a fraction of one"
-                              " second is enough. Does every loop reach its end?",
-                              kind="time")
+                              " second is enough. Does every loop reach its end?", kind="time")
             return trace
 
-        sys.settrace(trace)
-        try:
-            return function(*args)
-        finally:
-            sys.settrace(None)
+        with np.errstate(), warnings.catch_warnings():  # a call cut short may leave them changed
+            sys.settrace(trace)
+            try:
+                return function(*args)
+            finally:
+                sys.settrace(None)
 
     return limited
 
@@ -641,8 +641,7 @@ def instructions(function: Callable, case: Case, limit: float = math.inf) -> int
 
     def trace(frame: object, event: str, argument: object) -> object:
         nonlocal count
-        frame.f_trace_opcodes = True
-        frame.f_trace_lines = False
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
         if event in ("opcode", "call"):
             count += 1
             if count > limit and f"{os.sep}nogpu{os.sep}" not in frame.f_code.co_filename:
@@ -655,16 +654,17 @@ def instructions(function: Callable, case: Case, limit: float = math.inf) -> int
         count = 0
         gc.disable()
         builtins.map = lambda call, *iterables: (call(*items) for items in zip(*iterables))
-        sys.settrace(trace)
-        try:
-            function(*arguments)
-        except _Enough:
-            break
-        finally:
-            sys.settrace(before)
-            builtins.map = plain
-            if collects:
-                gc.enable()
+        with np.errstate(), warnings.catch_warnings():  # a call cut short may leave them changed
+            sys.settrace(trace)
+            try:
+                function(*arguments)
+            except _Enough:
+                break
+            finally:
+                sys.settrace(before)
+                builtins.map = plain
+                if collects:
+                    gc.enable()
     return count
 
 
@@ -693,12 +693,12 @@ def peak_memory(case: Case, limit: float, advice: str) -> Rule:
 
 def no_warnings(answer: Callable, trials: Sequence[Trial]) -> str | None:
     """No case may raise a warning, such as NumPy's for 0 / 0 or an overflow."""
-    for case, _, _ in (*trials, *trials):  # again: another thread's filters may have hidden one
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            Outcome.of(answer, copy.deepcopy(case))
-        if caught:
-            return f"it warns: {caught[0].message}. Compute nothing that is not a number."
+    for case, _, _ in trials:
+        with warnings.catch_warnings(), np.errstate(divide="raise", over="raise", invalid="raise"):
+            warnings.simplefilter("error")  # all threads share the filters, but not errstate
+            error = Outcome.of(answer, copy.deepcopy(case)).error
+        if isinstance(error, (Warning, FloatingPointError)):
+            return f"it warns: {error}. Compute nothing that is not a number."
     return None
 
 

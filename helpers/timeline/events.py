@@ -62,7 +62,8 @@ class Watch:
     Attributes
     ----------
     origin : float
-        `perf_counter` when the event ran from which `times` counts.
+        `perf_counter` just before the event from which `times` counts: no piece looks later than
+        it was.
     calls : list of tuple
         `perf_counter` at the start and end of each call that queues, copies or waits.
     """
@@ -79,9 +80,12 @@ class Watch:
         if self._events:
             self._spare = [self._runtime.eventCreate() for _ in range(512)]
             stream = self._cupy.cuda.Stream(non_blocking=True)
-            self._first = self._event(stream.ptr)
+            self._spare.append(self._event(stream.ptr))  # the first one takes longer
             stream.synchronize()
         self.origin = perf_counter()
+        if self._events:
+            self._first = self._event(stream.ptr)
+            stream.synchronize()
         try:
             self._hook_cupy()
             if "pycuda.driver" in sys.modules:

@@ -197,6 +197,7 @@ WRONG = {
         (fast_kernels.LINEAR.replace("as[64][33]", "as[64][32]"), "take 20 wavefronts"),
         (fast_kernels.LINEAR.replace("(p + warp + r) * n", "(p + warp + r) * k"),
          "values are wrong"),
+        (fast_kernels.LINEAR.replace("i < m ?", "true ?"), "makes an access outside an array"),
         (TURNED.replace("        __syncthreads();\n        for (int q", "        for (int q"),
          "race"),
     ],

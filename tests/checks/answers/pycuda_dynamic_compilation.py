@@ -2,6 +2,7 @@
 
 import ast
 import math
+import re
 
 import numpy as np
 from lone_workers import alone
@@ -123,6 +124,10 @@ def stencil_without_a_declaration(weights):
     return stencil_direct(weights).replace("float s = 0;", "")
 
 
+def stencil_without_tests(weights):
+    return re.sub(r"if \(i \+ .* < columns\) s", "s", stencil_direct(weights))
+
+
 def stencil_without_small_weights(weights):
     return stencil(np.where(np.abs(weights) < 1e-4, 0, weights).astype(np.float32))
 
@@ -198,10 +203,14 @@ class Slope(ast.NodeVisitor):
         return f"dual{{{literal(node.value)}, 0.0f}}"
 
     def visit_Name(self, node):
+        if node.id not in ("x", "y"):
+            raise ValueError("a name that is not allowed")
         return {"x": "dual{x, 1.0f}", "y": "dual{y, 0.0f}"}[node.id]
 
     def visit_Call(self, node):
-        name = {"sin": "dual_sin", "cos": "dual_cos"}[node.func.id]
+        name = {"sin": "dual_sin", "cos": "dual_cos"}.get(node.func.id)
+        if name is None:
+            raise ValueError("a function that is not allowed")
         return f"{name}({self.visit(node.args[0])})"
 
     def visit_BinOp(self, node):
@@ -252,7 +261,7 @@ def slope_of_anything(formula):
 
 RIGHT = {
     "bytes_each": [bytes_by_arrays, bytes_as_list_of_kernels],
-    "launches": [launches_by_counting, launches_rounded_up],
+    "launches": [launches_rounded_up, launches_by_counting],
     "decide": [decide],
     "convolution": [convolution],
     "stencil": [stencil, stencil_direct],
@@ -298,6 +307,7 @@ WRONG = {
         (stencil_without_small_weights, "weights: float32 (3, 5)"),
         (stencil_with_zeros, "Write nothing for a zero"),
         (stencil_without_a_declaration, '"s" is undefined'),
+        (stencil_without_tests, "of the kernel stencil makes an access outside an array"),
     ],
     "slope": [
         (slope_by_difference, "expected"),
