@@ -248,9 +248,22 @@ def random_matrices(rng):
     return rng.standard_normal((m, k), np.float32), rng.standard_normal((k, n), np.float32)
 
 
+def random_results(rng):
+    """A result within its bound, or one with an element at least 2.5 times beyond it."""
+    m, p = rng.integers(1, 20, 2)
+    a, b = (rng.standard_normal(shape, np.float32) for shape in ((m, 30), (30, p)))
+    fraction = int(rng.choice([5, 7, 10, 16, 23]))
+    share = len(b) * 2.0**-24 + (2.0**-fraction if fraction < 23 else 0)
+    exact, bound = a.astype(np.float64) @ b, share * (np.abs(a).astype(np.float64) @ np.abs(b))
+    errors = bound * rng.uniform(-0.9, 0.9, bound.shape)
+    if rng.random() < 0.5:
+        errors[-1, 0] = bound[-1, 0] * rng.choice([-1, 1]) * rng.uniform(2.6, 9)
+    return (exact + errors).astype(np.float32), a, b, fraction
+
+
 def random_table(rng):
     return (rng.standard_normal(rng.integers(1, 80, 2), np.float32),)
 
 
 INPUTS = {"gap": random_gap, "lost": random_pairs, "int8_layer": random_matrices,
-          "half_product": random_matrices, "column_sums": random_table}
+          "plausible": random_results, "half_product": random_matrices, "column_sums": random_table}
