@@ -39,6 +39,7 @@ SECOND_EDITION = {
     "06_first_kernels",
     "07_how_a_gpu_runs_threads",
     "08_memory_and_tiles",
+    "16_attention",
 }
 
 PATHS = [path for folder in FOLDERS for path in notebooks(folder)]
