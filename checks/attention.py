@@ -281,12 +281,13 @@ tiled_attention = Task(
 SPLIT = r"""
 extern "C" __global__ void split(const float* q, const float* k, const float* v, float* tops,
                                  float* totals, float* outs, int n, int each, float scale) {
-    int lane = threadIdx.x, piece = blockIdx.y * gridDim.x + blockIdx.x;
-    q += blockIdx.y * 64, outs += piece * 64;
+    __shared__ float top8[8], total8[8], out8[8][64];
+    int lane = threadIdx.x, y = threadIdx.y, piece = blockIdx.y * gridDim.x + blockIdx.x;
+    q += blockIdx.y * 64;
     float q0 = q[lane], q1 = q[lane + 32];
     float top = -3.4e38f, total = 0, out0 = 0, out1 = 0;
     int begin = blockIdx.x * each, end = min(n, begin + each);
-    for (int key = begin; key < end; key++) {
+    for (int key = begin + y; key < end; key += 8) {
         float s = q0 * k[key * 64 + lane] + q1 * k[key * 64 + lane + 32];
         for (int step = 16; step > 0; step /= 2) s += __shfl_xor_sync(0xffffffff, s, step);
         s *= scale;
@@ -296,12 +297,23 @@ extern "C" __global__ void split(const float* q, const float* k, const float* v,
         out0 = out0 * fade + power * v[key * 64 + lane];
         out1 = out1 * fade + power * v[key * 64 + lane + 32];
     }
-    outs[lane] = out0;
-    outs[lane + 32] = out1;
-    if (lane == 0) {
-        tops[piece] = top;
-        totals[piece] = total;
+    top8[y] = top;
+    total8[y] = total;
+    out8[y][lane] = out0;
+    out8[y][lane + 32] = out1;
+    __syncthreads();
+    if (y >= 2) return;
+    int c = 32 * y + lane;
+    float most = top8[0], sum = 0, out = 0;
+    for (int w = 1; w < 8; w++) most = fmaxf(most, top8[w]);
+    for (int w = 0; w < 8; w++) {
+        float factor = expf(top8[w] - most);
+        sum += total8[w] * factor;
+        out += out8[w][c] * factor;
     }
+    outs[piece * 64 + c] = out;
+    tops[piece] = most;
+    totals[piece] = sum;
 }
 """
 SPLIT_PARAMETERS = ("const float* q, const float* k, const float* v, float* tops, float* totals,"
@@ -338,7 +350,7 @@ def _split_cases() -> list[Case]:
 
 def _split_launch(q: np.ndarray, k: np.ndarray, v: np.ndarray, each: int, scale: float) -> tuple:
     pieces = len(q), -(-len(k) // each)
-    return pieces[::-1], (32,), (*map(to_device, (q, k, v)), blank(pieces, np.float32),
+    return pieces[::-1], (32, 8), (*map(to_device, (q, k, v)), blank(pieces, np.float32),
                                  blank(pieces, np.float32), blank((*pieces, 64), np.float32),
                                  np.int32(len(k)), np.int32(each), np.float32(scale))
 
@@ -350,6 +362,12 @@ def _run_split(kernel: object, *case: object) -> tuple:
     return tuple(array.get() for array in arguments[3:6])
 
 
+def _divided(counts: object, *case: object) -> str | None:
+    if not counts.barriers:
+        return "no block passes a barrier: give each warp keys of its own, and merge their sums."
+    return undivided(counts, load=4 * 300 * 64)
+
+
 split = KernelTask(
     "split", _split, _split_cases, launch=_split_launch, run=_run_split, right=SPLIT, given="",
     parameters=SPLIT_PARAMETERS, rtol=5e-5,
@@ -357,21 +375,20 @@ split = KernelTask(
         ("out not rescaled when a larger score comes",
          "out0 * fade", "out0", "out1 * fade", "out1"),
         ("total not rescaled when a larger score comes", "total * fade", "total"),
+        ("the warps' sums added without rescaling: each warp has a top of its own",
+         "expf(top8[w] - most)", "1"),
         ("pieces that begin with the first key: piece p begins with key p * each",
-         "int key = begin;", "int key = 0;"),
+         "int key = begin + y;", "int key = y;"),
         ("the scale left out", "s *= scale;", ""),
-        ("each lane's own part of the dot product taken for the score",
-         "s += __shfl_xor_sync", "s += 0 * __shfl_xor_sync"),
         ("powers without the largest score subtracted: they overflow",
          "expf(top - most)", "1", "expf(s - most)", "expf(s)"),
         ("out divided by total already: to merge the pieces needs the sum itself",
-         "= out0;", "= out0 / total;", "= out1;", "= out1 / total;"),
-        ("all queries taken to be the first one", "q += blockIdx.y * 64, ", ""),
-        ("the number of a piece without its query: each query has gridDim.x pieces",
-         "blockIdx.y * gridDim.x + blockIdx.x", "blockIdx.x"),
+         "= out;", "= out / sum;"),
+        ("all queries taken to be the first one", "q += blockIdx.y * 64;", ""),
+        ("no barrier between the warps' sums and the merge of them", "__syncthreads();", ""),
     ],
-    rules=[counters(lambda counts, *case: undivided(counts, load=4 * 300 * 64),
-                    *(np.ones((length, 64), np.float32) for length in (4, 80, 80)), 8, 0.125)],
+    rules=[counters(_divided, *(np.ones((length, 64), np.float32) for length in (4, 80, 80)), 16,
+                    0.125)],
 )
 
 JOIN = r"""

@@ -193,19 +193,23 @@ def joined_in_a_loop(tops, totals):
     return sum(total * math.exp(top - max(tops)) for top, total in zip(tops, totals))
 
 
-# A lane has two neighbouring numbers; one pass for the largest score, one for the sums.
+# Two passes over the keys, and all threads agree on the largest score between them.
 SPLIT = r"""
 extern "C" __global__ void split(const float* q, const float* k, const float* v, float* tops,
                                  float* totals, float* outs, int n, int each, float scale) {
-    int c = 2 * threadIdx.x, at = blockIdx.y * gridDim.x + blockIdx.x, begin = blockIdx.x * each;
+    __shared__ float largest[8], sums[66];
+    int c = 2 * threadIdx.x, y = threadIdx.y, thread = 32 * y + threadIdx.x;
+    int at = blockIdx.y * gridDim.x + blockIdx.x, begin = blockIdx.x * each;
+    int last = min(n, begin + each);
     float q0 = q[64 * blockIdx.y + c], q1 = q[64 * blockIdx.y + c + 1];
-    float top = 0, total = 0, out0 = 0, out1 = 0;
+    float top = -3.4e38f, total = 0, out0 = 0, out1 = 0;
+    if (thread < 66) sums[thread] = 0;
     for (int pass = 0; pass < 2; pass++) {
-        for (int key = begin; key < begin + each && key < n; key++) {
+        for (int key = begin + y; key < last; key += 8) {
             float s = scale * (q0 * k[64 * key + c] + q1 * k[64 * key + c + 1]);
             for (int step = 1; step < 32; step *= 2) s += __shfl_xor_sync(0xffffffff, s, step);
             if (pass == 0) {
-                top = key == begin ? s : fmaxf(top, s);
+                top = fmaxf(top, s);
             } else {
                 float power = exp2f((s - top) * 1.44269504f);
                 total += power;
@@ -213,33 +217,36 @@ extern "C" __global__ void split(const float* q, const float* k, const float* v,
                 out1 += power * v[64 * key + c + 1];
             }
         }
+        if (pass == 0) {
+            largest[y] = top;
+            __syncthreads();
+            for (int w = 0; w < 8; w++) top = fmaxf(top, largest[w]);
+        }
     }
-    tops[at] = top;
-    totals[at] = total;
-    outs[64 * at + c] = out0;
-    outs[64 * at + c + 1] = out1;
+    atomicAdd(&sums[c], out0);
+    atomicAdd(&sums[c + 1], out1);
+    if (threadIdx.x == 0) atomicAdd(&sums[64], total);
+    __syncthreads();
+    if (thread < 64) outs[64 * at + thread] = sums[thread];
+    if (thread == 64) tops[at] = top;
+    if (thread == 65) totals[at] = sums[64];
 }
 """
-# A lane has every 32nd key, and reads it alone; lane 0 stores.
-BY_KEYS = r"""
-extern "C" __global__ void split(const float* q, const float* k, const float* v, float* tops,
-                                 float* totals, float* outs, int n, int each, float scale) {
-    if (threadIdx.x) return;
-    int at = blockIdx.y * gridDim.x + blockIdx.x, begin = blockIdx.x * each;
-    float top = -3.4e38f, total = 0, out[64] = {};
-    for (int key = begin; key < begin + each && key < n; key++) {
-        float s = 0;
-        for (int c = 0; c < 64; c++) s += scale * q[64 * blockIdx.y + c] * k[64 * key + c];
-        float most = fmaxf(top, s), fade = expf(top - most), power = expf(s - most);
-        top = most;
-        total = total * fade + power;
-        for (int c = 0; c < 64; c++) out[c] = out[c] * fade + power * v[64 * key + c];
-    }
-    tops[at] = top;
-    totals[at] = total;
-    for (int c = 0; c < 64; c++) outs[64 * at + c] = out[c];
+# One warp does it all.
+ONE_WARP = (attention.SPLIT.replace("begin + y; key < end; key += 8", "begin; key < end; key++")
+            .replace("__syncthreads();", "if (y) return;").split("    top8[y] = top;")[0] + """
+    if (y) return;
+    outs[piece * 64 + lane] = out0;
+    outs[piece * 64 + lane + 32] = out1;
+    tops[piece] = top;
+    totals[piece] = total;
 }
-"""
+""")
+# Each warp does all keys of the piece.
+ALL_KEYS = (attention.SPLIT.replace("begin + y; key < end; key += 8", "begin; key < end; key++")
+            .replace("sum += total8[w]", "sum = total8[w]")
+            .replace("out += out8[w]", "out = out8[w]"))
+
 
 # The largest top first, then the sums.
 JOIN = r"""
@@ -267,7 +274,7 @@ RIGHT = {
     "window": [window_by_places, window_row_by_row],
     "joined_total": [joined_by_logarithms, lambda tops, totals: totals @ np.exp(tops - tops.max())],
     "split": [SPLIT, cp.RawKernel(SPLIT, "split"),
-              attention.SPLIT.replace("if (lane == 0) {", "if (lane == 31) {")],
+              attention.SPLIT.replace("tops[piece] = most", "if (c == 0) tops[piece] = most")],
     "join": [JOIN, cp.RawKernel(JOIN, "join")],
 }
 WRONG = {
@@ -314,17 +321,21 @@ WRONG = {
     ],
     "split": [
         (attention.SPLIT.replace("most = fmaxf(top, s)", "most = s"), "are wrong"),
-        (attention.SPLIT.replace("        top = most;", "        if (key == begin) top = most;"),
+        (attention.SPLIT.replace("        top = most;", "        if (key < begin + 8) top = most;"),
          "are wrong"),
         (attention.SPLIT.replace("top = -3.4e38f", "top = 0"), "are wrong"),
         (attention.SPLIT.replace("top = -3.4e38f", "top = -1e4f"), "are wrong"),
-        (attention.SPLIT.replace("if (lane == 0)", "if (piece == 0)"), "are wrong"),
-        (attention.SPLIT.replace("end = min(n, begin + each)", "end = begin + each - 1"),
+        (attention.SPLIT.replace("end = min(n, begin + each)", "end = min(n, begin + each) - 1"),
          "are wrong"),
-        (BY_KEYS, "Let all threads work"),
+        (attention.SPLIT.replace("for (int w = 0; w < 8", "for (int w = 0; w < 7"), "are wrong"),
+        (attention.SPLIT.replace("most = top8[0], sum", "most = 0, sum"), "are wrong"),
+        (attention.SPLIT.replace("= blockIdx.y * gridDim.x + blockIdx.x", "= blockIdx.x"), ""),
+        (attention.SPLIT.replace("s += __shfl", "s += 0 * __shfl"), "makes a race"),
+        (ONE_WARP, "no block passes a barrier"),
+        (ALL_KEYS, "elements, where"),
         (SPLIT.replace("float scale)", "double scale)"), "A launch does not convert arguments"),
-        (attention.SPLIT.replace("    outs[lane] =", "    ((float*)k)[begin * 64 + lane] = 0;\n"
-                                 "    outs[lane] ="),
+        (attention.SPLIT.replace("    outs[piece", "    ((float*)k)[begin * 64 + c] = 0;\n"
+                                 "    outs[piece"),
          "changed one of its inputs"),
     ],
     "join": [
