@@ -51,7 +51,8 @@ joined_total = Task(
     lambda tops, totals: (totals * np.exp(tops - tops.max())).sum(),
     lambda: [(np.array(tops, float), np.array(totals, float)) for tops, totals in (
         ([5, 5 + np.log(4)], [2, 1]), ([3], [7]), ([900, -900, 899.5], [1, 2, 3]),
-        ([-2000, -2001], [1, 1]))],
+        ([-2000, -2001], [1, 1]))]
+    + [tuple(np.array(x, np.float32)[::-1] for x in ([1.5, 2.5, 0.25], [1, 2, 3]))],
     mistakes=[
         Mistake("totals added without rescaling: each is relative to its own top",
                 lambda tops, totals: totals.sum()),
@@ -60,6 +61,7 @@ joined_total = Task(
                     lambda tops, totals: (totals * np.exp(tops.max() - tops)).sum())),
     ],
     rules=[no_python_loop(*((np.arange(n) / n, np.ones(n)) for n in (4, 400)))],
+    rtol=1e-5,
 )
 
 # merge: two parts of a softmax
