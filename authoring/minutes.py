@@ -44,7 +44,7 @@ def cell_minutes(cell: nbformat.NotebookNode) -> float:
         return float(PREDICTION)
     python, kernel = count_lines(cell.source)
     printed = "".join(output.get("text", "") for output in outputs_of(cell))
-    kernel += len(printed.splitlines()) if "__global__" in printed else 0
+    kernel += len(printed.splitlines()) if "__global__ void" in printed else 0
     times = TIMES if course.get("not_compared") == "time" else 0
     return python * PYTHON_LINE + kernel * KERNEL_LINE + times
 

@@ -76,6 +76,7 @@ def as_recorded(run: Any) -> dict:
     return {
         "rows": [],
         "returned": round(run.returned * 1e6, 1),
+        "calls": [[round(1e6 * second, 1) for second in call] for call in run.calls],
         "streams": streams,
         "names": names,
         "spans": [[streams.index(s.stream), s.kind, names.index(s.name), round(s.start * 1e6, 1),

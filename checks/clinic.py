@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
 
 from helpers import data, kernels
-from helpers.formats import aligned
 from helpers.inspection import Report, inspect
 
 RECORDED = data.FOLDER / "recorded" / "clinic"
@@ -19,39 +18,20 @@ RECORDED = data.FOLDER / "recorded" / "clinic"
 
 @dataclass(frozen=True)
 class Patient:
-    """A broken kernel.
+    """A broken kernel, and what a diagnosis of it must say."""
 
-    Attributes
-    ----------
-    name : str
-        Of the kernel, and of its file in helpers/kernels/clinic.
-    kind : str
-        The kind of the fault, one of those of nogpu's faults.
-    lines, threads : tuple of int
-        The source lines at fault (of a race both accesses, of two barriers both)
-        and ``threadIdx.x`` of the threads (of a race either party).
-    setup : callable
-        ``setup(rng) -> (inputs, output)``: the arguments in the kernel's order, as NumPy arrays and
-        scalars; `output` is the position of the array that is asked for.
-    spec : callable
-        From the arguments to what the output should be.
-    grid, block : int
-    shifted : tuple of int
-        Positions of arrays that are views beginning one element behind a round address.
-    unwritten : tuple of str
-        Parameters that come from ``cp.empty``.
-    """
-
-    name: str
-    kind: str
-    lines: tuple[int, ...]
-    threads: Sequence[int]
+    name: str  # of the kernel, and of its file in helpers/kernels/clinic
+    kind: str  # of the fault, one of those of nogpu's faults
+    lines: tuple[int, ...]  # at fault: of a race both accesses, of two barriers both
+    # Whether a thread (blockIdx.x, threadIdx.x) is at fault, or two, the lower one first.
+    threads: Callable[..., bool]
+    # From a generator to the arguments, arrays and scalars of NumPy, and the result's position.
     setup: Callable[[np.random.Generator], tuple[list, int]]
-    spec: Callable[..., np.ndarray]
+    spec: Callable[..., np.ndarray]  # from the arguments to what the result should be
     grid: int
     block: int
-    shifted: tuple[int, ...] = ()
-    unwritten: tuple[str, ...] = ()
+    shifted: tuple[int, ...] = ()  # positions of arrays that are views, one element further
+    unwritten: tuple[str, ...] = ()  # parameters that come from ``cp.empty``
 
     @property
     def source(self) -> str:
@@ -77,8 +57,8 @@ class Patient:
 
 
 def _floats(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    """Small whole numbers, so that sums are exact in any order."""
-    return rng.integers(1, 100, shape).astype(np.float32)
+    """Eighths of 13 bits, so that sums are exact in any order."""
+    return rng.integers(1, 8000, shape).astype(np.float32) / 8
 
 
 def _vector(n: int) -> Callable[[np.random.Generator], tuple[list, int]]:
@@ -87,7 +67,7 @@ def _vector(n: int) -> Callable[[np.random.Generator], tuple[list, int]]:
 
 
 def _some_vector(rng: np.random.Generator) -> tuple[list, int]:
-    return _vector((1000, 960)[rng.integers(2)])(rng)  # 960: whole tiles only
+    return _vector((1000, 961, 960)[rng.integers(3)])(rng)  # 960: whole tiles only
 
 
 def _tiles(results: int) -> Callable[[np.random.Generator], tuple[list, int]]:
@@ -107,42 +87,50 @@ def _blocks(x: np.ndarray) -> list[np.ndarray]:
 
 
 PATIENTS = {patient.name: patient for patient in (
-    Patient("past_the_end", "out of bounds", (4, 5), (232,), _vector(1000),
+    Patient("past_the_end", "out of bounds", (4, 5), lambda a: a == (3, 232), _vector(1000),
             lambda x, y, n: x * x, 4, 256),
-    Patient("edge_of_the_tile", "out of bounds", (8,), (63,), _some_vector,
+    Patient("edge_of_the_tile", "out of bounds", (3, 7, 8),
+            lambda a: a[0] < 15 and a[1] == 63, _some_vector,
             lambda x, y, n: x + np.append(x[1:], np.float32(0)), 16, 64),
-    Patient("reverse", "race", (5, 6), range(64), _tiles(256),
+    Patient("reverse", "race", (5, 6),
+            lambda a, b: a[0] == b[0] and a[1] + b[1] == 63, _tiles(256),
             lambda x, y: x.reshape(-1, 64)[:, ::-1].ravel(), 4, 64),
-    Patient("one_barrier_too_few", "race", (7, 9), range(64),
+    Patient("one_barrier_too_few", "race", (7, 9), lambda a, b: a[1] + b[1] == 63,
             lambda rng: ([_floats(rng, 512), np.zeros(64, np.float32), np.int32(8)], 1),
             lambda x, y, tiles: x.reshape(-1, 64).sum(axis=0)[::-1], 1, 64),
-    Patient("two_barriers", "barrier", (8, 11), range(32, 64), _vector(1000),
+    Patient("two_barriers", "barrier", (6, 8, 11),
+            lambda a, b: a[0] == b[0] == 15 and a[1] < 40 <= b[1], _vector(1000),
             lambda x, y, n: np.concatenate([part[::-1] for part in _blocks(x)]), 16, 64),
-    Patient("barrier_in_a_branch", "barrier", (8, 10, 13), range(64), _tiles(4),
+    Patient("barrier_in_a_branch", "barrier", (8, 10, 13),
+            lambda a, b: a[0] == b[0] and a[1].bit_length() < b[1].bit_length(), _tiles(4),
             lambda x, sums: x.reshape(-1, 64).sum(axis=1), 4, 64),
-    Patient("last_warp", "race", (8,), range(32), _tiles(4),
+    Patient("last_warp", "race", (8,),
+            lambda a, b: a[0] == b[0] and a[1] < b[1] - a[1] in (1, 2, 4, 8, 16), _tiles(4),
             lambda x, sums: x.reshape(-1, 64).sum(axis=1), 4, 64),
-    Patient("overlap_add", "race", (5,), range(64),
+    Patient("overlap_add", "race", (5,),
+            lambda a, b: a[0] < b[0] and 16 * a[0] + a[1] == 16 * b[0] + b[1],
             lambda rng: ([_floats(rng, 100, 64), np.zeros(99 * 16 + 64, np.float32),
                           np.int32(64), np.int32(16)], 1),
             _overlap_add, 100, 64),
-    Patient("votes", "race", (8,), range(128),
+    Patient("votes", "race", (8,), lambda a, b: a != b,
             lambda rng: ([rng.integers(0, 10, 1797).astype(np.int32), np.zeros(10, np.int32),
                           np.int32(1797)], 1),
             lambda labels, counts, n: np.bincount(labels, minlength=10).astype(np.int32), 1, 128),
-    Patient("empty", "uninitialised", (6,), range(64),
+    Patient("empty", "uninitialised", (6,), lambda a: a[1] < 50,
             lambda rng: ([_floats(rng, 50, 30), np.zeros(50, np.float32), np.int32(50),
                           np.int32(30)], 1),
             lambda x, sums, rows, columns: x.sum(axis=1), 1, 64, unwritten=("sums",)),
-    Patient("half_a_tile", "uninitialised", (5, 10), range(64),
-            lambda rng: ([-_floats(rng, 1000), np.zeros(16, np.float32), np.int32(1000)], 1),
+    Patient("half_a_tile", "uninitialised", (5, 10), lambda a: a[0] == 15 and 8 <= a[1] < 32,
+            lambda rng: ([np.append(np.float32(-.1), -_floats(rng, 999))  # x[0]: the largest
+                          * np.float32((1, 1e35)[rng.integers(2)]),
+                          np.zeros(16, np.float32), np.int32(1000)], 1),
             lambda x, largest, n: np.array([part.max() for part in _blocks(x)]), 16, 64),
-    Patient("shifted_vector", "misaligned", (5,), range(64),
+    Patient("shifted_vector", "misaligned", (5,), lambda a: 64 * a[0] + a[1] < 250,
             lambda rng: ([_floats(rng, 1000), np.zeros(1000, np.float32), np.int32(250)], 1),
             lambda x, y, n: 2 * x, 4, 64, shifted=(0,)),
-    Patient("carry", "race", (7, 10, 11), (0,), _vector(1000),
+    Patient("carry", "race", (7, 10, 11), lambda a, b: b[0] == a[0] + 1, _vector(1000),
             lambda x, y, n: np.cumsum(x), 16, 1),
-    Patient("absent_lanes", "barrier", (4, 7), range(4, 32),  # who reads, who has left
+    Patient("absent_lanes", "barrier", (4, 7), lambda a, b: 4 <= a[1] < 20 <= b[1],  # reads, left
             lambda rng: ([_floats(rng, 20), np.zeros(1, np.float32), np.int32(20)], 1),
             lambda x, sum, n: x.sum(keepdims=True), 1, 32),
 )}
@@ -155,22 +143,27 @@ KINDS = tuple(dict.fromkeys(patient.kind for patient in PATIENTS.values()))
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 
 
-def recorded(name: str = "nvidia-h200") -> str:
-    """What was recorded of all patients on one GPU, as a table."""
-    content = json.loads((RECORDED / f"{name}.json").read_text())
-    rows = [("patient", "the simulator", "right", "the GPU", "compute-sanitizer")]
-    for patient in PATIENTS.values():
-        said = content["patients"][patient.name]
-        plain = said["plain"]
-        error = re.search(r"(?<=cudaError)\w+|no end.*", plain.get("error", ""))
-        tools = [tool for tool in TOOLS if said.get(tool, {}).get("said")]
-        hidden = ", not in CuPy's pool" if tools == ["memcheck"] and \
-            not said["memcheck with CuPy's pool"]["said"] else ""
-        rows.append((patient.name, patient.kind,
-                     f"{plain['right']} of {plain['launches']}" if "right" in plain else "-",
-                     error.group() if error else "nothing",
-                     (", ".join(tools) or "nothing") + hidden))
-    lines = [line.rstrip() for line in aligned(rows, left=5)]
-    heading = (f"Recorded on {content['gpu']} ({content['date']}, {content['cupy']}, "
-               f"compute-sanitizer {content['compute-sanitizer'].split()[1]})")
-    return "\n".join([heading, "", *lines])
+def as_on_a_gpu() -> AbstractContextManager:
+    """Let the simulator go on after races in a ``with`` block, as a GPU does."""
+    import nogpu
+
+    return nogpu.checks(race=False)
+
+
+def _recorded() -> dict:
+    return json.loads((RECORDED / "nvidia-h200.json").read_text())["patients"]
+
+
+def said(name: str, tool: str) -> str:
+    """What a tool of compute-sanitizer said of a patient: its first finding, without addresses."""
+    return "\n".join(_recorded()[name][tool]["said"]) or "nothing"
+
+
+def reports() -> list[tuple[str, ...]]:
+    """Rows of a table: each patient, how many of 20 launches were right, and who reported it."""
+    rows = [("patient", "kind", "right of 20", "the GPU", "compute-sanitizer")]
+    for name, of in _recorded().items():
+        rows.append((name, PATIENTS[name].kind, str(of["plain"].get("right", "-")),
+                     "error" if "error" in of["plain"] else "-",
+                     ", ".join(tool for tool in TOOLS if of[tool]["said"]) or "-"))
+    return rows

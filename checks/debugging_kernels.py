@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,8 +13,8 @@ import numpy as np
 from .clinic import KINDS, PATIENTS, Patient
 from .machinery.kernel_task import explained, wrong_declaration
 from .machinery.task import (
-    COMMENT,
     Case,
+    ExperimentTask,
     Mistake,
     Refusal,
     Task,
@@ -22,6 +23,18 @@ from .machinery.task import (
     difference,
     replaced,
     require_tuple,
+)
+
+# the lesson's first warm-up: blocks that write another tile than they read
+
+moves = Task(
+    "moves", lambda n: n // 32 * (n // 32 - 1), lambda: [(512,), (32,), (96,), (2048,)],
+    mistakes=[
+        Mistake("all blocks: one on the diagonal writes the tile that it has read",
+                lambda n: (n // 32) ** 2),
+        Mistake("blocks on one side of the diagonal only", lambda n: n // 32 * (n // 32 - 1) // 2),
+        Mistake("elements: a tile of 32 x 32 elements counts once", lambda n: n * (n - 1)),
+    ],
 )
 
 
@@ -37,7 +50,7 @@ class Repair(NamedTuple):
 
     kind: str
     line: int
-    thread: int
+    threads: tuple
     code: str
 
     def __call__(self, source: str) -> tuple:
@@ -48,55 +61,65 @@ class Repair(NamedTuple):
         return self._replace(code=replaced(self.code, *texts, times=times))
 
 
-class RepairTask(Task):
-    """A patient of the clinic: the answer is a diagnosis and a repaired source."""
+class PatientTask(Task):
+    """A patient of the clinic: the answer is a diagnosis, mostly with a repaired source."""
 
     repeatable = True
 
     def judge(self, answer: object) -> Verdict:
-        """As a Task does, in other words where the answer is right."""
+        """As a Task does, in other words."""
         verdict = super().judge(answer)
         text = verdict.text.removeprefix("for source=...: ")
-        return replace(verdict, text="diagnosed and repaired" if verdict.state == "ok" else text)
+        return replace(verdict, text="right" if verdict.state == "ok" else text)
 
 
-def _patient(name: str, mistakes: Sequence[Mistake],
-             also: Callable[[object], str | None] = lambda code: None) -> RepairTask:
-    """The task of one patient. Its mistakes replace texts in the broken source.
+def _diagnosis(name: str, *mistakes: tuple[str, tuple]) -> PatientTask:
+    """The task of a patient that is diagnosed only. Mistakes: a sentence and a diagnosis."""
+    def read(value: object, case: Case) -> str:
+        _diagnosed(PATIENTS[name], *require_tuple(value, "kind", "line", "threads"))
+        return "diagnosed"
 
-    `also` refuses repairs for a reason of their own.
-    """
+    return PatientTask(name, lambda n: "diagnosed", lambda: [(1000,)], read=read, mistakes=[
+        Mistake(sentence, lambda n, wrong=wrong: wrong) for sentence, wrong in mistakes])
+
+
+def _patient(name: str, threads: tuple, *mistakes: tuple) -> PatientTask:
+    """The task of a patient that is repaired, too. Its mistakes replace texts in the source."""
     patient = PATIENTS[name]
-    diagnosis = patient.kind, patient.lines[0], patient.threads[0]
 
     def read(value: object, case: Case) -> str:
-        _diagnosed(patient, value)
-        if sentence := also(value[3]) or _unrepaired(patient, value[3]):
+        *diagnosis, code = require_tuple(value, "kind", "line", "threads", "repaired source")
+        _diagnosed(patient, *diagnosis)
+        if sentence := _unrepaired(patient, code):
             raise Refusal(f"the diagnosis is right, but {sentence}")
         return "repaired"
 
-    return RepairTask(name, lambda source: "repaired", lambda: [(_Source(patient.source),)],
-                      read=read, mistakes=mistakes, right=Repair(*diagnosis, patient.source))
+    return PatientTask(name, lambda source: "repaired", lambda: [(_Source(patient.source),)],
+                       read=read, mistakes=mistakes,
+                       right=Repair(patient.kind, patient.lines[0], threads, patient.source))
 
 
-def _diagnosed(patient: Patient, value: object) -> None:
+def _diagnosed(patient: Patient, kind: object, line: object, threads: object) -> None:
     """Refuse another kind, line or thread than the patient's."""
-    kind, line, thread, _ = require_tuple(value, "kind", "line", "thread", "repaired source")
     if isinstance(kind, str):
         kind = kind.lower().replace("uninitialized", "uninitialised")
     if kind not in KINDS:
         raise Refusal(f"the kind must be one of {', '.join(map(repr, KINDS))}, not {kind!r}.")
     if kind != patient.kind:
         raise Refusal(f"the kind of fault is not {kind!r}.")
-    if not isinstance(line, (int, np.integer)):
-        raise Refusal(f"the line must be a number, not {line!r}.")
     if line not in patient.lines:
         raise Refusal(f"the fault is not in line {line!r}.")
-    if isinstance(thread, tuple) and thread:
-        thread = thread[0]
-    if not isinstance(thread, (int, np.integer)) or thread not in patient.threads:
-        raise Refusal(f"kind and line are right, but the thread with threadIdx.x = {thread!r} is"
-                      " not at fault.")
+    try:
+        found = np.array(threads, dtype=int)
+    except (TypeError, ValueError):
+        found = np.zeros(0)
+    two = kind in ("race", "barrier")
+    if found.shape != ((2, 2) if two else (2,)):
+        raise Refusal(f"kind and line are right, but this kind of fault takes {1 + two} pair(s)"
+                      f" (blockIdx.x, threadIdx.x), not {threads!r}.")
+    launched = (found >= 0).all() and (found < (patient.grid, patient.block)).all()
+    if not launched or not patient.threads(*sorted(map(tuple, found.reshape(-1, 2).tolist()))):
+        raise Refusal(f"kind and line are right, but not the threads {threads!r}.")
 
 
 def _unrepaired(patient: Patient, code: object) -> str | None:
@@ -110,44 +133,50 @@ def _unrepaired(patient: Patient, code: object) -> str | None:
     declared = re.search(rf"\b{patient.name}\s*\(([^)]*)\)", patient.source).group(1)
     if sentence := wrong_declaration(code, patient.name, declared):
         return sentence
-    for seed in 7, 8:
+    for seed in range(7, 12):
         try:
             report = patient.examine(code, seed, counters=False)
         except engine.CompileError as error:
             return f"the repaired source is at fault: {explained(error, patient.name)}"
         if report.fault is not None:
             return f"the repaired kernel is at fault: {explained(report.fault, patient.name)}"
-        got = list(report.arrays.values())[patient.arguments(seed)[1]]
-        if sentence := difference(patient.expected(seed), got, 1e-6):
+        arguments, output = patient.arguments(seed)
+        got = list(report.arrays.values())
+        if sentence := difference(patient.expected(seed), got[output], 1e-6):
             return f"not the result of the repaired kernel: {sentence}"
+        if not np.array_equal(got[0], arguments[0]):
+            return "the repaired kernel changes its input."
     return None
 
 
-def _unset(code: object) -> str | None:
-    """A sentence on a variable that only some lanes set.
+# the lesson's other warm-ups
 
-    The simulator checks memory and no registers. Such a variable may hold the right value there.
-    """
-    code = COMMENT.sub(" ", str(code))
-    unset = re.search(r"\bfloat\s+(\w+)\s*;", code)
-    if unset is None or "else" in code:
-        return None
-    first = re.search(rf"([^;{{}}]*)\b{unset.group(1)}\s*=", code[unset.end():])
-    if not first or not re.search(r"\bif\b", first.group(1)):
-        return None
-    return (f"in the repaired kernel lanes without an element add a `{unset.group(1)}` that was"
-            " never set.")
+past_the_end = _diagnosis(
+    "past_the_end",
+    ("a thread that the guard stops: `i <= n` holds up to i = 1000",
+     ("out of bounds", 5, (3, 233))),
+    ("elements counted from 1: x[999] is the last one", ("out of bounds", 5, (3, 231))),
+)
+two_barriers = _diagnosis(
+    "two_barriers",
+    ("two threads with an element: these wait at the same barrier, that of line 8",
+     ("barrier", 8, ((15, 0), (15, 39)))),
+    ("a block in which all threads have an element", ("barrier", 8, ((0, 32), (0, 40)))),
+)
 
+# the exercises
 
-overlap_add = _patient("overlap_add", [
+overlap_add = _patient(
+    "overlap_add", ((0, 16), (1, 0)),
     ("a barrier, which orders the threads of one block: these are threads of several",
      "    y[k", "    __syncthreads();\n    y[k"),
     ("an assignment: what the other frames added is lost",
      "y[k * hop + j] += value", "y[k * hop + j] = value"),
     ("an atomicAdd with a plain read of y: adding twice what is there",
      "y[k * hop + j] += value", "atomicAdd(&y[k * hop + j], value + value)"),
-])
-barrier_in_a_branch = _patient("barrier_in_a_branch", [
+)
+barrier_in_a_branch = _patient(
+    "barrier_in_a_branch", ((0, 0), (0, 32)),
     ("a repair without any barrier: one is needed, outside the branch",
      "            __syncthreads();\n", ""),
     ("the barrier in both branches: two barriers in the source are two different ones",
@@ -156,16 +185,56 @@ barrier_in_a_branch = _patient("barrier_in_a_branch", [
     ("a step too few: the last one adds tile[1] to tile[0]",
      "step > 0", "step > 1",
      "            __syncthreads();\n        }", "        }\n        __syncthreads();"),
-])
-half_a_tile = _patient("half_a_tile", [
+)
+half_a_tile = _patient(
+    "half_a_tile", (15, 8),
     ("zeros for what is missing: among negative numbers 0 is the largest",
      "    if (i < n) {\n        tile[t] = x[i];\n    }", "    tile[t] = i < n ? x[i] : 0;"),
     ("no guard: the last threads read beyond the end of x", "if (i < n) {", "{"),
     ("an early return: who returns leaves a place of the tile unwritten",
      "    if (i < n) {\n        tile[t] = x[i];\n    }",
      "    if (i >= n) return;\n    tile[t] = x[i];"),
-])
-one_barrier_too_few = _patient("one_barrier_too_few", [
+)
+def _first_wrong(answer: Callable, kernels: int, first: int, luck: int) -> object:
+    """What an answer finds; from kernel `first` on, one run in five is wrong."""
+    runs, limit = Counter(), 5 * (kernels - 1).bit_length()
+
+    def wrong(k: int) -> bool:
+        if not 1 <= k <= kernels:
+            raise Refusal(f"it calls wrong({k!r}), and the kernels are 1 to {kernels}.")
+        if runs.total() == limit:
+            raise Refusal(f"it needs more than {limit} runs for {kernels} kernel(s).", "runs")
+        runs[k] += 1
+        return k >= first and (runs[k] + luck) % 5 == 0
+
+    return answer(wrong, kernels)
+
+
+def _by_halves(wrong: Callable, kernels: int, runs: int = 5, before: int = 0) -> int:
+    low, high = 1, kernels
+    while low < high:
+        middle = (low + high) // 2
+        if any(wrong(middle) for _ in range(runs)):
+            high = middle
+        else:
+            low = middle + 1
+    return low - before
+
+
+first_wrong = ExperimentTask(
+    "first_wrong", lambda kernels, first, luck: first,
+    lambda: [(1000, 700, 0), (1000, 1, 4), (1000, 1000, 0), (1000, 333, 2), (37, 20, 1),
+             (2, 2, 3), (1, 1, 0)],
+    run=_first_wrong, signature=lambda wrong, kernels: 0, right=_by_halves, mistakes=[
+        ("one run for each `k`: a run can be right by luck", {"runs": 1}),
+        ("the last kernel after which every run is right", {"before": 1}),
+        Mistake("one kernel after another: each experiment should halve what is left",
+                lambda wrong, kernels: next(
+                    k for k in range(1, kernels + 1) if any(wrong(k) for _ in range(5)))),
+    ])
+
+one_barrier_too_few = _patient(
+    "one_barrier_too_few", ((0, 0), (0, 63)),
     ("the barrier moved: both are needed, one before the tile is read and one after",
      "        __syncthreads();\n        sum += tile[63 - t];",
      "        sum += tile[63 - t];\n        __syncthreads();"),
@@ -174,19 +243,13 @@ one_barrier_too_few = _patient("one_barrier_too_few", [
     ("no barrier between a round's reads and the next round's writes; behind the loop it is too"
      " late",
      "    y[t] = sum;", "    __syncthreads();\n    y[t] = sum;"),
-])
-edge_of_the_tile = _patient("edge_of_the_tile", [
+)
+edge_of_the_tile = _patient(
+    "edge_of_the_tile", (0, 63),
     ("a longer tile whose last place is never written: it is read all the same",
      "tile[64]", "tile[65]"),
     ("0 in place of the next block's element",
      "tile[t] + tile[t + 1]", "tile[t] + (t < 63 ? tile[t + 1] : 0)"),
     ("x[i + 1] without a guard of its own, which reads beyond the end of x",
      "tile[t] + tile[t + 1]", "tile[t] + (t < 63 ? tile[t + 1] : x[i + 1])"),
-])
-absent_lanes = _patient("absent_lanes", [
-    ("a guard taken away, so that the last lanes read beyond the end of x", "if (lane < n) {", "{"),
-    ("a shorter mask with all the steps: lanes take values from lanes outside the mask",
-     "0xffffffffu", "(1u << n) - 1"),
-    ("a barrier put into the branch: the lanes outside it never reach it",
-     "float v = x[lane];", "float v = x[lane];\n        __syncwarp();"),
-], also=_unset)
+)

@@ -1,24 +1,22 @@
-"""The tasks about fast kernels: tiles, warps, registers, wide loads, sectors."""
+"""The tasks about fast kernels: products in tiles, and what they load."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import numpy as np
 
-from .machinery.kernel_task import KernelTask, blank, counters, to_device, wasteful
+from helpers import network
+
+from .machinery.kernel_task import KernelTask, blank, counters, to_device, undivided, wasteful
 from .machinery.task import Case, Mistake, Task, no_python_loop
 
 
-def _launch_in_tiles(side: int, block: tuple, axis: int) -> Callable:
-    """The launch of a product in square tiles, whose columns lie along `axis` of b."""
-
-    def launch(a: np.ndarray, b: np.ndarray) -> tuple:
-        (m, k), n = a.shape, b.shape[axis]
-        args = to_device(a), to_device(b), blank((m, n), np.float32), *map(np.int32, (m, n, k))
-        return (-(-n // side), -(-m // side)), block, args
-
-    return launch
+def _scores_launch(a: np.ndarray, b: np.ndarray) -> tuple[tuple, tuple, tuple]:
+    (m, k), n = a.shape, len(b)
+    arguments = to_device(a), to_device(b), blank((m, n), np.float32), *map(np.int32, (m, n, k))
+    return (-(-n // 32), -(-m // 32)), (32, 32), arguments
 
 
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -62,7 +60,7 @@ def _loads_tiles(counts: object, a: np.ndarray, b: np.ndarray) -> str | None:
 
 scores = KernelTask(
     "scores", lambda a, b: _product(a, b.T), _scores_cases, result=2, right=SCORES, given="",
-    launch=_launch_in_tiles(32, (32, 32), 0),
+    launch=_scores_launch,
     parameters="const float* a, const float* b, float* c, int m, int n, int k",
     mistakes=[
         ("b read as if it had k rows: here row j of b belongs to column j of c",
@@ -88,215 +86,150 @@ scores = KernelTask(
     rtol=1e-5,
 )
 
-# softmax: a warp for each row
+# linear: a linear layer of 32 columns a block, whole
 
-SOFTMAX = r"""
-extern "C" __global__ void softmax(const float* x, float* y, int rows, int columns) {
-    int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
-    if (row >= rows) return;
-    x += (long long)row * columns;
-    y += (long long)row * columns;
-    float top = -3.4e38f, sum = 0;
-    for (int j = lane; j < columns; j += 32) top = fmaxf(top, x[j]);
-    for (int step = 16; step > 0; step /= 2)
-        top = fmaxf(top, __shfl_xor_sync(0xffffffff, top, step));
-    for (int j = lane; j < columns; j += 32) sum += expf(x[j] - top);
-    for (int step = 16; step > 0; step /= 2)
-        sum += __shfl_xor_sync(0xffffffff, sum, step);
-    for (int j = lane; j < columns; j += 32) y[j] = expf(x[j] - top) / sum;
-}
-"""
-
-
-def _softmax(x: np.ndarray) -> np.ndarray:
-    x = x.astype(np.float64)
-    powers = np.exp(x - x.max(axis=1, keepdims=True))
-    return (powers / powers.sum(axis=1, keepdims=True)).astype(np.float32)
-
-
-def _softmax_cases() -> list[Case]:
-    rng = np.random.default_rng(82)
-    cases = [3 * rng.standard_normal(shape, np.float32)
-             for shape in ((8, 16), (4, 64), (5, 100), (7, 33), (1, 1), (6, 250))]
-    cases += [cases[1] + np.float32(200), cases[2] - np.float32(300)]
-    masked = rng.standard_normal((3, 33_001), np.float32)  # more columns than a short counts
-    masked[rng.random(masked.shape) < 0.999] = -np.inf
-    masked[:, 30] = 1
-    early = cases[2].copy()
-    early[:3, 5] = early[3:, 98] = 150  # the largest is not the last element of its lane, or is
-    return [(x,) for x in (*cases, masked, early, cases[3] - np.float32(1e6))]
-
-
-def _uses_shuffles(counts: object, x: np.ndarray) -> str | None:
-    most = 3 * x.shape[0] * -(-x.shape[1] // 32)
-    if counts["global_load_requests"] > most:
-        return (f"its warps load {counts['global_load_requests']:,} times from global memory for"
-                f" {x.shape[0]} rows of {x.shape[1]}; three passes over each row, 32 neighbours at"
-                f" a time, are {most}.")
-    return None
-
-
-softmax = KernelTask(
-    "softmax", _softmax, _softmax_cases, right=SOFTMAX, given="",
-    launch=lambda x: ((-(-len(x) // 4),), (128,), (
-        to_device(x), blank(x.shape, np.float32), *map(np.int32, x.shape))),
-    parameters="const float* x, float* y, int rows, int columns",
-    mistakes=[
-        Mistake.replacing("the maximum not subtracted: expf overflows from 88.8 on, and falls to"
-                          " zero below -104",
-                          "x[j] - top", "x[j]", times=2),
-        ("each lane dividing by the sum of its own elements: the lanes' sums must be added",
-         "sum += __shfl", "sum += 0 * __shfl"),
-        ("each lane subtracting the maximum of its own elements",
-         "top = fmaxf(top, __shfl_xor_sync(0xffffffff, top, step))",
-         "__shfl_xor_sync(0xffffffff, top, step)"),
-        ("__shfl_down_sync, after which only lane 0 has the whole sum: with __shfl_xor_sync all"
-         " lanes have it",
-         "sum += __shfl_xor_sync", "sum += __shfl_down_sync"),
-        Mistake.replacing("shuffles that begin with step 8: nothing goes from one half of the warp"
-                          " to the other",
-                          "int step = 16", "int step = 8", times=2),
-        ("a maximum that begins with 0: a row of large negative numbers underflows",
-         "top = -3.4e38f", "top = 0"),
-        ("the last element of each lane in place of its largest",
-         "top = fmaxf(top, x[j])", "top = x[j]"),
-        ("a maximum that begins too high: a row may be below it", "top = -3.4e38f", "top = -1e5f"),
-        Mistake.replacing("one element a lane: the loop along the row is missing",
-                          "j += 32", "j += columns", times=3),
-    ],
-    rules=[counters(_uses_shuffles, *_softmax_cases()[5])],
-    refused=[(r"\b__shared__\b|\b__syncthreads\b", "{} is not needed: the lanes of a warp can"
-              " exchange values by shuffles alone.")],
-    rtol=3e-6,
-)
-
-# register_tile: 4 x 4 sums in a thread
-
-REGISTER_TILE = r"""
-extern "C" __global__ void register_tile(const float* a, const float* b, float* c,
-                                         int m, int n, int k) {
-    __shared__ float as[64][16], bs[16][64];
-    int x = threadIdx.x, y = threadIdx.y, t = 16 * y + x;
-    int top = blockIdx.y * 64, left = blockIdx.x * 64;
-    float sum[4][4] = {};
-    for (int p = 0; p < k; p += 16) {
-        for (int e = t; e < 64 * 16; e += 256) {
-            int i = top + e / 16, j = p + e % 16;
-            as[e / 16][e % 16] = i < m && j < k ? a[i * k + j] : 0;
-            i = p + e / 64, j = left + e % 64;
-            bs[e / 64][e % 64] = i < k && j < n ? b[i * n + j] : 0;
+LINEAR = r"""
+extern "C" __global__ void linear(const float* x, const float* w, const float* bias, float* y,
+                                  int m, int n, int k, int gelu) {
+    __shared__ float as[64][33], bs[32][32];
+    int tx = threadIdx.x, ty = threadIdx.y, lane = (8 * ty + tx) % 32, warp = ty / 4;
+    int top = 64 * blockIdx.y, first = 32 * blockIdx.x;
+    float sum[4][4] = {}, left[4], right[4];
+    for (int p = 0; p < k; p += 32) {
+        for (int r = 0; r < 64; r += 4) {
+            int i = top + warp + r;
+            as[warp + r][lane] = i < m ? x[i * k + p + lane] : 0;
         }
+        for (int r = 0; r < 32; r += 4) bs[warp + r][lane] = w[(p + warp + r) * n + first + lane];
         __syncthreads();
-        for (int q = 0; q < 16; q++) {
-            float l[4], r[4];
-            for (int i = 0; i < 4; i++) {
-                l[i] = as[y + 16 * i][q];
-                r[i] = bs[q][x + 16 * i];
-            }
-            for (int i = 0; i < 4; i++)
-                for (int j = 0; j < 4; j++) sum[i][j] += l[i] * r[j];
+        for (int q = 0; q < 32; q++) {
+            for (int r = 0; r < 4; r++) left[r] = as[ty + 16 * r][q];
+            for (int s = 0; s < 4; s++) right[s] = bs[q][tx + 8 * s];
+            for (int r = 0; r < 4; r++)
+                for (int s = 0; s < 4; s++) sum[r][s] += left[r] * right[s];
         }
         __syncthreads();
     }
-    for (int i = 0; i < 4; i++)
-        for (int j = 0; j < 4; j++) {
-            int row = top + y + 16 * i, column = left + x + 16 * j;
-            if (row < m && column < n) c[row * n + column] = sum[i][j];
+    for (int s = 0; s < 4; s++) {
+        int j = first + tx + 8 * s;
+        for (int r = 0; r < 4; r++) {
+            int i = top + ty + 16 * r;
+            float z = sum[r][s] + bias[j];
+            if (gelu) z = 0.5f * z * (1 + tanhf(0.7978846f * (z + 0.044715f * z * z * z)));
+            if (i < m) y[i * n + j] = z;
         }
+    }
 }
 """
 
 
-def _product_cases() -> list[Case]:
-    rng = np.random.default_rng(83)
-    return [(rng.standard_normal((m, k), np.float32), rng.standard_normal((k, n), np.float32))
-            for m, n, k in ((64, 64, 32), (64, 128, 16), (51, 90, 37), (130, 3, 20))]
+def _layer(m: int, n: int, k: int, gelu: int) -> Case:
+    rng = np.random.default_rng(82)
+    return (rng.standard_normal((m, k), np.float32), rng.standard_normal((k, n), np.float32),
+            rng.standard_normal(n, np.float32), gelu)
 
 
-def _few_loads(counts: object, a: np.ndarray, b: np.ndarray) -> str | None:
-    warps, steps = 8, a.shape[1]
-    loads = counts["shared_load_requests"] / warps / steps
-    if loads > 8.001:
-        return (f"each warp loads {loads:.3g} times from shared memory in a step; 8 loads are"
-                " enough: 4 numbers of as and 4 of bs, kept in registers.")
-    return None
+def _linear_launch(x: np.ndarray, w: np.ndarray, bias: np.ndarray, gelu: int) -> tuple:
+    (m, k), n = x.shape, w.shape[1]
+    arrays = *map(to_device, (x, w, bias)), blank((m, n), np.float32)
+    return (n // 32, -(-m // 64)), (8, 16), (*arrays, *map(np.int32, (m, n, k, gelu)))
 
 
-_BEGUN = REGISTER_TILE[:REGISTER_TILE.index("        for (int q")] + "}"
+def _shared_by_the_block(counts: object, x: np.ndarray, w: np.ndarray, *_: object) -> str | None:
+    k, n = w.shape
+    for name, most in ("x", x.size * n // 32), ("w", w.size * len(x) // 64):
+        loads = sum(line.accesses for line in counts.lines
+                    if (line.space, line.access, line.array) == ("global", "load", name))
+        if loads > most:
+            return (f"it loads {loads:,} numbers of {name}, where {most:,} are enough: let a block"
+                    f" bring each of its numbers of {name} into shared memory once.")
+    each = counts["shared_load_wavefronts"] / (len(x) // 64 * n // 32 * 4 * k)
+    if each > 8.001:
+        return (f"the loads of a warp from shared memory take {each:.3g} wavefronts for 16"
+                " multiply-adds of a thread; 8 are enough: 4 numbers of x and 4 of w,"
+                " loaded into registers without bank conflicts.")
+    lines = [line for line in counts.lines if line.space == "global"]
+    return wasteful(SimpleNamespace(lines=lines)) or undivided(counts)
 
-register_tile = KernelTask(
-    "register_tile", _product, _product_cases, result=2,
-    launch=_launch_in_tiles(64, (16, 16), 1), right=REGISTER_TILE, given=_BEGUN,
-    parameters="const float* a, const float* b, float* c, int m, int n, int k",
+
+linear = KernelTask(
+    "linear", lambda x, w, bias, gelu: (network.gelu if gelu else np.array)(_product(x, w) + bias),
+    lambda: [_layer(*sizes) for sizes in ((256, 64, 64, 0), (300, 32, 32, 1), (1, 96, 64, 0),
+                                          (130, 64, 96, 3))],
+    launch=_linear_launch, right=LINEAR, result=3, given="", rtol=1e-5,
+    parameters="const float* x, const float* w, const float* bias, float* y, int m, int n, int k,"
+    " int gelu",
     mistakes=[
-        ("neighbouring rows and columns computed, and stored 16 apart",
-         "as[y + 16 * i][q]", "as[4 * y + i][q]",
-         "bs[q][x + 16 * i]", "bs[q][4 * x + i]"),
-        ("x and y exchanged: y counts rows, x columns",
-         "as[y + 16 * i][q]", "as[x + 16 * i][q]",
-         "bs[q][x + 16 * i]", "bs[q][y + 16 * i]"),
-        ("only the diagonal of the 4 x 4 sums computed: each number of as is multiplied by each of"
-         " bs",
-         "sum[i][j] += l[i] * r[j]", "sum[i][j] += (i == j) * l[i] * r[j]"),
-        ("the sums stored turned over: sum[i][j] belongs to row i and column j",
-         "= sum[i][j]", "= sum[j][i]"),
-        ("no barrier at the end of a round: slower warps still read the slices",
+        ("the bias left out", " + bias[j]", ""),
+        ("the bias of the first 32 columns of y in all blocks", "bias[j]", "bias[j - first]"),
+        ("GELU in every case: it is wanted where gelu is not 0", "if (gelu) z", "z"),
+        ("the bias added after GELU: it comes before", "sum[r][s] + bias[j]", "sum[r][s]",
+         "y[i * n + j] = z", "y[i * n + j] = z + bias[j]"),
+        ("no guard for the stores of the last block: m is any number", "if (i < m) y", "y"),
+        ("blockIdx exchanged: x counts to the right, along n",
+         "64 * blockIdx.y, first = 32 * blockIdx.x", "64 * blockIdx.x, first = 32 * blockIdx.y"),
+        ("the first 32 columns of w only: block k across has the columns from 32 * k on",
+         "* n + first + lane", "* n + lane"),
+        ("a missing barrier: one before the slices are used, one before they are replaced",
+         "        __syncthreads();\n        for", "        for"),
+        ("a missing barrier: one before the slices are used, one before they are replaced",
          "        }\n        __syncthreads();\n    }", "        }\n    }"),
-        ("half of the slice used: it is 16 deep", "q < 16", "q < 8"),
+        ("the first slice only: k may be more than 32", "p < k;", "p < 32;"),
+        ("the sums of the last slice only", "s++) sum[r][s]", "s++) sum[r][s] *= !!q, sum[r][s]"),
     ],
-    rules=[counters(_few_loads)],
-    rtol=1e-5,
+    rules=[counters(_shared_by_the_block)],
 )
 
-# copy4: a copy, 16 bytes at a time
+# two warm-ups of the lesson: loads of the simple product, and loads for each multiply-add
 
-COPY4 = r"""
-extern "C" __global__ void copy4(const float* x, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x, step = gridDim.x * blockDim.x;
-    for (int j = i; j < n / 4; j += step) ((float4*)y)[j] = ((const float4*)x)[j];
-    for (int j = n / 4 * 4 + i; j < n; j += step) y[j] = x[j];
-}
-"""
-
-
-def _copy4_cases() -> list[Case]:
-    rng = np.random.default_rng(84)
-    shapes = [(1024, (2,), (128,)), (1024, (9,), (33,)), (1003, (1,), (64,)), (514, (4,), (256,)),
-              (3, (1,), (32,)), (140_003, (300,), (64,)), (5, (2,), (1,)), (7, (1,), (2,)),
-              (11, (1,), (1,))]
-    return [(rng.standard_normal(n, np.float32), grid, block) for n, grid, block in shapes]
-
-
-def _sixteen_bytes(counts: object, x: np.ndarray, grid: tuple, block: tuple) -> str | None:
-    loads, stores = counts["global_load_requests"], counts["global_store_requests"]
-    least = x.size // 128
-    if max(loads, stores) > least:
-        return (f"its warps load {loads} times and store {stores} times for {x.size} floats; with"
-                f" 16 bytes a lane {least} of each do.")
-    return None
-
-
-copy4 = KernelTask(
-    "copy4", lambda x, grid, block: x, _copy4_cases, right=COPY4,
-    launch=lambda x, grid, block: (
-        grid, block, (to_device(x), blank(x.shape, np.float32), np.int32(x.size))),
-    parameters="const float* x, float* y, int n", given=COPY4[:COPY4.index("    for")] + "}",
+loads = Task(
+    "loads", lambda m, n, k: (2 * m * n * k, m * k + k * n),
+    lambda: [(4096, 4096, 4096), (70, 90, 50), (1, 3, 1), (640_000, 32, 288)],
     mistakes=[
-        ("the last one, two or three elements left out: n / 4 cuts them off",
-         "    for (int j = n / 4 * 4 + i; j < n; j += step) y[j] = x[j];\n", ""),
-        ("n / 4 rounded up: the last float4 reaches beyond the arrays",
-         "j < n / 4;", "j < (n + 3) / 4;"),
-        ("float4s beyond the last whole one: there are n / 4, counted from 0",
-         "j < n / 4;", "j < n;"),
-        ("float4s beyond the last whole one: there are n / 4, counted from 0",
-         "j < n / 4;", "j <= n / 4;"),
-        ("one float4 a thread: with fewer threads than float4s, the rest stays as it was",
-         "j < n / 4; j += step", "j < n / 4; j += n"),
-        ("every fourth float4 only: indices of float4s count float4s, not floats",
-         "((float4*)y)[j] = ((const float4*)x)[j]",
-         "if (4 * j < n / 4) ((float4*)y)[4 * j] = ((const float4*)x)[4 * j]"),
+        Mistake("one load for each multiply-add; it needs a number of A and one of B",
+                lambda m, n, k: (m * n * k, m * k + k * n)),
+        Mistake("the numbers of C in place of those of A and B",
+                lambda m, n, k: (2 * m * n * k, m * n)),
+        Mistake("the numbers of C as well: they are stored, and not loaded",
+                lambda m, n, k: (2 * m * n * k, m * k + k * n + m * n)),
+        Mistake("the blocks rounded up: threads outside of C return and load nothing",
+                lambda m, n, k: (2 * -(-m // 16) * -(-n // 16) * 256 * k, m * k + k * n)),
+        Mistake("the loads of one thread", lambda m, n, k: (2 * k, m * k + k * n)),
     ],
-    rules=[counters(_sixteen_bytes)],
+)
+
+loads_each = Task(
+    "loads_each", lambda high, wide: (high + wide) / (high * wide),
+    lambda: [(1, 1), (8, 1), (1, 8), (8, 8), (4, 2), (16, 3)],
+    mistakes=[
+        Mistake("multiply-adds for each load", lambda high, wide: high * wide / (high + wide)),
+        Mistake("the loads of all multiply-adds together", lambda high, wide: high + wide),
+        Mistake("two loads for each: a number in a register is not loaded again",
+                lambda high, wide: 2),
+        Mistake("loads from one of the two slices only", lambda high, wide: 1 / wide),
+    ],
+)
+
+# useful: the share of the sums that are numbers of C
+
+useful = Task(
+    "useful",
+    lambda m, n, high, wide: m * n / (-(-m // high) * high * -(-n // wide) * wide),
+    lambda: [(70, 90, 16, 16), (128, 128, 128, 128), (640_000, 32, 128, 128), (1, 1, 16, 64),
+             (4097, 4097, 128, 128), (100, 301, 60, 50), (7, 9, 3, 5)],
+    mistakes=[
+        Mistake("the useless share", lambda m, n, high, wide:
+                1 - m * n / (-(-m // high) * high * -(-n // wide) * wide)),
+        Mistake("all sums divided by the useful ones", lambda m, n, high, wide:
+                -(-m // high) * high * -(-n // wide) * wide / (m * n)),
+        Mistake("one block more than needed where the sizes are multiples of the tile",
+                lambda m, n, high, wide:
+                m * n / ((m // high + 1) * high * (n // wide + 1) * wide)),
+        Mistake("rows and columns of the tile exchanged", lambda m, n, high, wide:
+                m * n / (-(-m // wide) * wide * -(-n // high) * high)),
+        Mistake("the blocks rounded up together: rows and columns are rounded up for themselves",
+                lambda m, n, high, wide: m * n / (-(-m * n // (high * wide)) * high * wide)),
+    ],
 )
 
 # naive_sectors: sectors of the naive product
@@ -339,4 +272,32 @@ naive_sectors = Task(
     ],
     rules=[no_python_loop((256, 256, 256, 32), (4096, 256, 256, 32), (256, 4096, 256, 32),
                           (256, 256, 4096, 32))],
+)
+
+# most: the share of the arithmetic that the counted loads allow
+
+most = Task(
+    "most",
+    lambda m, n, k, global_loads, shared_loads:
+    min(1, m * n * k / 32 / 4 / (global_loads + shared_loads)),
+    lambda: [(4096, 4096, 4096, 4294967296, 0), (4096, 4096, 4096, 134217728, 3221937852),
+             (4096, 4096, 4096, 8388608, 402694252), (64, 32, 7, 0, 448), (64, 32, 7, 112, 0),
+             (33, 35, 64, 900, 800), (8, 8, 8, 3, 1)],
+    mistakes=[
+        Mistake("more than all of the time: without the limit of the loads it is 1",
+                lambda m, n, k, global_loads, shared_loads:
+                m * n * k / 32 / 4 / (global_loads + shared_loads)),
+        Mistake("the multiply-adds of threads: the loads are those of warps, 32 threads",
+                lambda m, n, k, global_loads, shared_loads:
+                min(1, m * n * k / 4 / (global_loads + shared_loads))),
+        Mistake("one multiply-add of a warp in a clock: there are four",
+                lambda m, n, k, global_loads, shared_loads:
+                min(1, m * n * k / 32 / (global_loads + shared_loads))),
+        Mistake("one of the two kinds of loads only: both take the same path",
+                lambda m, n, k, global_loads, shared_loads:
+                min(1, m * n * k / 32 / 4 / max(global_loads, shared_loads))),
+        Mistake("the share of the path: the arithmetic's share is asked for",
+                lambda m, n, k, global_loads, shared_loads:
+                min(1, 4 * 32 * (global_loads + shared_loads) / (m * n * k))),
+    ],
 )

@@ -1,19 +1,18 @@
-"""The tasks about dynamic compilation with PyCUDA: generated kernels, literals, an autotuner."""
+"""The tasks about dynamic compilation with PyCUDA: generated kernels, and when to compile."""
 
 from __future__ import annotations
 
+import ast
 import functools
-import itertools
+import math
 import re
-import statistics
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from helpers.backend import is_simulated
-from helpers.generate import C_TYPES, c_type, explain, literal, literals
+from helpers.generate import explain, literal, literals
 
 from .machinery.kernel_task import (
     LOOP,
@@ -28,7 +27,6 @@ from .machinery.kernel_task import (
     wrong_declaration,
 )
 from .machinery.task import (
-    COMMENT,
     Case,
     Mistake,
     Refusal,
@@ -38,8 +36,6 @@ from .machinery.task import (
     hint_at_return,
     is_stub,
 )
-
-STATES = ("does not compile", "does not run", "wrong")
 
 
 class SourceTask(Task):
@@ -114,155 +110,110 @@ def reader(name: str, parameters: str, launch: Callable[..., tuple],
     return read
 
 
-# polynomial: coefficients in the source
+# two warm-ups of the lesson: the bytes of a formula, and when a compiled kernel is paid for
 
-POINTS = np.random.default_rng(91).uniform(-1.5, 1.5, 700).astype(np.float32)
-
-
-def _polynomial(coefficients: list[float]) -> np.ndarray:
-    if not len(coefficients):
-        raise ValueError("no coefficients")
-    literals(coefficients, "float32", "coefficients")  # nan, inf and what is too large
-    return np.polyval(np.asarray(coefficients, np.float32).astype(np.float64),
-                      POINTS.astype(np.float64)).astype(np.float32)
-
-
-POLYNOMIAL = "const float* x, float* y, int n"
-
-
-def _polynomial_launch(coefficients: list[float], n: int = POINTS.size) -> tuple:
-    args = to_device(POINTS[:n].copy()), blank((n,), np.float32), np.int32(n)
-    return (-(-n // 128),), (128,), args
-
-
-def _loads_x_only(answer: Callable, trials: Sequence[Trial]) -> str | None:
-    (coefficients,) = trials[0].case
-    source = answer(coefficients)
-    headers = re.findall(r"\b(?:for|while)\s*\(([^)]*)", COMMENT.sub(" ", source))
-    if any(not re.search(r"\bn\b", header) for header in headers):  # not over the points
-        return "its source has a loop. Write a line for each coefficient: their number is known."
-    counts = counted(build(source, "polynomial", POLYNOMIAL),
-                     *_polynomial_launch(coefficients, 512))
-    if counts["bytes_loaded"] > 4 * 512:
-        return (f"a thread loads {counts['bytes_loaded'] / 512:.0f} bytes from memory. Only x[i],"
-                " 4 bytes, must come from there: the coefficients are in the source.")
-    return undivided(counts, store=512)
-
-
-def _polynomial_source(coefficients: list[float], *,
-                       numbers: Callable[[list], list[str]] = literals,
-                       guard: str = "    if (i >= n) return;\n", check: bool = True) -> str:
-    """Source whose coefficients are `numbers(coefficients)` in C, highest power first."""
-    if check:
-        literals(coefficients, "float32", "coefficients")
-    if not len(coefficients):
-        raise ValueError("no coefficients")
-    steps = "".join(f"    s = s * v + {number};\n" for number in numbers(list(coefficients)))
-    return ("__global__ void polynomial(const float* x, float* y, int n) {\n"
-            f"    int i = blockIdx.x * blockDim.x + threadIdx.x;\n{guard}"
-            f"    float v = x[i], s = 0;\n{steps}    y[i] = s;\n}}\n")
-
-
-polynomial = SourceTask(
-    "polynomial", _polynomial,
-    lambda: [([1 / 3, 0, -1.25, 2.0],), (np.array([2e-7, -1e-7, 3e-8], np.float32),),
-             ([1.0, float("nan"), 2.0],), ([float("inf")],), ([1e300, 0.5],), ([],)],
-    read=reader("polynomial", POLYNOMIAL, _polynomial_launch), right=_polynomial_source,
+bytes_each = Task(
+    "bytes_each", lambda ones, twos: (8 * ones + 12 * twos, 12),
+    lambda: [(7, 2), (0, 1), (1, 3), (20, 5)],
     mistakes=[
-        ("the coefficients in the other order: the highest power comes first",
-         {"numbers": lambda c: literals(c[::-1])}),
-        ("zeros left out together with their step: a step for a zero still multiplies",
-         {"numbers": lambda c: [literal(v) for v in c if v]}),
-        ("coefficients with six decimals: small ones become 0. literal() writes them exactly",
-         {"numbers": lambda c: [f"{v:.6f}f" for v in c]}),
-        ("Python's text with an f behind it, unchecked: 3f is no C, and nan and inf are names",
-         {"numbers": lambda c: [f"{v}f" for v in c], "check": False}),
-        ("minus signs lost", {"numbers": lambda c: [literal(abs(v)) for v in c]}),
-        ("the last coefficient left out", {"numbers": lambda c: literals(c[:-1])}),
-        ("the guard left out: the last block has more threads than there are numbers",
-         {"guard": ""}),
+        Mistake("no writes: each kernel writes an array as well",
+                lambda ones, twos: (4 * ones + 8 * twos, 8)),
+        Mistake("numbers; a float32 has four bytes", lambda ones, twos: (2 * ones + 3 * twos, 3)),
+        Mistake("one kernel that reads one array: it needs both x and y",
+                lambda ones, twos: (8 * ones + 12 * twos, 8)),
+        Mistake("all operations taken for those that read two arrays",
+                lambda ones, twos: (12 * (ones + twos), 12)),
     ],
-    rules=[_loads_x_only],
-    rtol=1e-6,
 )
 
-# axpy: one source for three types
+
+def _launches(compiling: int, general: int, special: int) -> float:
+    return -(-compiling // (general - special)) if general > special else math.inf
 
 
-def _axpy_arrays(dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(92)
-    if dtype.kind == "f":
-        x, y = rng.standard_normal((2, 300))
-        if dtype == np.float64:  # nearly -0.1 x, so that 0.1 needs more than seven digits
-            y = 1e-8 * y - 0.1 * x
-        return x.astype(dtype), y.astype(dtype)
-    return rng.integers(-10**6, 10**6, (2, 300)).astype(dtype)
-
-
-def _axpy(dtype: str, a: float) -> np.ndarray:
-    kind = np.dtype(dtype)
-    c_type(kind), literal(a, kind)
-    x, y = _axpy_arrays(kind)
-    return (y + kind.type(a) * x).astype(kind)
-
-
-def _axpy_launch(dtype: str, a: float) -> tuple:
-    x, y = _axpy_arrays(np.dtype(dtype))
-    return (3,), (128,), (to_device(x.copy()), to_device(y.copy()), np.int32(x.size))
-
-
-def _read_axpy(source: object, case: Case) -> object:
-    dtype = np.dtype(case[0])
-    if dtype.name not in C_TYPES:  # an error is expected, not a source
-        return source
-    if dtype not in _axpy_readers:
-        kind = c_type(dtype)
-        _axpy_readers[dtype] = reader("axpy", f"const {kind}* x, {kind}* y, int n", _axpy_launch,
-                                      single=dtype == np.float32)
-    return _axpy_readers[dtype](source, case)
-
-
-_axpy_readers: dict[np.dtype, Callable] = {}
-
-
-def _axpy_source(dtype: str, a: float, *, kind: Callable = c_type, number: Callable = literal,
-                 line: str = "y[i] += {a} * x[i]") -> str:
-    return (f"__global__ void axpy(const {kind(dtype)}* x, {kind(dtype)}* y, int n) {{\n"
-            "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-            f"    if (i < n) {line.format(a=number(a, dtype))};\n}}\n")
-
-
-def _type_or_float(dtype: str) -> str:
-    return C_TYPES.get(np.dtype(dtype).name, "float")
-
-
-def _all_threads(answer: Callable, trials: Sequence[Trial]) -> str | None:
-    case = trials[0].case
-    kernel = build(answer(*case), "axpy", "const float* x, float* y, int n")
-    return undivided(counted(kernel, *_axpy_launch(*case)), load=600, store=300)
-
-
-axpy = SourceTask(
-    "axpy", _axpy,
-    lambda: [("float32", 0.1), ("float64", 0.1), ("int32", -3), ("float16", 0.5),
-             ("complex64", 2.0), ("int32", 0.5), ("int32", 2**31), ("float32", -2.5)],
-    read=_read_axpy, right=_axpy_source,
+launches = Task(
+    "launches", _launches,
+    lambda: [(400_000, 500, 300), (1000, 7, 4), (10, 5, 5), (10, 5, 6), (3, 100, 1), (12, 6, 4)],
     mistakes=[
-        ("a literal of float32 in float64: 0.1f has seven digits, float64 wants sixteen",
-         {"number": lambda a, dtype: literal(
-             a, "float32" if np.dtype(dtype).kind == "f" else dtype)}),
-        ("a literal of float32 in all types: it depends on dtype, as the type does",
-         {"number": lambda a, dtype: literal(a, "float32")}),
-        ("the factor cut to an integer", {"number": lambda a, dtype: literal(int(a), dtype)}),
-        ("arithmetic in float for all types: float64 and int32 lose digits",
-         {"line": "y[i] += {a} * (float)x[i]"}),
-        ("y overwritten: a * x is added to what y holds", {"line": "y[i] = {a} * x[i]"}),
-        ("a dtype without a name in C taken for float",
-         {"kind": _type_or_float, "number": lambda a, dtype: literal(
-             a, dtype if np.dtype(dtype).name in C_TYPES else "float32")}),
+        Mistake("rounded down: the last launch is needed", lambda compiling, general, special:
+                compiling // (general - special) if general > special else math.inf),
+        Mistake("one launch too many where they are equal", lambda compiling, general, special:
+                compiling // (general - special) + 1 if general > special else math.inf),
+        Mistake("the time of the compiled kernel left out: each launch saves only the difference",
+                lambda compiling, general, special:
+                -(-compiling // general) if general > special else math.inf),
+        Mistake("math.inf where the compiled kernel is not faster: it never saves anything",
+                lambda compiling, general, special: -(-compiling // max(general - special, 1))),
     ],
-    rules=[_all_threads],
-    rtol=1e-7,
+)
+
+# decide: compile now, later or never
+
+
+def _decide(requests: list[str], general: dict[str, int], special: dict[str, int], compiling: int,
+            *, shared: bool = False, early: bool = False, late: bool = False, always: bool = False,
+            whole: bool = False, free: bool = False) -> tuple[list[str], int]:
+    """The right answer; each of the keywords changes one thing."""
+    words, total, ready, lost = [], 0, set(), {}
+    for shape in requests:
+        gain = general[shape] - special[shape]
+        key = None if shared else shape
+        now = lost.get(key, 0) + early * gain
+        if shape in ready:
+            words.append("special")
+        elif (gain > 0 or always) and (now > compiling if late else now >= compiling):
+            words.append("compile")
+            ready.add(shape)
+            total += 0 if free else compiling
+        else:
+            words.append("general")
+            lost[key] = lost.get(key, 0) + (general[shape] if whole else max(gain, 0))
+        total += general[shape] if words[-1] == "general" else special[shape]
+    return words, total
+
+
+def _decide_cases() -> list[Case]:
+    general = {"a": 9, "b": 30, "c": 5, "d": 4, "e": 3}
+    special = {"a": 4, "b": 10, "c": 5, "d": 7, "e": 2}
+    rng = np.random.default_rng(97)
+    many = rng.choice(["a", "b", "c", "d"], 60, p=(0.6, 0.2, 0.1, 0.1)).tolist()
+    return [(list(requests), general, special, compiling) for requests, compiling in (
+        ("aaaaaa", 15), ("ababbab", 40), ("cd" * 9 + "eee", 1), ("cdaca", 0), ("", 5),
+        ("eeee", 2), (many, 33))]
+
+
+def _read_decisions(value: object, case: Case) -> int:
+    if not isinstance(value, tuple) or len(value) != 2 or not isinstance(value[0], list):
+        raise Refusal("it must return two things, the list of the words and the time; it returned"
+                      f" {describe_value(value)}.{hint_at_return(value)}")
+    (words, total), right = value, _decide(*case)[0]
+    if len(words) != len(right):
+        raise Refusal(f"it returns {len(words)} words for {len(right)} requests.")
+    for k, (word, other) in enumerate(zip(words, right)):
+        if word != other:
+            raise Refusal(f"requests[{k}], {case[0][k]!r}, gets {word!r}; it should be {other!r}.")
+    return total
+
+
+def _decisions(requests: list[str], general: dict[str, int], special: dict[str, int],
+               compiling: int) -> int:
+    return _decide(requests, general, special, compiling)[1]
+
+
+decide = Task(
+    "decide", _decisions, _decide_cases,
+    read=_read_decisions,
+    mistakes=[
+        ("one loss for all shapes: each shape has its own", {"shared": True}),
+        ("compiled one request too early: what counts is the loss before the request",
+         {"early": True}),
+        ("compiled only when more is lost than compiling takes: equal is enough", {"late": True}),
+        ("a kernel compiled that is not faster than the general one", {"always": True}),
+        ("the whole time of the general launches taken for the loss: only the difference is lost",
+         {"whole": True}),
+        ("the time of compiling left out of the total", {"free": True}),
+    ],
+    right=_decide,
 )
 
 # stencil: weights in the source
@@ -355,251 +306,182 @@ stencil = SourceTask(
          {"guard": BY_MEMORY}),
         Mistake("the edge repeated beyond the image, where there should be zeros",
                 _stencil_clamped),
-        ("no test at the edges: the image has no neighbours there", {"guard": "true"}),
     ],
     rules=[_no_load_for_zeros],
     rtol=1e-6,
 )
 
-# autotune: the fastest of the right variants
+# convolution: a layer of the network, compiled
+
+CONVOLUTION = "const float* x, float* y, int n"
+ZERO = re.compile(r"(?<![\w.])0+\.?0*f\)?\s*\*|\*\s*\(?-?0+\.?0*f")
 
 
-class TooManyResources(Exception):
-    """Raised by a pretended launch that a device would refuse."""
-
-
-@dataclass
-class _PretendKernel:
-    """What `build` returns: a name, times, and whether `right` was called with it."""
-
-    name: str
-    state: str
-    times: itertools.cycle
-    checked: bool = False
-
-    def __repr__(self) -> str:
-        return f"<kernel {self.name!r}>"
-
-
-class _PretendLab:
-    """Variants whose results are known beforehand, in place of a compiler and a clock.
-
-    A variant is a list of times, or the state that it ends in.
-    """
-
-    def __init__(self, **variants: object) -> None:
-        self.variants, self.timed = variants, {}
-
-    def build(self, variant: str) -> _PretendKernel:
-        known = self.variants[variant]
-        if known == "does not compile":
-            raise SyntaxError(f"{variant}: expected a ';'")
-        if known == "interrupted":
-            raise KeyboardInterrupt
-        state, times = ("right", known) if isinstance(known, list) else (known, [1e-6])
-        return _PretendKernel(variant, state, itertools.cycle(times))
-
-    def right(self, kernel: _PretendKernel) -> bool:
-        if kernel.state == "does not run":
-            raise TooManyResources(f"{kernel.name}: too many resources requested for launch")
-        kernel.checked = True
-        self.timed[kernel.name] = 0
-        return kernel.state == "right"
-
-    def clock(self, kernel: _PretendKernel) -> float:
-        if not kernel.checked:
-            raise RuntimeError(f"the kernel {kernel.name!r} was timed before it was checked")
-        self.timed[kernel.name] += 1
-        return next(kernel.times)
-
-
-class _NamedFunction(functools.partial):
-    """A function that a verdict shows by its name."""
-
-    def __repr__(self) -> str:
-        return self.func.__name__
-
-
-def _search(variants: list, build: Callable, right: Callable, clock: Callable, *,
-            check: bool = True, late: bool = False, pick: Callable = min, count: int = 5,
-            middle: Callable = statistics.median, survive: tuple = (Exception,)) -> tuple:
-    """The right answer; each of the keywords changes one thing."""
-    report: dict = {}
-    for variant in variants:
-        state = STATES[0]
-        try:
-            kernel = build(variant)
-            state = STATES[1]
-            ok = late or right(kernel)
-        except survive:
-            report[variant] = state
-            continue
-        report[variant] = (middle([clock(kernel) for _ in range(count)]) if ok or not check else
-                           STATES[2])
-    fit = [v for v in variants if not isinstance(report[v], str)]
-    if not fit:
-        raise ValueError("no variant is right")
-    return pick(fit, key=report.get), report
-
-
-def _autotune(variants: list, build: Callable, right: Callable, clock: Callable) -> tuple:
-    best, report = _search(variants, build, right, clock)
-    return best, *(report[variant] for variant in variants)
-
-
-def _autotune_cases() -> list[Case]:
-    labs = [
-        _PretendLab(a=[3.0, 2.0, 2.0, 2.0, 2.0], b=[9.0, 1.0, 1.25, 1.5, 1.25],
-             c=[0.5, 4.0, 4.0, 4.0, 4.0]),
-        _PretendLab(a="wrong", b=[3.0] * 5, c="does not compile", d=[2.0] * 5, e="does not run"),
-        _PretendLab(a="does not compile", b="does not run", c="wrong"),
-        _PretendLab(a="does not run", b=[2.0] * 5, c=[9.0, 8.0, 1.0, 8.0, 9.0]),
-    ]
-    return [(list(lab.variants), *map(_NamedFunction, (lab.build, lab.right, lab.clock)))
-            for lab in labs]
-
-
-def _read_tuning(value: object, case: Case) -> tuple:
-    if not isinstance(value, tuple) or len(value) != 2 or not isinstance(value[1], dict):
-        raise Refusal("it must return (best, report), report a dict; it returned"
-                      f" {describe_value(value)}.{hint_at_return(value)}")
-    best, report = value
-    if missing := [variant for variant in case[0] if variant not in report]:
-        raise Refusal(f"the report has no entry for {missing[0]!r}: it needs one for each variant.")
-    if strange := [(v, r) for v, r in report.items() if isinstance(r, str) and r not in STATES]:
-        raise Refusal(f"report[{strange[0][0]!r}] is {strange[0][1]!r}; the states are"
-                      f" {', '.join(map(repr, STATES))}.")
-    got = best, *(report[variant] for variant in case[0])
-    try:
-        wanted = _autotune(*case)
-    except ValueError:
-        return got  # an error is expected
-    names = ["best", *(f"report[{variant!r}]" for variant in case[0])]
-    for name, one, other in [*zip(names, wanted, got)][1:] + [(names[0], wanted[0], got[0])]:
-        if one != other:
-            raise Refusal(f"{name} is {other!r}; it should be {one!r}.")
-    return got
-
-
-def _five_times(answer: Callable, trials: Sequence[Trial]) -> str | None:
-    """Which number of times was taken, and whether the search can be interrupted."""
-    lab = _PretendLab(a=[2.0] * 9, b=[3.0] * 9)
-    answer(["a", "b"], lab.build, lab.right, lab.clock)
-    if set(lab.timed.values()) != {5}:
-        return f"it times a right kernel {max(lab.timed.values())} times; five times are asked for."
-    lab = _PretendLab(a="interrupted", b=[3.0] * 9)
-    try:
-        answer(["a", "b"], lab.build, lab.right, lab.clock)
-    except KeyboardInterrupt:
-        return None
-    return ("who interrupts it from the keyboard does not end it: KeyboardInterrupt is no"
-            " Exception, so catch that only.")
-
-
-autotune = Task(
-    "autotune", _autotune, _autotune_cases, read=_read_tuning, right=_search,
-    mistakes=[
-        ("wrong kernels timed and ranked: the fastest is often one that leaves work out",
-         {"check": False}),
-        ("timed before it is checked", {"late": True}),
-        ("the slowest taken for the best", {"pick": max}),
-        ("the mean of the five times: one disturbed sample spoils it",
-         {"middle": statistics.fmean}),
-        ("the shortest of the five times: the median is asked for", {"middle": min}),
-        ("one sample: the first launch is special, and any launch may be disturbed", {"count": 1}),
-        ("the search ending with the first variant that does not compile",
-         {"survive": (TooManyResources,)}),
-        ("the search ending with the first variant that does not run", {"survive": (SyntaxError,)}),
-    ],
-    rules=[_five_times],
-)
-
-# dense: a layer of the network, compiled
-
-
-def _dense(weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
+def _convolution(weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
     for name, values in ("weight", weight), ("bias", bias):
         literals(values.ravel(), "float32", name)
-    x = _features(len(weight))
-    return (weight.T.astype(np.float64) @ x + bias[:, None]).astype(np.float32)
+    planes = _planes(weight.shape[1]).reshape(weight.shape[1], -1, 8, 8).astype(np.float64)
+    padded = np.pad(planes, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    result = sum(np.einsum("oc,cnhw->onhw", weight[:, :, i, j], padded[:, :, i:i + 8, j:j + 8])
+                 for i, j in np.ndindex(3, 3)) + bias[:, None, None, None]
+    return result.reshape(len(weight), -1).astype(np.float32)
 
 
-def _features(inputs: int, n: int = 150) -> np.ndarray:
-    return np.random.default_rng(95).standard_normal((inputs, n)).astype(np.float32)
+def _planes(channels: int, n: int = 192) -> np.ndarray:
+    return np.random.default_rng(95).standard_normal((channels, n)).astype(np.float32)
 
 
-FLOAT = re.compile(r"(?<![\w.])(\d+\.?\d*(?:[eE][+-]?\d+)?)f")
-DENSE = "const float* x, float* y, int n"
+def _convolution_launch(weight: np.ndarray, bias: np.ndarray, n: int = 192) -> tuple:
+    args = (to_device(_planes(weight.shape[1], n)), blank((len(weight), n), np.float32),
+            np.int32(n))
+    return (-(-n // 128),), (128,), args
 
 
-def _dense_launch(weight: np.ndarray, bias: np.ndarray, n: int = 150) -> tuple:
-    args = (to_device(_features(len(weight), n)),
-            blank((weight.shape[1], n), np.float32), np.int32(n))
-    return (-(-n // 64),), (64,), args
-
-
-def _loads_inputs_once(answer: Callable, trials: Sequence[Trial]) -> str | None:
+def _loads_neighbours_once(answer: Callable, trials: Sequence[Trial]) -> str | None:
     weight, bias = trials[0].case
-    kernel = build(answer(weight, bias), "dense", DENSE)
-    counts = counted(kernel, *_dense_launch(weight, bias, 128))
-    used = int(np.any(weight != 0, axis=1).sum())
-    loaded = counts["bytes_loaded"] / 128
-    zeros = sum(float(number) == 0 for number in FLOAT.findall(answer(weight, bias)))
-    if loaded <= 4 * used and zeros > len(bias):
-        return (f"{zeros} of the numbers in its source are zero: a weight that is zero needs no"
-                " line.")
-    if loaded > 4 * used:
-        return (f"a thread loads {loaded:.0f} bytes; {used} of the {len(weight)} inputs have a"
-                f" weight that is not zero, {4 * used} bytes. Load each of them once, and nothing"
-                " else.")
-    return None
+    source = answer(weight, bias)
+    counts = counted(build(source, "convolution", CONVOLUTION),
+                     *_convolution_launch(weight, bias, 512))
+    most = 4 * sum(8 * (8 - abs(i - 1)) * (8 - abs(j - 1))
+                   for _, i, j in np.argwhere((weight != 0).any(axis=0)))
+    if counts["bytes_loaded"] > most:
+        return (f"512 threads load {counts['bytes_loaded']:,} bytes. Each neighbour inside of the"
+                f" image whose weights are not all zero, once a thread, makes {most:,}.")
+    if ZERO.search(source):
+        return "its source multiplies by 0.0f: a weight that is zero needs no line."
+    return undivided(counts, store=len(weight) * 512)
 
 
-def _dense_cases() -> list[Case]:
+def _convolution_cases() -> list[Case]:
     rng = np.random.default_rng(96)
-    weight = rng.standard_normal((6, 4)).astype(np.float32)
+    weight = rng.standard_normal((4, 3, 3, 3)).astype(np.float32)
     weight[rng.random(weight.shape) < 0.4] = 0
-    weight[2] = 0  # an input that no output needs
-    weight[:, 1] = 0  # an output that is its bias
+    weight[:, 1, 0, 2] = 0  # a neighbour that no output needs
+    weight[1] = 0  # an output that is its bias
     bias = rng.standard_normal(8).astype(np.float32)[::2]
-    other = (1e-4 * rng.standard_normal((5, 7))).astype(np.float32).T
+    other = (1e-4 * rng.standard_normal((3, 3, 2, 5))).astype(np.float32).T
     broken = weight.copy()
-    broken[4, 3] = np.nan
+    broken[3, 2, 1, 1] = np.nan
     return [(weight, bias), (other, np.zeros(5, np.float32)),
             (broken, bias), (other, np.array([0, 0, 0, np.inf, 0], np.float32))]
 
 
-def _products(weight: np.ndarray, bias: np.ndarray, *, number: Callable = literal,
-              start: Callable = literal, store: str = "y[{o} * n + i]",
-              load: str = "x[{k} * n + i]", keep: Callable = bool, check: bool = True) -> str:
+TESTS = {0: "i > 0", 2: "i < 7"}, {0: "j > 0", 2: "j < 7"}
+
+
+def _layer(weight: np.ndarray, bias: np.ndarray, *, number: Callable = literal,
+           start: Callable = literal, store: str = "y[{o} * n + p]",
+           load: str = "x[{c} * n + p + {d}]", place: Callable = lambda i, j: (i, j),
+           tests: tuple = TESTS, keep: Callable = bool, check: bool = True) -> str:
+    """Source of a layer; each of the keywords changes one thing."""
     if check:
         literals(weight.ravel(), "float32", "weight")
         literals(bias, "float32", "bias")
+    outputs, channels = weight.shape[:2]
     lines = [f"    float s{o} = {start(b)};" for o, b in enumerate(bias)]
-    for k, row in enumerate(weight):
-        lines.append(f"    v = {load.format(k=k, K=len(weight))};")
-        for o, w in enumerate(row):
-            if keep(w):
-                lines.append(f"    s{o} += {number(w)} * v;")
-    lines += [f"    {store.format(o=o, O=len(bias))} = s{o};" for o in range(len(bias))]
-    return ("__global__ void dense(const float* x, float* y, int n) {\n"
-            "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i >= n) return;\n"
-            "    float v;\n" + "\n".join(lines) + "\n}\n")
+    for c, i, j in np.ndindex(channels, 3, 3):
+        terms = [f"    s{o} += {number(w)} * v;"
+                 for o, w in enumerate(weight[:, c, i, j]) if keep(w)]
+        if terms:
+            row, column = place(i, j)
+            inside = [test[k] for test, k in zip(tests, (row, column)) if k in test] or ["true"]
+            value = load.format(c=c, C=channels, d=f"({8 * (row - 1) + column - 1})")
+            lines += [f"    v = {' && '.join(inside)} ? {value} : 0;", *terms]
+    lines += [f"    {store.format(o=o, O=outputs)} = s{o};" for o in range(outputs)]
+    return ("__global__ void convolution(const float* x, float* y, int n) {\n"
+            "    int p = blockIdx.x * blockDim.x + threadIdx.x;\n    if (p >= n) return;\n"
+            "    int i = p / 8 % 8, j = p % 8;\n    float v;\n" + "\n".join(lines) + "\n}\n")
 
 
-dense = SourceTask(
-    "dense", _dense, _dense_cases, read=reader("dense", DENSE, _dense_launch), right=_products,
+convolution = SourceTask(
+    "convolution", _convolution, _convolution_cases,
+    read=reader("convolution", CONVOLUTION, _convolution_launch), right=_layer,
     mistakes=[
         ("the bias left out", {"start": lambda b: "0"}),
-        ("outputs side by side: here y[o * n + i] is output o of thread i",
-         {"store": "y[i * {O} + {o}]"}),
-        ("inputs side by side: here x[k * n + i] is input k of thread i",
-         {"load": "x[i * {K} + {k}]"}),
-        ("weights with three decimals: the small ones are gone", {"number": lambda w: f"{w:.3f}f"}),
+        ("outputs side by side: here y[o * n + p] is output o of pixel p",
+         {"store": "y[p * {O} + {o}]"}),
+        ("channels side by side: here x[c * n + p] is channel c of pixel p",
+         {"load": "x[(p + {d}) * {C} + {c}]"}),
+        ("flipped weights: weights[o, c, 0, 0] belongs to the neighbour above and to the left",
+         {"place": lambda i, j: (2 - i, 2 - j)}),
+        ("rows and columns of the weights exchanged", {"place": lambda i, j: (j, i)}),
+        ("no test of a neighbour's place: beyond an edge of its image there are zeros, but memory"
+         " goes on with the next row or the next image", {"tests": ({}, {})}),
         ("small weights dropped with the zeros", {"keep": lambda w: abs(w) > 1e-3}),
         ("nan and inf written as they are",
          {"check": False, "number": lambda w: f"{w}f", "start": lambda b: f"{b}f"}),
     ],
-    rules=[_loads_inputs_once],
+    rules=[_loads_neighbours_once],
     rtol=1e-6,
+)
+
+# slope: the derivative of a formula
+
+PLACES = np.random.default_rng(98).uniform(-1.5, 1.5, (2, 700)).astype(np.float32)
+SLOPE = "const float* xs, const float* ys, float* zs, int n"
+
+
+def _derive(node: ast.AST, *, minus: str = "-", outer: str = "(-sinf({v}))", chain: bool = True,
+            product: str = "({a} * {db} + {da} * {b})", by: str = "x",
+            number: Callable = literal) -> tuple[str, str]:
+    """Value and slope of a formula in C; each of the keywords changes one thing."""
+    again = functools.partial(_derive, minus=minus, outer=outer, chain=chain, product=product,
+                              by=by, number=number)
+    if isinstance(node, ast.Constant):
+        return number(node.value), "0.0f"
+    if isinstance(node, ast.Name) and node.id in ("x", "y"):
+        return node.id, "1.0f" if node.id == by else "0.0f"
+    if isinstance(node, ast.Call) and ast.unparse(node.func) in ("sin", "cos"):
+        v, dv = again(node.args[0])
+        found = f"cosf({v})" if node.func.id == "sin" else outer.format(v=v)
+        return f"{node.func.id}f({v})", f"({found} * {dv})" if chain else found
+    sign = {ast.Add: "+", ast.Sub: minus, ast.Mult: "*"}.get(type(getattr(node, "op", None)))
+    if not isinstance(node, ast.BinOp) or sign is None:
+        raise ValueError(f"not allowed: {ast.unparse(node)}")
+    (a, da), (b, db) = again(node.left), again(node.right)
+    if sign == "*":
+        return f"({a} * {b})", product.format(a=a, b=b, da=da, db=db)
+    return f"({a} {'-' if isinstance(node.op, ast.Sub) else '+'} {b})", f"({da} {sign} {db})"
+
+
+def _slope_source(formula: str, **changes: object) -> str:
+    return ("__global__ void slope(const float* xs, const float* ys, float* zs, int n) {\n"
+            "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i >= n) return;\n"
+            "    float x = xs[i], y = ys[i];\n"
+            f"    zs[i] = {_derive(ast.parse(formula, mode='eval').body, **changes)[1]};\n}}\n")
+
+
+def _slope(formula: str) -> np.ndarray:
+    _derive(ast.parse(formula, mode="eval").body)  # refuses what is not allowed
+    x, y = PLACES.astype(np.float64)
+    value = eval(formula, {"sin": np.sin, "cos": np.cos, "x": x + 1e-30j, "y": y})
+    return (np.zeros_like(x) + np.imag(value) * 1e30).astype(np.float32)
+
+
+def _read_slope(source: object, case: Case) -> np.ndarray:
+    if isinstance(source, str) and (sentence := doubles(source)):
+        raise Refusal(sentence, kind="double")
+    kernel = build(source, "slope", SLOPE)
+    xs, ys = map(to_device, PLACES.copy())
+    zs, n = blank(xs.shape, np.float32), np.int32(len(PLACES[0]))
+    with inputs_kept((xs, ys, zs, n), SLOPE):
+        run(kernel, "slope", source, (6,), (128,), (xs, ys, zs, n))
+    return zs.get()
+
+
+slope = SourceTask(
+    "slope", _slope,
+    lambda: [("3 * x - 2 * (x - y)",), ("sin(4 * x) * cos(x * y)",), ("y",),
+             ("(x + 0.5) * x * x + 1",), ("cos(sin(3 * x) - x) * (1 - x)",),
+             ("50000 * 50000 * x",), ("x / y",), ("x ** 2",), ("x + z",), ("tan(x)",)],
+    read=_read_slope, right=_slope_source,
+    mistakes=[
+        ("minus signs lost", {"minus": "+"}),
+        ("the slope of cos with the wrong sign: it is -sin", {"outer": "sinf({v})"}),
+        ("the chain rule left out: the slope of sin(u) is cos(u) times the slope of u",
+         {"chain": False}),
+        ("slopes multiplied: the slope of a * b is a * b' + a' * b", {"product": "({da} * {db})"}),
+        ("the slope along y", {"by": "y"}),
+    ],
+    rtol=1e-5,
 )

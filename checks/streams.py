@@ -1,14 +1,16 @@
-"""The tasks about streams: overlap, order by events, queues, buffers, memory, graphs."""
+"""The tasks about streams: overlap, order by events, queues, buffers, memory."""
 
 from __future__ import annotations
 
 import functools
 import gc
-import itertools
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
+
+from helpers.backend import is_simulated
 
 from .machinery.stream_task import SHORT_WAIT, Hold, becomes_true, experiment, watch_for_waits
 from .machinery.task import (
@@ -17,6 +19,7 @@ from .machinery.task import (
     Mistake,
     Refusal,
     Task,
+    Verdict,
     describe_value,
     hint_at_return,
     is_on_device,
@@ -64,7 +67,15 @@ def _launch(name: str, *args: object) -> None:
 
 @functools.cache
 def _streams(count: int) -> tuple[Any, ...]:
-    """Streams that all experiments share, because a GPU has few queues, and each stream a pool."""
+    """Streams that all experiments share, because a GPU has few queues, and each stream a pool.
+
+    All kernels run here once. CUDA loads a kernel when it is first needed, and this may wait for
+    all work of the GPU, also for what an experiment holds back.
+    """
+    x, counts = _cupy().zeros(1, np.float32), _cupy().zeros(2, np.int32)
+    _launch("triple", x, x, np.int32(0))
+    _launch("put", x, np.float32(0), np.int32(0))
+    _launch("stamp", counts, counts[1:], np.int32(0))
     return tuple(_cupy().cuda.Stream(non_blocking=True) for _ in range(count))
 
 
@@ -80,117 +91,151 @@ class StreamTask(ExperimentTask):
     """A task whose answer queues work. Once an experiment has failed, no other is made.
 
     The experiments that hold something back come first: without a hold, an answer that misses an
-    event is right or wrong by chance.
+    event is right or wrong by chance. The last one holds nothing. On a GPU it is also made once
+    before all others, and not judged: what runs for the first time there may wait for all work.
     """
 
     until_wrong = True
 
+    def judge(self, answer: object) -> Verdict:
+        """The verdict on `answer`, without printing."""
+        if not is_simulated(_cupy()) and callable(answer):
+            with suppress(Exception):
+                self.run(answer, *list(self.cases())[-1])
+        return super().judge(answer)
 
-# pipeline: copies and kernels at the same time
+
+# two warm-ups of the lesson: what is idle in a row of stages, and what an event orders
+
+idle = Task(
+    "idle", lambda copy_in, kernel, copy_out: (
+        1 - kernel / (copy_in + kernel + copy_out),
+        (copy_in + kernel + copy_out) / max(copy_in, kernel, copy_out)),
+    lambda: [(1.0, 2.0, 1.0), (3.0, 0.5, 9.0), (0.5, 0.75, 0.5), (1.0, 98.0, 1.0)],
+    mistakes=[
+        Mistake("the share in which the multiprocessors work", lambda copy_in, kernel, copy_out: (
+            kernel / (copy_in + kernel + copy_out),
+            (copy_in + kernel + copy_out) / max(copy_in, kernel, copy_out))),
+        Mistake("a factor as if the kernel were always the longest", lambda copy_in, kernel,
+                copy_out: (1 - kernel / (copy_in + kernel + copy_out),
+                           (copy_in + kernel + copy_out) / kernel)),
+        Mistake("a factor of 3, whatever the stages take", lambda copy_in, kernel, copy_out: (
+            1 - kernel / (copy_in + kernel + copy_out), 3.0)),
+    ],
+)
+
+
+def _in_this_order(*pairs: str) -> Callable[[str], bool]:
+    return lambda order: all(order.index(one) < order.index(two) for one, two in pairs)
+
+
+can_happen = Task(
+    "can_happen", _in_this_order("AB", "cd", "Ad"),
+    lambda: [(order,) for order in ("ABcd", "cdAB", "cAdB", "AcdB", "BAcd", "cABd", "ABdc",
+                                    "AcBd")],
+    mistakes=[
+        Mistake("two streams without an event", _in_this_order("AB", "cd")),
+        Mistake("an event behind `B`: it was recorded before", _in_this_order("AB", "cd", "Bd")),
+        Mistake("an event that `c` waits for: `c` was queued before",
+                _in_this_order("AB", "cd", "Ac")),
+    ],
+)
+
+
+# by_units: a stream for copies in, one for kernels, one for copies out
 
 
 def _chunks_of(chunks: int) -> np.ndarray:
     return np.random.default_rng(chunks).uniform(2, 9, (chunks, SIZE)).astype(np.float32)
 
 
-def _run_pipeline(answer: Callable, chunks: int, count: int, held: int | None) -> np.ndarray:
+def _run_by_units(answer: Callable, chunks: int, count: int, held: str | None) -> np.ndarray:
     cp = _cupy()
-    source, target = _pinned((chunks, SIZE), 0), _pinned((chunks, SIZE), -1)
-    source[...] = _chunks_of(chunks)
-    own, used, holds = list(_streams(4)[:count]), [], []
-    pairs = [(cp.full(SIZE, -1, cp.float32), cp.full(SIZE, -1, cp.float32)) for _ in own]
+    size = SIZE if held else 1 << 21  # nothing held: long copies, of which kernels use the end
+    source, target = _pinned((chunks, size), 0), _pinned((chunks, size), -1)
+    source[:, -SIZE:] = _chunks_of(chunks)
+    results, late = 3 * source + 1, 2  # the chunk whose kernel is held back
+    up, compute, down = _streams(4)[:3]
+    pairs = [(cp.full(size, -1, cp.float32), cp.full(size, -1, cp.float32)) for _ in range(count)]
+    places = [[array.data.ptr for array in pair] for pair in pairs]
+    calls: list[int] = []
+    holds: list[Hold] = []
 
     def work(x: Any, y: Any) -> None:
-        for name, array in (("x", x), ("y", y)):
-            if not is_on_device(array) or array.shape != (SIZE,) or array.dtype != np.float32:
-                raise Refusal(f"work(x, y) got {describe_value(array)} as {name}; it takes two"
-                              f" float32 arrays of shape ({SIZE},) on the device.")
-        stream = cp.cuda.get_current_stream()
-        places = [array.data.ptr for array in (x, y)]
-        for owner, pair in zip(own, pairs):
-            if [array.data.ptr for array in pair] == places and owner != stream in own:
-                raise Refusal("a chunk uses the pair of arrays of another stream, whose own chunk"
-                              " may still be in them.", kind="pair")
-        if places not in [[array.data.ptr for array in pair] for pair in pairs]:
-            raise Refusal("work(x, y) gets other arrays than the pairs: new memory for each chunk"
-                          " is what they are there to avoid.", kind="new arrays")
-        used.append(stream.ptr)
-        if len(used) - 1 == held:
-            holds.append(Hold(cp.cuda.get_current_stream()))
-        _launch("triple", x, y, np.int32(SIZE))
+        if cp.cuda.get_current_stream().ptr != compute.ptr:
+            raise Refusal("it called work on another stream than `compute`.", kind="stream")
+        if not is_on_device(x) or [x.data.ptr, y.data.ptr] != places[len(calls) % count]:
+            raise Refusal(f"chunk {len(calls)} must use the pair {len(calls) % count}, in the order"
+                          " x, y, and chunks are queued in order.", kind="pair")
+        if held == "compute" and len(calls) == late:
+            holds.append(Hold(compute))
+        calls.append(len(calls))
+        _launch("triple", x[-SIZE:], y[-SIZE:], np.int32(SIZE))
 
-    queued: list[int] = []
+    def has(k: int, which: int, values: np.ndarray) -> bool:
+        return np.array_equal(pairs[k % count][which].get(stream=_streams(4)[3]), values[k])
+
     with experiment(holds):
-        with watch_for_waits(holds, lambda: queued.append(len(used)), lambda: len(used)):
-            event = _require_event(answer(source, target, work, own, pairs))
-        if len(used) != chunks:
-            raise Refusal(f"it called work {len(used)} times for {chunks} chunks.")
-        if strange := set(used) - {stream.ptr for stream in own}:
-            name = "the default stream" if strange & {0, 1} else "a stream of its own"
-            raise Refusal(f"it called work on {name}; use the streams that it is given.",
-                          kind="stream")
+        if held in ("up", "down"):
+            holds.append(Hold(up if held == "up" else down))
+        with watch_for_waits(holds):
+            event = _require_event(answer(source, target, work, up, compute, down, pairs))
+        if len(calls) != chunks:
+            raise Refusal(f"it called work {len(calls)} times for {chunks} chunks.")
         if holds:
-            if holds[0].python_waited and queued[0] == chunks:
-                raise Refusal("Python waits at its end for the device. Return the event: the caller"
-                              " decides when to wait.", kind="wait at the end")
             if holds[0].python_waited:
-                raise Refusal("Python waits in it until a chunk is computed, and only then queues"
-                              " the next one. Queue everything, wait for nothing.", kind="wait")
-            others = [stream for stream in own if stream.ptr != used[held]]
-            if others and len(set(used)) == 1:
-                raise Refusal("all chunks are on one stream, where copies and kernels take turns.",
-                              kind="one")
-            # Chunks may be queued in any order, so the check counts those that are back.
-            free = chunks - used.count(used[held])
-            if not becomes_true(lambda: _count_returned(target, source) >= free):
-                _refuse_mixed(target, source)
-                holds[0].release()
-                cp.cuda.Device().synchronize()
-                if _count_returned(target, source) < free:  # the hold is not the reason
-                    return target.copy()
-                raise Refusal("while one stream is held back, chunks on the other streams do not"
-                              " end. Do they wait for it, or use the default stream?",
-                              kind="tied")
+                raise Refusal("Python waits in it. Queue everything, wait for nothing.",
+                              kind="wait")
+            _judge_held(held, late if held == "compute" else 0, count, source, results, target, has)
             if becomes_true(lambda: event.done, SHORT_WAIT):
-                raise Refusal("the event that it returns is done while a chunk is still being"
-                              " computed.", kind="early")
+                raise Refusal("the event that it returns is done before all chunks are back.",
+                              kind="event")
             holds[0].release()
         cp.cuda.Device().synchronize()
-        _refuse_mixed(target, source)
-        return target.copy()
+        return target[:, -SIZE:].copy()
 
 
-def _count_returned(target: np.ndarray, source: np.ndarray) -> int:
-    """How many chunks are back in their own places."""
-    return int((target == 3 * source + 1).all(axis=1).sum())
+def _judge_held(held: str, late: int, count: int, source: np.ndarray, results: np.ndarray,
+                target: np.ndarray, has: Callable[[int, int, np.ndarray], bool]) -> None:
+    """Refuse an answer whose other streams do too little or too much while one is held back."""
+    old = np.full_like(source, -1)
+    ahead = range(late + 1, min(late + count, len(source)))
+    if held == "compute":
+        right = {"copies in of the next chunks": lambda: all(has(k, 0, source) for k in ahead),
+                 "copies out of earlier chunks": lambda: np.array_equal(target[:late],
+                                                                        results[:late])}
+        wrong = {f"x is filled again before the kernel of chunk {late} has read it":
+                 lambda: not has(late, 0, source),
+                 f"chunk {late} is copied out before its kernel has run":
+                 lambda: (target[late] != -1).any()}
+    elif held == "down":
+        right = {"kernels of the first chunks": lambda: all(
+            has(k, 1, results) for k in range(min(count, len(source)))),
+            "copies in of the next chunks": lambda: all(
+                has(k, 0, source) for k in range(count, min(2 * count, len(source))))}
+        wrong = {"a copy out does not go through `down`": lambda: (target != -1).any(),
+                 "y is filled again before the result of chunk 0 is copied out":
+                 lambda: not has(0, 1, results)}
+    else:
+        right, wrong = {}, {"a copy in does not go through `up`": lambda: not has(0, 0, old),
+                            "a kernel runs before its chunk is copied in":
+                            lambda: not has(0, 1, old)}
+    for what, happened in right.items():
+        if not becomes_true(happened):
+            early = next((text for text, fault in wrong.items() if fault()), None)
+            raise Refusal(f"while `{held}` is held back, {early or f'the {what} do not end'}.",
+                          kind="early" if early else "tied")
+    for what, happened in wrong.items():
+        if becomes_true(happened, SHORT_WAIT):
+            raise Refusal(f"while `{held}` is held back, {what}.", kind="early")
 
 
-def _refuse_mixed(target: np.ndarray, source: np.ndarray) -> None:
-    """Refuse a result that stands in another chunk's place."""
-    results = 3 * source + 1
-    for k, other in itertools.permutations(range(len(target)), 2):
-        if np.array_equal(target[k], results[other]):
-            raise Refusal(f"target[{k}] is the result of chunk {other}: that chunk was copied in"
-                          " too early, or copied back too late. Do both copies go through the"
-                          " chunk's stream?", kind="mixed")
-
-
-def _pipeline_without_copies_back(source, target, work, streams, pairs):
-    for k in range(len(source)):
-        x, y = pairs[k % len(streams)]
-        with streams[k % len(streams)]:
-            x.set(source[k])
-            work(x, y)
-    for stream in streams[1:]:
-        streams[0].wait_event(stream.record())
-    return streams[0].record()
-
-
-pipeline = StreamTask(
-    "pipeline", lambda chunks, streams, held: 3 * _chunks_of(chunks) + 1,
-    lambda: [(6, 3, 1), (5, 3, 4), (3, 1, 0), (5, 2, None)],
-    run=_run_pipeline, signature=_pipeline_without_copies_back,
-    mistakes=[Mistake("results that never left the device", _pipeline_without_copies_back)],
+by_units = StreamTask(
+    "by_units", lambda chunks, pairs, held: 3 * _chunks_of(chunks) + 1,
+    lambda: [(6, 2, "compute"), (6, 3, "compute"), (5, 2, "down"), (6, 3, "up"), (2, 3, "down"),
+             (7, 2, None)],
+    run=_run_by_units,
+    signature=lambda source, target, work, up, compute, down, pairs: None,
 )
 
 
@@ -203,7 +248,7 @@ class _Stamps:
     """Named pieces of work, each of which notes on the device when it ran.
 
     `piece(name)` is the function that an answer calls to queue a piece. The piece called `held` is
-    held back: its stream is held before it. `check(name, stream)` may refuse a call.
+    held back: its stream is held before it.
 
     Attributes
     ----------
@@ -214,9 +259,8 @@ class _Stamps:
         How many pieces have run, one int32.
     """
 
-    def __init__(self, names: Sequence[str], held: str | None,
-                 check: Callable[[str, Any], None] = lambda name, stream: None) -> None:
-        self._names, self._held, self._check = list(names), held, check
+    def __init__(self, names: Sequence[str], held: str | None) -> None:
+        self._names, self._held = list(names), held
         cp = _cupy()
         self._order, self.count = cp.zeros(len(names), cp.int32), cp.zeros(1, cp.int32)
         self.called: list[tuple[str, Any]] = []
@@ -226,7 +270,6 @@ class _Stamps:
         """The function that queues a piece on the current stream."""
         def queue() -> None:
             stream = _cupy().cuda.get_current_stream()
-            self._check(name, stream)
             self.called.append((name, stream))
             if name == self._held:
                 self.holds.append(Hold(stream))
@@ -342,8 +385,9 @@ makespan = Task(
 def _run_upload(answer: Callable, chunks: int, count: int, hold_at: int | None) -> np.ndarray:
     cp = _cupy()
     stream = _streams(4)[0]
-    buffers = [_pinned((SIZE,), -5) for _ in range(count)]
-    arrays = [cp.full(SIZE, -1, cp.float32) for _ in range(chunks)]
+    size = 1 << 22 if hold_at is None else SIZE  # nothing held: long copies
+    buffers = [_pinned((size,), -5) for _ in range(count)]
+    arrays = [cp.full(size, -1, cp.float32) for _ in range(chunks)]
     holds: list[Hold] = []
     fills: list[int] = []
     filled: list[np.ndarray] = []
@@ -351,8 +395,11 @@ def _run_upload(answer: Callable, chunks: int, count: int, hold_at: int | None) 
     arrived: list[int] = []
 
     def fill(buffer: np.ndarray, k: int) -> None:
-        if not any(buffer is own for own in buffers):
-            raise Refusal("fill(buffer, k) must get one of the buffers itself.")
+        if buffer is not buffers[k % count]:
+            raise Refusal("fill(buffer, k) must get buffers[k % len(buffers)] itself.")
+        if hold_at is None and k >= count and _first_value(arrays[k - count][-1:]) == -1:
+            raise Refusal(f"the buffer of chunk {k - count} is filled again for chunk {k} before it"
+                          " was copied.", kind="early")
         fills.append(k)
         filled.append(buffer)
         buffer[...] = 100 * (k + 1)
@@ -411,7 +458,8 @@ def _run_upload(answer: Callable, chunks: int, count: int, hold_at: int | None) 
 upload = StreamTask(
     "upload",
     lambda chunks, buffers, hold_at: 100 * np.arange(1, chunks + 1, dtype=np.float32),
-    lambda: [(5, 2, 0), (6, 3, 1), (2, 3, 1), (4, 1, 2), (5, 2, 4)],
+    lambda: [(5, 2, 0), (6, 3, 1), (2, 3, 1), (4, 1, 2), (5, 2, 4),
+             (4, 1, None)],
     run=_run_upload, signature=lambda fill, buffers, arrays, stream: None,
 )
 
@@ -493,63 +541,4 @@ lend = StreamTask(
     "lend", lambda held: 3 * (10 + np.arange(SIZE, dtype=np.float32)) + 1,
     lambda: [("make",), ("read",), (None,)],
     run=_run_lend, signature=lambda make, read, owner, reader: None,
-)
-
-
-# branches: a graph of two branches
-
-
-def _require_capture(name: str, stream: Any) -> None:
-    if not stream.is_capturing():
-        raise Refusal(f"{name}() was called on a stream that does not capture: it runs at once, and"
-                      " is not part of the graph.", kind="outside")
-
-
-def _run_branches(answer: Callable, held: str | None) -> np.ndarray:
-    cp = _cupy()
-    main, side = (cp.cuda.Stream(non_blocking=True) for _ in range(2))
-    stamps = _Stamps(PIECES, held, _require_capture)
-    try:
-        graph = answer(stamps.piece("left"), stamps.piece("right"), main, side)
-        if not isinstance(graph, cp.cuda.Graph):
-            raise Refusal(f"it must return the graph; it returned {describe_value(graph)}."
-                          f"{hint_at_return(graph)}")
-    finally:
-        for stream in (main, side):
-            _stop_capture(stream)
-        cp.cuda.Device().synchronize()
-    names = [name for name, _ in stamps.called]
-    if sorted(names) != ["left", "right"]:
-        raise Refusal(f"left and right are called once each while capturing; it called"
-                      f" {', '.join(names) or 'none'}.")
-    if int(stamps.count.get()[0]):
-        raise Refusal("something has run already: capture only, and do not launch the graph.",
-                      kind="ran")
-    with experiment(stamps.holds):
-        other = {"left": "right", "right": "left"}.get(held)
-        graph.launch(main)
-        if other and not becomes_true(lambda: stamps.place(other)):
-            raise Refusal(f"in the graph {other} waits for {held}: they are one row, not two"
-                          " branches.", kind="row")
-        for hold in stamps.holds:
-            hold.release()
-        graph.launch(main)
-        main.synchronize()
-        for name in ("left", "right"):
-            if not stamps.place(name):
-                raise Refusal(f"{name} is not part of the graph that it returned.", kind=name)
-        return stamps.count.get(stream=main)
-
-
-def _stop_capture(stream: Any) -> None:
-    if stream.is_capturing():
-        try:
-            stream.end_capture()
-        except Exception:  # noqa: BLE001, S110 -- the verdict says what is wrong
-            pass
-
-
-branches = StreamTask(
-    "branches", lambda held: np.array([4], np.int32), lambda: [(None,), ("left",), ("right",)],
-    run=_run_branches, signature=lambda left, right, main, side: None,
 )

@@ -78,7 +78,7 @@ class Rung:
 
 
 def measure(read: Reader, name: str, *, batch: int, images: int, where: str = "host",
-            number: str = "float32", seconds: float = 0.5) -> Rung:
+            number: str = "float32", seconds: float = 0.5, device: str | None = None) -> Rung:
     """Check a reader's answers, then measure how many digits a second it reads.
 
     Parameters
@@ -99,6 +99,8 @@ def measure(read: Reader, name: str, *, batch: int, images: int, where: str = "h
         the digit the same wherever its lead is larger; with others 500 of 510 digits must be right.
     seconds : float
         Time to spend on samples.
+    device : {"cpu", "gpu"}, optional
+        What does the work; where the images lie, if it is not given.
 
     Raises
     ------
@@ -107,15 +109,16 @@ def measure(read: Reader, name: str, *, batch: int, images: int, where: str = "h
     """
     if where not in ("host", "device"):
         raise ValueError(f'where={where!r}: it must be "host" or "device".')
-    cupy = backend.find_cupy() if where == "device" else None
-    simulated = cupy is not None and backend.is_simulated(cupy)
-    give = cupy.asarray if cupy else np.asarray
+    gpu = (device or where) in ("device", "gpu")
+    cupy = backend.find_cupy() if gpu else None
+    simulated = gpu and backend.is_simulated(cupy)
+    give = cupy.asarray if where == "device" else np.asarray
     pool = next(jittered_chunks(images, seed=17, chunk=images))[0]
     check(lambda x: read(give(x)), batch, number, pool[:CHECKED])
     parts = [give(pool[k:k + batch]) for k in range(0, images, batch)]
     timing = bench(lambda: [read(part) for part in parts], name=name, seconds=seconds,
-                   device="gpu" if cupy else "cpu")
-    machine = backend.device_name(cupy) if cupy and not simulated else backend.cpu()
+                   device="gpu" if gpu else "cpu")
+    machine = backend.device_name(cupy) if gpu and not simulated else backend.cpu()
     rung = Rung(name, machine, where, number, batch, images, timing.median, timing.low, timing.high)
     if simulated:
         with backend.simulated_counts() as counts, backend.simulated_spans() as spans:
@@ -124,7 +127,7 @@ def measure(read: Reader, name: str, *, batch: int, images: int, where: str = "h
         return replace(rung, launches=len([span for span in spans if span.name]), sectors=sectors,
                        nbytes=counts["bytes_loaded"] + counts["bytes_stored"],
                        arrays=counts["array_bytes"])
-    recordings.tell(f"ladder/{name}", rung, "gpu" if cupy else "cpu")
+    recordings.tell(f"ladder/{name}", rung, "gpu" if gpu else "cpu")
     if not quick():
         memory.keep("ladder", {name: asdict(rung)})
     return rung
@@ -229,6 +232,7 @@ def table() -> str:
     lines = [line.rstrip() for line in aligned(rows)]
     for machine in known:
         hosts = {rung.machine for rung in machine.rungs.values() if rung.where == "host"}
+        hosts -= {rung.machine for rung in machine.rungs.values() if rung.where == "device"}
         lines += [f"Images in the host's memory were read by {host}." for host in sorted(hosts)]
     return "\n".join(lines)
 

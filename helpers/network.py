@@ -93,7 +93,8 @@ def forward(images: Array, w: Mapping[str, Array], xp: ModuleType = np,
             row_softmax: Callable[[Array], Array] | None = None,
             product: Callable[[Array, str], Array] | None = None,
             attend: Callable[[Array, Array, Array], Array] | None = None,
-            convolve: Callable[[Array, str], Array] | None = None) -> Array:
+            convolve: Callable[[Array, str], Array] | None = None,
+            norm: Callable[[Array, str], Array] | None = None) -> Array:
     """Ten logits for each image: the largest says which digit the network reads.
 
     Parameters
@@ -105,11 +106,12 @@ def forward(images: Array, w: Mapping[str, Array], xp: ModuleType = np,
         As `helpers.data.load_network` returns them, where `images` are.
     xp : module
         The library that made both: `numpy` or `cupy`.
-    bias_gelu, row_softmax, product, attend, convolve : callable, optional
+    bias_gelu, row_softmax, product, attend, convolve, norm : callable, optional
         Replace a part: `bias_gelu(x, bias)` is `gelu(x + bias)`; `row_softmax(scores)` is softmax
         along the last axis; `product(x, name)` is `x @ matrix(w[name])`, for all matrices;
         `attend(q, k, v)`, all of shape (n, heads, positions, features of a head), is all of
-        attention between its linear layers; `convolve(x, name)` is a convolution without its bias.
+        attention between its linear layers; `convolve(x, name)` is a convolution without its bias;
+        `norm(x, name)` is a layer norm with the scale and shift of that name.
 
     Returns
     -------
@@ -119,13 +121,11 @@ def forward(images: Array, w: Mapping[str, Array], xp: ModuleType = np,
     activate = bias_gelu or (lambda x, bias: gelu(x + bias, xp))
     product = product or (lambda x, name: x @ matrix(w[name]))
     convolve = convolve or (lambda x, name: product(patches(x, *w[name].shape[2:], xp), name))
+    norm = norm or (lambda x, name: layer_norm(x, w[f"{name}.weight"], w[f"{name}.bias"], xp))
     x = activate(convolve(images[..., None], "conv1.weight"), w["conv1.bias"])
     x = max_pool(activate(convolve(x, "conv2.weight"), w["conv2.bias"]))
     x = x.reshape(len(x), -1, x.shape[-1]) + w["position"]
-    x = x + attention(layer_norm(x, w["norm1.weight"], w["norm1.bias"], xp), w, xp,
-                      row_softmax, product, attend)[0]
-    y = layer_norm(x, w["norm2.weight"], w["norm2.bias"], xp)
-    y = activate(product(y, "mlp1.weight"), w["mlp1.bias"])
+    x = x + attention(norm(x, "norm1"), w, xp, row_softmax, product, attend)[0]
+    y = activate(product(norm(x, "norm2"), "mlp1.weight"), w["mlp1.bias"])
     x = x + product(y, "mlp2.weight") + w["mlp2.bias"]
-    x = layer_norm(x.mean(axis=1), w["norm3.weight"], w["norm3.bias"], xp)
-    return product(x, "head.weight") + w["head.bias"]
+    return product(norm(x.mean(axis=1), "norm3"), "head.weight") + w["head.bias"]

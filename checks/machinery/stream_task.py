@@ -189,8 +189,7 @@ def becomes_true(condition: Callable[[], bool], seconds: float | None = None) ->
     """
     end, asked = time.monotonic() + (LONGEST_WAIT if seconds is None else seconds), 0
     while not condition():
-        asked += 1
-        if time.monotonic() > end and asked >= 20:
+        if time.monotonic() > end and (asked := asked + 1) >= 20:
             return False
         time.sleep(0.001)
     return True

@@ -431,15 +431,15 @@ def with_time_limit(seconds: float, function: Callable) -> Callable:
         def trace(frame: object, event: str, argument: object) -> object:
             if monotonic() > end:
                 raise Refusal(f"it has not ended after {seconds:g} seconds, where a fraction of one"
-                              " second is enough. Does every loop reach its end?",
-                              kind="time")
+                              " second is enough. Does every loop reach its end?", kind="time")
             return trace
 
-        sys.settrace(trace)
-        try:
-            return function(*args)
-        finally:
-            sys.settrace(None)
+        with np.errstate(), warnings.catch_warnings():  # a call cut short may leave them changed
+            sys.settrace(trace)
+            try:
+                return function(*args)
+            finally:
+                sys.settrace(None)
 
     return limited
 
@@ -576,7 +576,8 @@ def difference(expected: object, got: object, rtol: float) -> str | None:
             return f"expected dtype {expected.dtype}, got {got.dtype}."
     elif isinstance(expected, (bool, str)):
         if type(got) not in (type(expected), np.bool_) or got != expected:
-            return f"expected {expected!r}, got {got!r}."
+            known = isinstance(got, (bool, float, int, str, np.generic))
+            return f"expected {expected!r}, got {repr(got) if known else describe_value(got)}."
         return None
     elif not isinstance(got, (int, float, np.number)) or isinstance(got, bool):
         return f"expected a number, got {describe_value(got)}."
@@ -640,8 +641,7 @@ def instructions(function: Callable, case: Case, limit: float = math.inf) -> int
 
     def trace(frame: object, event: str, argument: object) -> object:
         nonlocal count
-        frame.f_trace_opcodes = True
-        frame.f_trace_lines = False
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
         if event in ("opcode", "call"):
             count += 1
             if count > limit and f"{os.sep}nogpu{os.sep}" not in frame.f_code.co_filename:
@@ -654,16 +654,17 @@ def instructions(function: Callable, case: Case, limit: float = math.inf) -> int
         count = 0
         gc.disable()
         builtins.map = lambda call, *iterables: (call(*items) for items in zip(*iterables))
-        sys.settrace(trace)
-        try:
-            function(*arguments)
-        except _Enough:
-            break
-        finally:
-            sys.settrace(before)
-            builtins.map = plain
-            if collects:
-                gc.enable()
+        with np.errstate(), warnings.catch_warnings():  # a call cut short may leave them changed
+            sys.settrace(trace)
+            try:
+                function(*arguments)
+            except _Enough:
+                break
+            finally:
+                sys.settrace(before)
+                builtins.map = plain
+                if collects:
+                    gc.enable()
     return count
 
 

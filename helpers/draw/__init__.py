@@ -15,13 +15,13 @@ from .layout import memory
 from .number_formats import formats
 from .pictures import pictures
 from .scores import scores, shares
-from .streams import chunks, timeline
+from .streams import timeline
 from .style import show
-from .tiles import tiles
+from .tiles import owners, tiles
 
 __all__ = [
-    "attention", "bars", "broadcast", "chunks", "cost", "digits", "driver", "einsum", "formats",
+    "attention", "bars", "broadcast", "cost", "digits", "driver", "einsum", "formats",
     "heatmap", "indexing", "ladder", "latency", "launches", "levels", "memory", "occupancy",
-    "pictures", "roof", "scores", "shares", "show", "shuffles", "threads", "tiles", "timeline",
-    "warps", "waves",
+    "owners", "pictures", "roof", "scores", "shares", "show", "shuffles", "threads", "tiles",
+    "timeline", "warps", "waves",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .style import FAINT, INK, SHADES, box, canvas, show, style, text_at
+from .style import INK, SHADES, box, canvas, show, style, text_at
 
 MOST = 16
 
@@ -17,9 +17,9 @@ def shuffles(values: Sequence[int], kind: str = "sum") -> None:
     values : sequence of int
         One for each lane; 2, 4, 8 or 16 of them stand for the 32 of a warp.
     kind : {"sum", "scan"}
-        "sum": each lane adds the value `step` lanes further on, in halving steps, and lane 0 ends
-        with the sum. "scan": each lane from `step` on adds the value `step` lanes before, in
-        doubling steps, and each ends with the sum up to itself.
+        "sum": each lane adds the value of the lane whose number differs by `step`, in halving
+        steps, and all end with the sum. "scan": each lane from `step` on adds the value `step`
+        lanes before, in doubling steps, and each ends with the sum up to itself.
 
     Raises
     ------
@@ -39,38 +39,31 @@ def shuffles(values: Sequence[int], kind: str = "sum") -> None:
         axes.text(-0.15, -0.3, "lane", ha="right", va="center", fontsize=8)
         for lane in range(len(lanes)):
             text_at(axes, (lane + 0.5) * unit, -0.3, str(lane))
-        for r, (step, row, used) in enumerate(rows):
+        for r, (step, row) in enumerate(rows):
             top = 1.55 * r
-            label = "at first" if step is None else f"step {step}"
+            label = "at first" if step == 0 else f"step {step}"
             axes.text(-0.15, top + 0.4, label, ha="right", va="center", fontsize=9)
             for lane, value in enumerate(row):
-                counts = lane in used
-                box(axes, (lane + 0.06) * unit, top, 0.88 * unit, 0.8,
-                    fill=SHADES[1] if counts else "white", edgecolor=INK if counts else FAINT)
-                text_at(axes, (lane + 0.5) * unit, top + 0.4, str(value), 9,
-                        color=INK if counts else "#666666")
-                source = lane + step if step and kind == "sum" else lane - (step or 0)
-                if step and counts and 0 <= source < len(row):
+                box(axes, (lane + 0.06) * unit, top, 0.88 * unit, 0.8, fill=SHADES[1],
+                    edgecolor=INK)
+                text_at(axes, (lane + 0.5) * unit, top + 0.4, str(value), 9, color=INK)
+                source = lane ^ step if kind == "sum" else lane - step
+                if step and source >= 0:
                     axes.annotate("", ((lane + 0.5) * unit, top - 0.02),
                                   ((source + 0.5) * unit, top - 0.73),
                                   arrowprops={"arrowstyle": "->", "color": INK, "linewidth": 0.9})
         show("A warp's values, step by step", "\n".join(
-            f"{'at first' if step is None else f'step {step}':<9}"
-            + " ".join(str(value) if lane in used else "." for lane, value in enumerate(row))
-            for step, row, used in rows))
+            f"{f'step {step}' if step else 'at first':<9}" + " ".join(map(str, row))
+            for step, row in rows))
 
 
-def _steps(lanes: list[int], kind: str) -> list[tuple[int | None, list[int], range]]:
-    """For each row of the picture the step, the lanes' values, and the lanes that still count."""
-    count = len(lanes)
-    rows: list[tuple[int | None, list[int], range]] = [(None, lanes, range(count))]
-    steps = [1 << k for k in range(count.bit_length() - 1)]
+def _steps(lanes: list[int], kind: str) -> list[tuple[int, list[int]]]:
+    """For each row of the picture the step, 0 at first, and the lanes' values after it."""
+    rows = [(0, lanes)]
+    steps = [1 << k for k in range(len(lanes).bit_length() - 1)]
     for step in steps[::-1] if kind == "sum" else steps:
         before = rows[-1][1]
-        if kind == "sum":  # beyond the last lane a shuffle returns the lane's own value
-            now = [v + before[k + step if k + step < count else k] for k, v in enumerate(before)]
-            rows.append((step, now, range(step)))
-        else:
-            now = [v + before[k - step] if k >= step else v for k, v in enumerate(before)]
-            rows.append((step, now, range(count)))
+        rows.append((step, [v + (before[k ^ step] if kind == "sum" else
+                                 before[k - step] if k >= step else 0)
+                            for k, v in enumerate(before)]))
     return rows

@@ -1,18 +1,18 @@
-"""Which numbers a block and a thread of a tiled matrix product read."""
+"""What blocks and threads of a tiled matrix product read and compute."""
 
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.axes import Axes
 
 from .gpu import _count
-from .style import COLOURS, FAINT, INK, SHADES, box, show, style
+from .style import COLOURS, INK, SHADES, box, show, style
 
 LEFT, RIGHT, BOTH = COLOURS[0], COLOURS[1], COLOURS[2]
 
 
-def tiles(m: int, n: int, k: int, tile: tuple[int, int], depth: int = 1,
-          thread: tuple[int, int] | None = None) -> None:
+def tiles(m: int, n: int, k: int, tile: tuple[int, int], depth: int = 1) -> None:
     """Draw what one block of the product of A (m x k) and B (k x n) reads, and print the counts.
 
     Parameters
@@ -23,13 +23,11 @@ def tiles(m: int, n: int, k: int, tile: tuple[int, int], depth: int = 1,
         Rows and columns of C that a block computes.
     depth : int
         Columns of A, and rows of B, that are in shared memory at a time.
-    thread : (int, int), optional
-        Rows and columns of C that a thread computes: drawn in a second panel.
 
     Raises
     ------
     ValueError
-        For sizes below one, or a tile larger than C, or a thread's share larger than the tile.
+        For sizes below one, or a tile larger than C.
     """
     m, n, k = (_count(*pair) for pair in (("m", m), ("n", n), ("k", k)))
     rows, columns = _count("tile[0]", tile[0]), _count("tile[1]", tile[1])
@@ -37,16 +35,37 @@ def tiles(m: int, n: int, k: int, tile: tuple[int, int], depth: int = 1,
     if rows > m or columns > n or depth > k:
         raise ValueError(f"a tile of {rows} x {columns} and depth {depth} is larger than"
                          f" C, {m} x {n}, with k = {k}.")
-    if thread is not None and (thread[0] > rows or thread[1] > columns):
-        raise ValueError(f"a thread's {thread[0]} x {thread[1]} elements are more than the tile's"
-                         f" {rows} x {columns}.")
     with style():
-        figure = plt.figure(figsize=(8.5 if thread else 5.2, 4.2))
-        axes = figure.add_axes((0.01, 0.02, 0.58 if thread else 0.96, 0.94))
-        _matrices(axes, m, n, k, rows, columns, depth)
-        if thread:
-            _one_tile(figure.add_axes((0.62, 0.02, 0.37, 0.94)), rows, columns, *thread)
-        show("The tiles of a matrix product", _text(m, n, rows, columns, thread))
+        figure = plt.figure(figsize=(5.2, 4.2))
+        _matrices(figure.add_axes((0.01, 0.02, 0.96, 0.94)), m, n, k, rows, columns, depth)
+        show("The tiles of a matrix product", _text(m, n, rows, columns))
+
+
+def owners(*shapes: tuple[int, int], side: int = 16) -> None:
+    """Draw C in blocks of `side` x `side` threads, and the numbers of one thread; print the counts.
+
+    Each shape is a panel: the rows and columns of C that a thread computes, `side` apart. C is as
+    large as the largest block.
+    """
+    high, wide = (side * max(sizes) for sizes in zip(*shapes))
+    lines = []
+    with style():
+        _, panels = plt.subplots(1, len(shapes), squeeze=False, layout="constrained",
+                                 figsize=(2.9 * len(shapes), 0.3 + 2.9 * high / wide))
+        for axes, (rows, columns) in zip(panels[0], shapes):
+            block = side * rows, side * columns
+            for k, y in enumerate(range(0, high, block[0])):
+                for q, x in enumerate(range(0, wide, block[1])):
+                    fill = SHADES[4 * ((k + q) % 2)] if k or q else SHADES[5]
+                    box(axes, x, y, *block[::-1], fill=fill, linewidth=0.5)
+            for y in range(3, block[0], side):  # thread (5, 3) of the first block
+                axes.plot(np.arange(5, block[1], side) + 0.5, [y + 0.5] * columns, "o", color=INK,
+                          markersize=3)
+            axes.set(xlim=(0, wide), ylim=(high, 0), aspect="equal", xticks=[], yticks=[],
+                     title=f"{rows} x {columns} numbers a thread")
+            lines.append(f"{rows} x {columns} numbers a thread: {-(-high // block[0])} x"
+                         f" {-(-wide // block[1])} blocks, each has {block[0]} x {block[1]} of C.")
+        show("Who computes which numbers of C", "\n".join(lines))
 
 
 def _matrices(axes: Axes, m: int, n: int, k: int, rows: int, columns: int, depth: int) -> None:
@@ -72,34 +91,9 @@ def _matrices(axes: Axes, m: int, n: int, k: int, rows: int, columns: int, depth
     axes.axis("off")
 
 
-def _one_tile(axes: Axes, rows: int, columns: int, high: int, wide: int) -> None:
-    gap = columns * 0.09
-    for y in range(0, rows, high):
-        for x in range(0, columns, wide):
-            box(axes, x, y, wide, high, edgecolor=FAINT, linewidth=0.5)
-    y, x = high * (rows // high // 2), wide * (columns // wide // 2)
-    box(axes, x, y, wide, high, fill=BOTH, linewidth=1)
-    box(axes, -gap, y, gap * 0.5, high, fill=LEFT, linewidth=1)
-    box(axes, x, -gap, wide, gap * 0.5, fill=RIGHT, linewidth=1)
-    axes.plot([-gap * 0.5, x], [y + high / 2] * 2, ":", color=INK, linewidth=1)
-    axes.plot([x + wide / 2] * 2, [-gap * 0.5, y], ":", color=INK, linewidth=1)
-    axes.text(0, rows + gap * 0.3, f"the tile, {rows} x {columns}: each cell is a thread\nwith"
-                                   f" {high} x {wide} sums; one step needs\n{high} numbers of A and"
-                                   f" {wide} of B", va="top", fontsize=8)
-    axes.set_xlim(-gap * 1.2, columns + gap * 0.2)
-    axes.set_ylim(rows + gap * 2.6, -gap * 1.2)
-    axes.set_aspect("equal")
-    axes.axis("off")
-
-
-def _text(m: int, n: int, rows: int, columns: int, thread: tuple[int, int] | None) -> str:
+def _text(m: int, n: int, rows: int, columns: int) -> str:
     each = rows * columns / (rows + columns)
-    lines = [f"A block computes {rows} x {columns} elements of C: for each of the k steps",
-             f"it reads {rows} + {columns} numbers for {rows * columns} multiply-adds, {each:.3g}"
-             " for each number.",
-             f"The grid reads A {-(-n // columns)} times and B {-(-m // rows)} times."]
-    if thread:
-        high, wide = thread
-        lines.append(f"A thread computes {high} x {wide}: for each step {high} + {wide} numbers,"
-                     f" {high * wide} multiply-adds, {high * wide / (high + wide):.3g} for each.")
-    return "\n".join(lines)
+    return (f"A block computes {rows} x {columns} numbers of C: for each of the k steps\n"
+            f"it reads {rows} + {columns} numbers for {rows * columns} multiply-adds, {each:.3g}"
+            f" for each number.\nThe grid reads A {-(-n // columns)} times and B {-(-m // rows)}"
+            " times.")

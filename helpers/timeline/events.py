@@ -1,4 +1,4 @@
-"""Pairs of events around what code asks CuPy and PyCUDA to do, without a change of that code."""
+"""Events and clocks around what code asks CuPy and PyCUDA to do, without a change of that code."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from time import perf_counter
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -32,6 +33,9 @@ class Work(NamedTuple):
     nbytes: int | Callable[[Any], int] = 0  # or what tells the bytes from the call's result
 
 
+WAIT = Work(0, "wait", "wait")  # of the host: no piece of work
+
+
 def set_attribute(owner: Any, name: str, value: Any) -> None:
     """`setattr` also for compiled types, such as CuPy's kernels.
 
@@ -53,20 +57,35 @@ def set_attribute(owner: Any, name: str, value: Any) -> None:
 
 
 class Watch:
-    """While it is open (`with watch:`) each piece of work gets an event before and behind it."""
+    """While it is open (`with watch:`), Python's calls are timed, each piece of work with events.
 
-    def __init__(self, cupy: ModuleType) -> None:
-        self._cupy, self._runtime = cupy, cupy.cuda.runtime
+    Attributes
+    ----------
+    origin : float
+        `perf_counter` just before the event from which `times` counts: no piece looks later than
+        it was.
+    calls : list of tuple
+        `perf_counter` at the start and end of each call that queues, copies or waits.
+    """
+
+    def __init__(self, cupy: ModuleType, events: bool = True) -> None:
+        self._cupy, self._runtime, self._events = cupy, cupy.cuda.runtime, events
+        self.calls: list[tuple[float, float]] = []
         self._marked: list[tuple[Work, Any, Any]] = []  # each with an event before and behind
         self._spare: list[int] = []
         self._local = threading.local()
         self._undo: list[tuple[Any, str, Any]] = []
 
     def __enter__(self) -> Watch:
-        self._spare = [self._runtime.eventCreate() for _ in range(512)]
-        stream = self._cupy.cuda.Stream(non_blocking=True)
-        self._origin = self._event(stream.ptr)
-        stream.synchronize()
+        if self._events:
+            self._spare = [self._runtime.eventCreate() for _ in range(512)]
+            stream = self._cupy.cuda.Stream(non_blocking=True)
+            self._spare.append(self._event(stream.ptr))  # the first one takes longer
+            stream.synchronize()
+        self.origin = perf_counter()
+        if self._events:
+            self._first = self._event(stream.ptr)
+            stream.synchronize()
         try:
             self._hook_cupy()
             if "pycuda.driver" in sys.modules:
@@ -84,14 +103,14 @@ class Watch:
     def times(self) -> list[tuple[Work, float, float]]:
         """The pieces in the order in which they were asked for, each with the seconds of its start
         and end since the watch began; all must be done."""
-        found = [(work, *(self._runtime.eventElapsedTime(self._origin, event) / 1e3
+        found = [(work, *(self._runtime.eventElapsedTime(self._first, event) / 1e3
                           for event in events)) for work, *events in self._marked]
         self._destroy_events()
         return found
 
     def _destroy_events(self) -> None:
         used = [event for _, *events in self._marked for event in events]
-        for event in [self._origin, *self._spare, *used]:
+        for event in [self._first, *self._spare, *used] if self._events else []:
             self._runtime.eventDestroy(event)
         self._marked, self._spare = [], []
 
@@ -109,12 +128,14 @@ class Watch:
             return True  # the default stream, while another one captures
 
     def around(self, call: Callable[[], Any], work: Work) -> Any:
-        """`call()` with an event before and behind, unless it is part of a larger piece."""
+        """`call()`, timed, with an event before and behind, unless it is part of a larger piece."""
         local = self._local
-        if getattr(local, "inside", False) or self._capturing(work.stream):
+        if getattr(local, "inside", False):
             return call()
-        local.inside = True
+        local.inside, begun = True, perf_counter()
         try:
+            if not self._events or work is WAIT or self._capturing(work.stream):
+                return call()
             start = self._event(work.stream)
             try:
                 result = call()
@@ -124,6 +145,7 @@ class Watch:
             end = self._event(work.stream)
         finally:
             local.inside = False
+            self.calls.append((begun, perf_counter()))
         if callable(work.nbytes):
             work = work._replace(nbytes=work.nbytes(result))
         self._marked.append((work, start, end))
@@ -187,6 +209,9 @@ class Watch:
                 stream, COPIES.get(kind, KERNEL), NAMES[COPIES.get(kind, KERNEL)], size))
         self._hook(runtime, "memsetAsync", lambda ptr, value, size, stream: Work(
             stream, KERNEL, "fill"))
+        for waiting in (cupy.cuda.Stream, cupy.cuda.ExternalStream, cupy.cuda.Event,
+                        cupy.cuda.Device):
+            self._hook(waiting, "synchronize", lambda *args, **kwargs: WAIT)
         self._hook(cupy.cuda.graph.Graph, "launch", lambda graph, stream=None: Work(
             at(stream), KERNEL, "graph"))
 
@@ -202,6 +227,8 @@ class Watch:
 
     def _hook_pycuda(self, driver: ModuleType) -> None:
         """PyCUDA: all launches end in one method, copies are functions of its driver module."""
+        for waiting in (driver.Stream, driver.Event, driver.Context):
+            self._hook(waiting, "synchronize", lambda *args, **kwargs: WAIT)
         for name, kind in (("memcpy_htod", IN), ("memcpy_htod_async", IN), ("memcpy_dtoh", OUT),
                            ("memcpy_dtoh_async", OUT)):
             self._hook(driver, name, lambda dest, src, stream=None, kind=kind: Work(

@@ -1,12 +1,11 @@
-"""Recording: exact spans from the simulator's scheduler, pairs of events on a GPU."""
+"""Recording: Python's calls, and exact spans of the simulator's scheduler or pairs of events."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from time import perf_counter, perf_counter_ns
+from time import perf_counter
 from types import ModuleType
-from typing import Any
 
 from .. import backend, recordings
 from .events import Watch
@@ -19,8 +18,7 @@ _recording = False
 
 
 @contextmanager
-def timeline(title: str = "", *, key: str | None = None,
-             streams: Mapping[str, Any] | None = None) -> Iterator[Timeline]:
+def timeline(title: str = "", *, key: str | None = None) -> Iterator[Timeline]:
     """Record what runs on which stream while the block's code runs as it is.
 
     Parameters
@@ -30,8 +28,6 @@ def timeline(title: str = "", *, key: str | None = None,
     key : str, optional
         Name under which the same block was recorded on other machines (`make bench`); they are
         shown too.
-    streams : mapping of str to stream, optional
-        Names for streams, which are otherwise numbered in the order of their first work.
 
     Yields
     ------
@@ -54,6 +50,9 @@ def timeline(title: str = "", *, key: str | None = None,
     An event tells when the *stream* reaches a piece. Copies of one direction take turns on the
     bus, so a copy's span begins when the one before it has ended. A kernel that waits for others
     to make room counts from when it might begin. The simulator's spans are exact.
+
+    All times count from the beginning of the block, by the host's clock. On a GPU, an event that
+    the host waits for just before ties the device's clock to it, within about ten microseconds.
     """
     global _recording
     if _recording:
@@ -62,14 +61,12 @@ def timeline(title: str = "", *, key: str | None = None,
     simulated = backend.is_simulated(cupy)
     machine = backend.SIMULATOR if simulated else backend.device_name(cupy)
     result = Timeline(title, machine, ())
-    names = {stream.ptr if hasattr(stream, "ptr") else stream.handle: name
-             for name, stream in (streams or {}).items()}
     _recording = True
     try:
         if simulated:
-            yield from _from_scheduler(result, names)
+            yield from _from_scheduler(cupy, result)
         else:
-            yield from _from_events(cupy, result, names)
+            yield from _from_events(cupy, result)
     finally:
         _recording = False
     if key is None:
@@ -80,44 +77,48 @@ def timeline(title: str = "", *, key: str | None = None,
     result.recorded = recorded_timelines(key, but=here)
 
 
-def _label(handles: list[int], names: dict[int, str]) -> dict[int, str]:
+def _label(handles: list[int]) -> dict[int, str]:
     """A name for each handle, given in the order in which streams are to be numbered."""
-    new = [handle for handle in dict.fromkeys(handles) if handle not in (0, 1, *names)]
-    return {0: DEFAULT, 1: DEFAULT,
-            **{handle: f"stream {k}" for k, handle in enumerate(new, 1)}, **names}
+    new = [handle for handle in dict.fromkeys(handles) if handle not in (0, 1)]
+    return {0: DEFAULT, 1: DEFAULT, **{handle: f"stream {k}" for k, handle in enumerate(new, 1)}}
 
 
-def _from_scheduler(result: Timeline, names: dict[int, str]) -> Iterator[Timeline]:
-    with backend.simulated_spans() as seen:
-        begin = perf_counter_ns()
-        try:
-            yield result
-        finally:
-            result.returned = (perf_counter_ns() - begin) / 1e9
+def _block(watch: Watch, result: Timeline) -> Iterator[Timeline]:
+    """The block itself: when it began and ended, and when Python was in calls."""
+    begin = perf_counter()
+    try:
+        yield result
+    finally:
+        result.returned = perf_counter() - begin
+        result.begin = begin
+        result.calls = tuple((start - begin, end - begin) for start, end in watch.calls)
+
+
+def _from_scheduler(cupy: ModuleType, result: Timeline) -> Iterator[Timeline]:
+    with backend.simulated_spans() as seen, Watch(cupy, events=False) as watch:
+        yield from _block(watch, result)
     seen = [span for span in seen if span.name not in BOOKKEEPING]
-    labels = _label(sorted({span.stream for span in seen}), names)  # handles count upwards
+    labels = _label(sorted({span.stream for span in seen}))  # handles count upwards
     spans = []
     for span in seen:
         kind = SIMULATED.get(span.kind, KERNEL)
         name = kind if kind in (IN, OUT) else span.name
-        spans.append(Span(labels[span.stream], kind, name, (span.start_ns - begin) / 1e9,
-                          (span.end_ns - begin) / 1e9, span.nbytes if kind in (IN, OUT) else 0))
+        start, end = (max(0.0, ns / 1e9 - result.begin) for ns in (span.start_ns, span.end_ns))
+        spans.append(Span(labels[span.stream], kind, name, start, end,
+                          span.nbytes if kind in (IN, OUT) else 0))
     result.spans = tuple(sorted(spans, key=lambda span: span.start))
 
 
-def _from_events(cupy: ModuleType, result: Timeline,
-                 names: dict[int, str]) -> Iterator[Timeline]:
+def _from_events(cupy: ModuleType, result: Timeline) -> Iterator[Timeline]:
     watch = Watch(cupy)
     cupy.cuda.Device().synchronize()
     with watch:
-        begin = perf_counter()
-        try:
-            yield result
-        finally:
-            result.returned = perf_counter() - begin
+        yield from _block(watch, result)
     cupy.cuda.Device().synchronize()
-    pieces = watch.times()
-    labels = _label([work.stream for work, _, _ in pieces], names)
+    late = result.begin - watch.origin
+    pieces = [(work, max(0.0, start - late), max(0.0, end - late))
+              for work, start, end in watch.times()]
+    labels = _label([work.stream for work, _, _ in pieces])
     spans, free = [], {IN: 0.0, OUT: 0.0}
     for work, start, end in sorted(pieces, key=lambda piece: piece[2]):
         if work.kind in free:
@@ -136,5 +137,6 @@ def recorded_timelines(key: str, but: str = "") -> tuple[Timeline, ...]:
                            end / 1e6, nbytes)
                       for stream, kind, name, start, end, nbytes in run["spans"])
         machine = f"recorded on {file['gpu']} ({file['date']})"
-        found.append(Timeline(run["title"], machine, spans, run["returned"] / 1e6))
+        calls = tuple((start / 1e6, end / 1e6) for start, end in run["calls"])
+        found.append(Timeline(run["title"], machine, spans, run["returned"] / 1e6, calls=calls))
     return tuple(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..formats import aligned, with_unit
@@ -51,6 +51,9 @@ class Timeline:
         By their start.
     returned : float
         Seconds until Python had run through the block; the device may have gone on.
+    calls : tuple of (float, float)
+        Seconds of the start and end of Python's calls that queue work, copy or wait. Between them,
+        Python ran the program's own code.
     recorded : tuple of Timeline
         The same block on other machines.
     """
@@ -60,17 +63,14 @@ class Timeline:
     spans: tuple[Span, ...]
     returned: float = 0.0
     recorded: tuple[Timeline, ...] = field(default=(), repr=False)
+    calls: tuple[tuple[float, float], ...] = field(default=(), repr=False)
+    begin: float = field(default=0.0, repr=False)  # by the host's clock
 
     @property
     def streams(self) -> list[str]:
-        """The streams that had work: the default stream, numbered ones, then those with names."""
-        found = dict.fromkeys(span.stream for span in self.spans)
-
-        def rank(name: str) -> tuple[int, int]:
-            number = name.removeprefix("stream ")
-            return (1, int(number)) if number.isdigit() else (0 if name == DEFAULT else 2, 0)
-
-        return sorted(found, key=rank)
+        """The streams that had work: the default stream, then the numbered ones."""
+        return sorted({span.stream for span in self.spans},
+                      key=lambda name: 0 if name == DEFAULT else int(name.split()[-1]))
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -83,42 +83,28 @@ class Timeline:
 
     @property
     def seconds(self) -> float:
-        """From the first piece's start to the last one's end."""
-        if not self.spans:
-            return 0.0
-        return max(s.end for s in self.spans) - min(s.start for s in self.spans)
+        """From the beginning of the block to the end of the last piece."""
+        return max((span.end for span in self.spans), default=0.0)
+
+    @property
+    def calling(self) -> float:
+        """Seconds in which Python was in a call that queues, copies or waits."""
+        return sum(end - start for start, end in self.calls)
 
     def busy(self, *kinds: str) -> float:
         """Seconds in which at least one piece of these kinds ran."""
         return _length(self.of(*kinds))
 
     @property
-    def ideal(self) -> dict[str, float]:
-        """Seconds of all copies in, all kernels and all copies out, each without a pause."""
-        busy = {kind: self.busy(kind) for kind in (IN, KERNEL, OUT)}
-        return {kind: seconds for kind, seconds in busy.items() if seconds}
-
-    @property
     def least(self) -> float:
-        """The longest of `ideal`: three units that work at the same time need no less."""
-        return max(self.ideal.values(), default=0.0)
+        """For how long the busiest unit works: all copies in, all kernels or all copies out."""
+        return max(self.busy(kind) for kind in (IN, KERNEL, OUT))
 
     @property
     def beside(self) -> float:
         """Seconds in which a copy ran beside a kernel."""
         seconds = self.busy(KERNEL) + self.busy(IN, OUT) - self.busy(IN, KERNEL, OUT)
         return seconds if seconds > LEAST else 0.0
-
-    @property
-    def overlaps(self) -> bool:
-        """Whether a copy ever ran beside a kernel."""
-        return self.beside > 0
-
-    def pieces(self) -> str:
-        """What each stream did, in order and without times: the same on every machine."""
-        names = {stream: [span.name for span in self.spans if span.stream == stream]
-                 for stream in self.streams}
-        return "\n".join(f"{stream}: {_in_short(those)}" for stream, those in names.items())
 
     def __repr__(self) -> str:
         return "\n\n".join(run.table() for run in (self, *self.recorded))
@@ -137,11 +123,12 @@ class Timeline:
                               with_unit(nbytes, "B") if nbytes else "-", with_unit(busy, "s"),
                               f"{busy / self.seconds:.0%}",
                               with_unit(nbytes / busy, "B/s") if nbytes and busy else "-"))
-        lines = [f"{head}: {with_unit(self.seconds, 's')}; at least {with_unit(self.least, 's')},"
-                 f" {self.least / self.seconds:.0%} of it"]
+        lines = [f"{head}: {with_unit(self.seconds, 's')}; busiest unit"
+                 f" {with_unit(self.least, 's')}, {self.least / self.seconds:.0%} of it"]
         lines += aligned(cells)
-        lines.append(f"a copy beside a kernel for {with_unit(self.beside, 's')};"
-                     f" Python was through after {with_unit(self.returned, 's')}")
+        lines += [f"a copy beside a kernel for {with_unit(self.beside, 's')}",
+                  f"Python was through after {with_unit(self.returned, 's')}:"
+                  f" {with_unit(self.calling, 's')} in calls that queue, copy or wait"]
         return "\n".join(lines)
 
 
@@ -152,22 +139,3 @@ def _length(spans: Iterable[Span]) -> float:
         total += max(0.0, span.end - max(span.start, until))
         until = max(until, span.end)
     return total
-
-
-def _in_short(names: Sequence[str]) -> str:
-    """Names in order, repeated groups written once: `2 x (copy in, poly), copy out`."""
-    parts, at = [], 0
-    while at < len(names):
-        best = 1, 1  # size of the group, how often
-        for size in range(1, min(12, len(names) - at) + 1):
-            group, times = names[at:at + size], 1
-            while names[at + times * size:at + (times + 1) * size] == group:
-                times += 1
-            if times > 1 and size * times > best[0] * best[1]:
-                best = size, times
-        size, times = best
-        text = ", ".join(names[at:at + size])
-        parts.append(text if times == 1 else f"{times} x {text}" if size == 1
-                     else f"{times} x ({text})")
-        at += size * times
-    return ", ".join(parts)

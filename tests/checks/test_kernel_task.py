@@ -167,13 +167,13 @@ def test_an_endless_generated_kernel_is_waited_for_once(monkeypatch):
     monkeypatch.setattr(kernel_task, "TIME_LIMIT", 0.1)
     asked = []
 
-    def polynomial(coefficients):
-        asked.append(coefficients)
-        return ("__global__ void polynomial(const float* x, float* y, int n) {\n"
-                f"    for (int i = threadIdx.x; i < n; i += 0) y[i] = {len(asked)} * x[i];\n}}\n")
+    def slope(formula):
+        asked.append(formula)
+        return ("__global__ void slope(const float* xs, const float* ys, float* zs, int n) {\n"
+                f"    for (int i = threadIdx.x; i < n; i += 0) zs[i] = {len(asked)} * xs[i];\n}}\n")
 
-    verdict = pycuda_dynamic_compilation.polynomial.judge(polynomial)
-    assert "the kernel polynomial does not come to an end" in verdict.text
+    verdict = pycuda_dynamic_compilation.slope.judge(slope)
+    assert "the kernel slope does not come to an end" in verdict.text
     assert len(asked) == 1
 
 

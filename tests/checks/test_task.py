@@ -1,11 +1,21 @@
 """The machinery of the checks itself: counted interpreter work, answers in parts, descriptions."""
 
 import gc
+import warnings
+from contextlib import suppress
 
 import numpy as np
 import pytest
 
-from checks.machinery.task import Mistake, Task, describe_case, instructions, replaced
+from checks.machinery.task import (
+    Mistake,
+    Refusal,
+    Task,
+    describe_case,
+    instructions,
+    replaced,
+    with_time_limit,
+)
 
 
 def test_interpreter_work_is_the_same_in_the_first_run():
@@ -201,3 +211,20 @@ def test_a_call_is_not_ended_where_nogpu_holds_a_lock():
     for limit in range(10, 400):
         instructions(place, (), limit)
         assert not memory._lock._is_owned(), limit
+
+
+@pytest.mark.parametrize("cut_short", [
+    lambda call, k: with_time_limit(0.002, call)(),
+    lambda call, k: instructions(call, (), limit=1000 + k),
+], ids=["by time", "by instructions"])
+def test_a_call_that_is_cut_short_leaves_numpy_and_the_warnings_as_they_were(cut_short):
+    def endless():
+        while True:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+
+    before = np.geterr(), list(warnings.filters)
+    for k in range(100):  # without the care for it, one in twenty leaves something behind
+        with suppress(Refusal):
+            cut_short(endless, k)
+        assert (np.geterr(), list(warnings.filters)) == before

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import helpers
+from authoring.notebook_form import ROOT, read
 
 matplotlib.use("Agg")
 helpers.start()
@@ -22,18 +23,19 @@ def matrices(m, n, k):
 
 
 @pytest.mark.parametrize("name, kernel, tile, block, shape", [
-    ("matmul_strip", "strip", 64, 512, (128, 64, 96)),
-    ("matmul_strip", "strip", 64, 512, (70, 90, 50)),
-    ("matmul_strip", "strip", 64, 512, (1, 3, 1)),
-    ("matmul_register", "product", 128, 256, (128, 256, 8)),
-    ("matmul_register", "product", 128, 256, (256, 128, 72)),
+    ("matmul_sums", "sums", 128, (16, 16), (128, 256, 96)),
+    ("matmul_sums", "sums", 128, (16, 16), (70, 290, 50)),
+    ("matmul_sums", "sums", 128, (16, 16), (1, 3, 1)),
+    ("matmul_register", "product", 128, (256,), (128, 256, 8)),
+    ("matmul_register", "product", 128, (256,), (256, 128, 72)),
 ])
 def test_products(name, kernel, tile, block, shape):
     a, b, c = matrices(*shape)
     m, n, _ = shape
-    launch = ((-(-n // tile), -(-m // tile)), (block,), (a, b, c, *map(np.int32, shape)))
-    inspect(cp.RawKernel(kernels.source(name), kernel), *launch).raise_fault()
-    cp.RawKernel(kernels.source(name), kernel)(*launch)
+    launch = ((-(-n // tile), -(-m // tile)), block, (a, b, c, *map(np.int32, shape)))
+    made = cp.RawKernel(kernels.source(name), kernel, ("-DHIGH=8", "-DWIDE=8"))
+    inspect(made, *launch).raise_fault()
+    made(*launch)
     assert cp.allclose(c, a @ b, rtol=0, atol=1e-4)
 
 
@@ -71,18 +73,28 @@ def test_network_takes_another_softmax():
 
 
 def test_tiles_says_what_is_read(capsys):
-    draw.tiles(512, 256, 128, (128, 64), 8, thread=(8, 4))
+    draw.tiles(512, 256, 128, (128, 64), 8)
     text = " ".join(capsys.readouterr().out.split())
     assert "128 + 64 numbers for 8192 multiply-adds, 42.7 for each number" in text
     assert "reads A 4 times and B 4 times" in text
-    assert "8 + 4 numbers, 32 multiply-adds, 2.67 for each" in text
+
+
+def test_owners_says_what_a_block_has(capsys):
+    draw.owners((1, 1), (4, 2))
+    assert capsys.readouterr().out.splitlines() == [
+        "1 x 1 numbers a thread: 4 x 2 blocks, each has 16 x 16 of C.",
+        "4 x 2 numbers a thread: 1 x 1 blocks, each has 64 x 32 of C."]
+
+
+def test_the_lessons_kernel_is_the_file():
+    cells = {cell.id: cell.source for cell in read(ROOT / "notebooks/11_fast_kernels.ipynb").cells}
+    assert kernels.source("matmul_sums").split("k) {\n")[1] in cells["sums"]
 
 
 @pytest.mark.parametrize("arguments, words", [
     ((16, 16, 16, (32, 8), 8), "larger than C, 16 x 16"),
     ((16, 16, 16, (8, 8), 32), "k = 16"),
     ((0, 16, 16, (8, 8)), "m=0"),
-    ((16, 16, 16, (8, 8), 8, (16, 1)), "a thread's 16 x 1"),
 ])
 def test_tiles_refuses(arguments, words):
     with pytest.raises(ValueError, match=words):
@@ -124,10 +136,10 @@ def test_profile_agrees_with_the_counters():
     """What Nsight Compute counted on a GPU is what the simulator's rule says, scaled."""
     counted = load_profile("fast_kernels")["kernels"]
     n = 4096
-    assert counted["naive"]["load_sectors"] == n**3 // 32 * 5
-    assert counted["tiled"]["load_sectors"] == n * n // 32 * (n // 32) * 8
-    assert counted["register tile"]["load_sectors"] == (n // 128) ** 2 * 2 * 128 * n // 8
-    assert counted["softmax, three passes"]["load_sectors"] == 3 * 8192 * n // 8
+    assert counted["naive"]["load_sectors"] == n**3 // 32 * 4
+    assert counted["tile"]["load_sectors"] == n * n // 32 * (n // 16) * 8
+    assert counted["8 x 1"]["load_sectors"] == n // 128 * (n // 16) * (128 + 16) * n // 8
+    assert counted["8 x 8"]["load_sectors"] == (n // 128) ** 2 * 2 * 128 * n // 8
 
 
 def test_recorded_ranges_add_up():

@@ -39,6 +39,12 @@ SECOND_EDITION = {
     "06_first_kernels",
     "07_how_a_gpu_runs_threads",
     "08_memory_and_tiles",
+    "09_threads_together",
+    "10_debugging_kernels",
+    "11_fast_kernels",
+    "12_pycuda_dynamic_compilation",
+    "13_pycuda_cupy_interop",
+    "14_streams",
     "16_attention",
 }
 

@@ -12,6 +12,7 @@ import os
 import random
 import signal
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator
 
@@ -872,6 +873,7 @@ def test_spans_tell_what_ran(module: engine.Module) -> None:
     with engine.streams.record_spans() as spans:
         gate = Gate(module, s)
         put(module, s, x, 1)
+        time.sleep(0.05)  # the kernel has begun, also on a busy machine
         t.copy(y.address, host.ctypes.data, 2**20, "HtoD", pinned=True)
         t.copy(host.ctypes.data, y.address, 2**20, "DtoH", pinned=True, name="back")
         t.run(lambda: None, 12, name="small")

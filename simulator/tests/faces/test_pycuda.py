@@ -140,6 +140,34 @@ def test_the_garbage_collector_leaves_a_pool_its_blocks(drv, device: bool):
     assert not (engine.lookup(address) if device else runtime._is_pinned(address))
 
 
+@pytest.mark.parametrize("prepared", [True, False])
+def test_a_queued_launch_keeps_no_argument(drv, prepared: bool):
+    from pycuda import compiler, tools
+
+    wait = compiler.SourceModule("""
+__global__ void wait(float* x, long long clocks) {
+    long long begin = clock64();
+    while (clock64() - begin < clocks) { }
+    x[0] = 7;
+}
+""").get_function("wait").prepare("Pq")
+    pool, end = tools.DeviceMemoryPool(), drv.Event()
+    block = pool.allocate(1000)
+    address = int(block)
+    if prepared:
+        wait.prepared_call((1, 1), (1, 1, 1), block, 2 * 10**8)
+    else:
+        wait(block, np.int64(2 * 10**8), block=(1, 1, 1))
+    end.record()
+    del block
+    other = pool.allocate(1000)  # the next work in the queue is behind the kernel
+    assert not end.query() and int(other) == address
+    drv.memset_d32(address, 5, 1)
+    found = np.empty(1, np.int32)
+    drv.memcpy_dtoh(found, other)
+    assert found[0] == 5
+
+
 def test_cupys_pinned_memory_counts_as_pinned_here(cp, drv):
     cupyx = pytest.importorskip("cupyx")
     if not hasattr(cupyx, "zeros_pinned"):

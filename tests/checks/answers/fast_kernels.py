@@ -5,6 +5,7 @@ import helpers
 helpers.start()
 
 import cupy as cp  # noqa: E402
+import numpy as np  # noqa: E402
 
 from checks import fast_kernels  # noqa: E402
 
@@ -37,121 +38,113 @@ extern "C" __global__ void scores(const float* a, const float* b, float* c, int 
     c[i * n + j] = sum;
 }
 """
-# One pass for maximum and sum together: the sum is rescaled when the maximum grows.
-ONLINE = r"""
-extern "C" __global__ void softmax(const float* x, float* y, int rows, int columns) {
-    int row = blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x & 31;
-    if (row < rows) {
-        const float* from = x + row * columns;
-        float m = -3.4e38f, s = 0;
-        for (int j = lane; j < columns; j += 32) {
-            float larger = fmaxf(m, from[j]);
-            s = s * expf(m - larger) + expf(from[j] - larger);
-            m = larger;
+# Other names, slices 8 deep, and the slice of x stored transposed.
+TURNED = r"""
+extern "C" __global__ void linear(const float* x, const float* w, const float* bias, float* y,
+                                  int m, int n, int k, int gelu) {
+    __shared__ float left[8][65], right[8 * 32];
+    int t = threadIdx.x + 8 * threadIdx.y, top = blockIdx.y * 64, wide = blockIdx.x * 32;
+    float sum[16];
+    for (int s = 0; s < 16; s++) sum[s] = 0;
+    for (int p = 0; p < k; p += 8) {
+        for (int e = t; e < 64 * 8; e += 128) {
+            left[e % 8][e / 8] = 0;
+            if (top + e / 8 < m) left[e % 8][e / 8] = x[(top + e / 8) * k + p + e % 8];
         }
-        for (int step = 1; step < 32; step *= 2) {
-            float other = __shfl_xor_sync(0xffffffff, m, step);
-            float sum = __shfl_xor_sync(0xffffffff, s, step), larger = fmaxf(m, other);
-            s = s * expf(m - larger) + sum * expf(other - larger);
-            m = larger;
-        }
-        for (int j = lane; j < columns; j += 32) y[row * columns + j] = expf(from[j] - m) / s;
-    }
-}
-"""
-ONE_THREAD = r"""
-extern "C" __global__ void softmax(const float* x, float* y, int rows, int columns) {
-    int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
-    if (row >= rows || threadIdx.x % 32) return;
-    float top = -3.4e38f, sum = 0;
-    for (int j = 0; j < columns; j++) top = fmaxf(top, x[row * columns + j]);
-    for (int j = 0; j < columns; j++) sum += expf(x[row * columns + j] - top);
-    for (int j = 0; j < columns; j++) y[row * columns + j] = expf(x[row * columns + j] - top) / sum;
-}
-"""
-IN_SHARED = r"""
-extern "C" __global__ void softmax(const float* x, float* y, int rows, int columns) {
-    __shared__ float part[128];
-    int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
-    float top = -3.4e38f, sum = 0;
-    if (row < rows) for (int j = lane; j < columns; j += 32) top = fmaxf(top, x[row * columns + j]);
-    part[threadIdx.x] = top;
-    __syncthreads();
-    for (int l = 0; l < 32; l++) top = fmaxf(top, part[threadIdx.x - lane + l]);
-    if (row >= rows) return;
-    for (int j = 0; j < columns; j++) sum += expf(x[row * columns + j] - top);
-    for (int j = lane; j < columns; j += 32)
-        y[row * columns + j] = expf(x[row * columns + j] - top) / sum;
-}
-"""
-_HEAD = r"""
-extern "C" __global__ void register_tile(const float* a, const float* b, float* c,
-                                         int m, int n, int k) {
-    __shared__ float as[64][16], bs[16][64];
-    int x = threadIdx.x, y = threadIdx.y, t = 16 * y + x;
-    int top = blockIdx.y * 64, left = blockIdx.x * 64;
-    float sum[4][4] = {};
-    for (int p = 0; p < k; p += 16) {
-        for (int e = t; e < 64 * 16; e += 256) {
-            int i = top + e / 16, j = p + e % 16;
-            as[e / 16][e % 16] = i < m && j < k ? a[i * k + j] : 0;
-            i = p + e / 64, j = left + e % 64;
-            bs[e / 64][e % 64] = i < k && j < n ? b[i * n + j] : 0;
-        }
+        for (int e = t; e < 8 * 32; e += 128) right[e] = w[(p + e / 32) * n + wide + e % 32];
         __syncthreads();
-"""
-# Neighbouring rows and columns of a thread.
-NEIGHBOURS = _HEAD + r"""
-        for (int q = 0; q < 16; q++) {
-            float4 r = *(float4*)&bs[q][4 * x];
-            for (int i = 0; i < 4; i++) {
-                float l = as[4 * y + i][q];
-                sum[i][0] += l * r.x; sum[i][1] += l * r.y;
-                sum[i][2] += l * r.z; sum[i][3] += l * r.w;
+        for (int q = 0; q < 8; q++) {
+            float weight[4];
+            for (int s = 0; s < 4; s++) weight[s] = right[32 * q + threadIdx.x + 8 * s];
+            for (int r = 0; r < 4; r++) {
+                float number = left[q][threadIdx.y + 16 * r];
+                for (int s = 0; s < 4; s++) sum[4 * r + s] += number * weight[s];
             }
         }
         __syncthreads();
     }
-    for (int i = 0; i < 4 && top + 4 * y + i < m; i++)
-        for (int j = 0; j < 4 && left + 4 * x + j < n; j++)
-            c[(top + 4 * y + i) * n + left + 4 * x + j] = sum[i][j];
-}
-"""
-NEIGHBOURS = NEIGHBOURS.replace("as[64][16], bs[16][64]", "as[64][16]; __shared__ __align__(16)"
-                                                          " float bs[16][64]")
-NO_REGISTERS = _HEAD + r"""
-        for (int i = 0; i < 4; i++)
-            for (int j = 0; j < 4; j++)
-                for (int q = 0; q < 16; q++) sum[i][j] += as[y + 16 * i][q] * bs[q][x + 16 * j];
-        __syncthreads();
-    }
-    for (int e = 0; e < 16; e++) {
-        int row = top + y + e / 4 * 16, column = left + x + e % 4 * 16;
-        if (row < m && column < n) c[row * n + column] = sum[e / 4][e % 4];
+    for (int s = 0; s < 16; s++) {
+        int row = top + threadIdx.y + s / 4 * 16, column = wide + threadIdx.x + s % 4 * 8;
+        if (row >= m) continue;
+        float z = sum[s] + bias[column], cube = z * z * z;
+        y[row * n + column] = gelu == 0 ? z
+            : z / (1 + expf(-2 * 0.7978846f * (z + 0.044715f * cube)));
     }
 }
 """
-COPY4 = r"""
-extern "C" __global__ void copy4(const float* __restrict__ x, float* __restrict__ y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x, whole = n & ~3;
-    if (i < n - whole) y[whole + i] = x[whole + i];
-    if (gridDim.x * blockDim.x < 3 && i == 0)
-        for (int j = whole; j < n; j++) y[j] = x[j];
-    for (i *= 4; i < whole; i += 4 * gridDim.x * blockDim.x)
-        *(float4*)(y + i) = *(const float4*)(x + i);
+# Each thread has four neighbouring columns, and loads their weights as a float4.
+FOURS = (fast_kernels.LINEAR.replace("as[64][33], bs[32][32]", "as[64][33]")
+         .replace("    int tx", "    __shared__ __align__(16) float bs[32][32];\n    int tx")
+         .replace("left[4], right[4];", "left[4];\n    __align__(16) float right[4];")
+         .replace("for (int s = 0; s < 4; s++) right[s] = bs[q][tx + 8 * s];",
+                  "*(float4*)right = *(float4*)&bs[q][4 * tx];")
+         .replace("first + tx + 8 * s", "first + 4 * tx + s")
+         .replace("if (i < m) y[i * n + j] = z;", "sum[r][s] = z;")
+         .replace("    for (int s = 0; s < 4; s++) {\n        int j",
+                  "    float4 four = *(const float4*)&bias[first + 4 * tx];\n"
+                  "    for (int s = 0; s < 4; s++) {\n        int j")
+         .replace("bias[j]", "(&four.x)[s]")
+         .replace("    }\n}\n", """    }
+    for (int r = 0; r < 4; r++) {
+        int i = top + ty + 16 * r;
+        if (i < m) *(float4*)&y[i * n + first + 4 * tx] =
+            make_float4(sum[r][0], sum[r][1], sum[r][2], sum[r][3]);
+    }
+}
+"""))
+NO_REGISTERS = fast_kernels.LINEAR.replace("sum[r][s] += left[r] * right[s]",
+                                           "sum[r][s] += as[ty + 16 * r][q] * bs[q][tx + 8 * s]")
+ONE_BY_ONE = r"""
+extern "C" __global__ void linear(const float* x, const float* w, const float* bias, float* y,
+                                  int m, int n, int k, int gelu) {
+    for (int e = 8 * threadIdx.y + threadIdx.x; e < 64 * 32; e += 128) {
+        int i = 64 * blockIdx.y + e / 32, j = 32 * blockIdx.x + e % 32;
+        if (i >= m) return;
+        float z = bias[j];
+        for (int p = 0; p < k; p++) z += x[i * k + p] * w[p * n + j];
+        if (gelu) z = 0.5f * z * (1 + tanhf(0.7978846f * (z + 0.044715f * z * z * z)));
+        y[i * n + j] = z;
+    }
 }
 """
-COPY1 = r"""
-extern "C" __global__ void copy4(const float* x, float* y, int n) {
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
-        y[i] = x[i];
-}
-"""
+
+
+def loads_in_sum(m, n, k):
+    """Each of the m * n threads makes k rounds of two loads."""
+    return sum((m * n * k, m * n * k)), k * (m + n)
+
+
+def loads_by_formula(m, n, k):
+    """Two loads for each multiply-add."""
+    return 2 * m * n * k, m * k + k * n
+
+
+def each_by_formula(high, wide):
+    """All loads of a round, divided by its multiply-adds."""
+    return (high + wide) / (high * wide)
+
+
+def each_by_side(high, wide):
+    """A number of A serves `wide` multiply-adds, and a number of B `high`."""
+    return 1 / wide + 1 / high
+
+
+def useful_by_loop(m, n, high, wide):
+    """Each direction by itself."""
+    share = 1.0
+    for length, side in ((m, high), (n, wide)):
+        share *= length / (side * ((length + side - 1) // side))
+    return share
 
 
 def sectors_by_table(m, n, k, columns):
     each = {1: 33, 2: 17, 4: 9, 8: 5, 16: 4, 32: 5, 64: 5}
     return m * n * k // 32 * each[columns]
+
+
+def most_by_clocks(m, n, k, global_loads, shared_loads):
+    arithmetic, path = m * n * k // 32 / 4, global_loads + shared_loads
+    return arithmetic / max(arithmetic, path)
 
 
 def half_done(m, n, k, columns):
@@ -160,13 +153,30 @@ def half_done(m, n, k, columns):
     return sectors_by_table(m, n, k, columns)
 
 
+def some_scores(rng):
+    m, n, k = (int(size) for size in rng.integers(1, 41, 3))
+    return rng.standard_normal((m, k), np.float32), rng.standard_normal((n, k), np.float32)
+
+
+def some_layer(rng):
+    """One block, which takes as long for a few rows as for all."""
+    m, gelu = int(rng.integers(1, 65)), int(rng.integers(0, 2))
+    return (rng.standard_normal((m, 32), np.float32), rng.standard_normal((32, 32), np.float32),
+            rng.standard_normal(32, np.float32), gelu)
+
+
+INPUTS = {"scores": some_scores, "linear": some_layer}
 RIGHT = {
     "scores": [SCORES, cp.RawKernel(SCORES, "scores")],
-    "softmax": [ONLINE],
-    "register_tile": [NEIGHBOURS],
-    "copy4": [COPY4],
+    "linear": [TURNED, FOURS],
+    "loads": [loads_by_formula, loads_in_sum],
+    "loads_each": [each_by_formula, each_by_side],
+    "useful": [useful_by_loop],
     "naive_sectors": [sectors_by_table],
+    "most": [most_by_clocks],
 }
+
+
 def sectors_by_loop(m, n, k, columns):
     across = min(columns, 32)
     return sum(m * n // 32 * (32 // across + max(1, across // 8)) for _ in range(k))
@@ -181,31 +191,21 @@ WRONG = {
         (SCORES.replace("__global__ void scores", "/* YOUR CODE HERE */ __global__ void scores")
          .replace("row * n + column", "row * m + column"), "of the kernel scores"),
     ],
-    "softmax": [
-        (ONE_THREAD, "32 neighbours at a time"),
-        (IN_SHARED, "by shuffles alone"),
-        (ONLINE.replace("row < rows", "row <= rows"), "an access outside an array"),
-        (ONLINE.replace("0xffffffff, s", "0xffffffff s"), "does not compile"),
-        (fast_kernels.SOFTMAX.replace("-3.4e38f", "-INFINITY"), "write 3.4e38f"),
-        (fast_kernels.SOFTMAX.replace("    float top", "    __shared__ float unused[32];\n"
-                                      "    float top"), "__shared__ is not needed"),
-        (fast_kernels.SOFTMAX.replace("expf", "__expf"), "a rough approximation"),
-        (fast_kernels.SOFTMAX.replace("/ sum;", "/ sum, ((float*)x)[j] = 0;"),
-         "changed one of its inputs"),
+    "linear": [
+        (NO_REGISTERS, "take 32 wavefronts"),
+        (ONE_BY_ONE, "let a block bring each of its numbers of x into shared memory once"),
+        (fast_kernels.LINEAR.replace("as[64][33]", "as[64][32]"), "take 20 wavefronts"),
+        (fast_kernels.LINEAR.replace("(p + warp + r) * n", "(p + warp + r) * k"),
+         "values are wrong"),
+        (fast_kernels.LINEAR.replace("i < m ?", "true ?"), "makes an access outside an array"),
+        (TURNED.replace("        __syncthreads();\n        for (int q", "        for (int q"),
+         "race"),
     ],
-    "register_tile": [
-        (NO_REGISTERS, "each warp loads 32 times"),
-        (NEIGHBOURS.replace("top + 4 * y + i < m", "i < m"), "an access outside an array"),
-        (_HEAD + "        for (int q = 0; q < 16; q++) sum[0][0] += as[y][q] * bs[q][x];\n}\n",
-         "a `}` is missing"),
-    ],
-    "copy4": [
-        (COPY1, "with 16 bytes a lane"),
-        (fast_kernels.COPY4[:fast_kernels.COPY4.rindex("    for")]
-         + "    if (i < n % 4) y[n / 4 * 4 + i] = x[n / 4 * 4 + i];\n}", "grid=(1,), block=(2,)"),
-        (COPY4.replace("(x + i)", "(x + 1)"), "misaligned"),
-        (fast_kernels.COPY4.replace("j < n / 4;", "j <= n / 4;"), "beyond the last whole one"),
-    ],
+    "loads": [(lambda m, n, k: 2 * m * n * k, "a tuple")],
+    "loads_each": [(lambda high, wide: (high + wide) // (high * wide), "expected")],
+    "useful": [(lambda m, n, high, wide: m * n / (m // high * high * n // wide * wide),
+                "expected")],
+    "most": [(lambda m, n, k, global_loads, shared_loads: 1, "expected")],
     "naive_sectors": [
         (lambda m, n, k, columns: 0, "expected"),
         (half_done, "it raised NotImplementedError"),

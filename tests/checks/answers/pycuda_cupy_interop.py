@@ -14,16 +14,99 @@ from pycuda.gpuarray import GPUArray  # noqa: E402
 
 from checks import pycuda_cupy_interop  # noqa: E402
 
+# hit
 
-class Lent:
-    def __init__(self, stream):
-        self.stream = stream
 
-    def __cuda_stream__(self):
-        return 0, self.stream.handle
+def hit_by_carry(width, top, left, columns, i, j):
+    """Only the column is counted on; what it has too much goes into the rows."""
+    behind = left + i * columns + j
+    return top + behind // width, behind % width
+
+
+def hit_by_counting(width, top, left, columns, i, j):
+    """One pixel after the other, as the kernel's rows lie in memory."""
+    row, column = top, left
+    for _ in range(i * columns + j):
+        row, column = (row, column + 1) if column + 1 < width else (row + 1, 0)
+    return row, column
+
+
+# flip_rows
+
+
+FLIP_BY_POINTERS = r"""
+extern "C" __global__ void flip_rows(float* x, int rows, int columns, int row) {
+    int j = blockIdx.x * blockDim.x + threadIdx.x;
+    int i = blockIdx.y * blockDim.y + threadIdx.y;
+    if (j >= columns || 2 * i + 1 >= rows) return;
+    float* upper = x + row * i + j;
+    float* lower = x + row * (rows - i - 1) + j;
+    float kept = *lower;
+    *lower = *upper;
+    *upper = kept;
+}
+"""
+
+
+# kernel_address
+
+
+def kernel_address_by_numpy(array, dtype):
+    """NumPy says whether an array of these strides is in C order."""
+    try:
+        described = array.__cuda_array_interface__
+    except AttributeError:
+        raise TypeError("not on the GPU") from None
+    kind = np.dtype(described["typestr"])
+    if kind != dtype:
+        raise TypeError(kind)
+    model = np.ndarray(described["shape"], kind, bytes(10_000), 5000, described.get("strides"))
+    if not model.flags.c_contiguous:
+        raise ValueError("gaps, or another order")
+    return described["data"][0]
+
+
+def kernel_address_of_sizes(array, dtype):
+    if not hasattr(array, "__cuda_array_interface__"):
+        raise TypeError
+    described = array.__cuda_array_interface__
+    if np.dtype(described["typestr"]).itemsize != np.dtype(dtype).itemsize:
+        raise TypeError
+    return kernel_address_by_numpy(array, described["typestr"])
+
+
+def kernel_address_with_strides_only(array, dtype):
+    described = getattr(array, "__cuda_array_interface__", None)
+    if described is not None and described.get("strides") is None:
+        raise ValueError
+    return kernel_address_by_numpy(array, dtype)
+
+
+def kernel_address_with_a_key(array, dtype):
+    """The dictionary need not have strides."""
+    if hasattr(array, "__cuda_array_interface__"):
+        array.__cuda_array_interface__["strides"]
+    return kernel_address_by_numpy(array, dtype)
+
+
+def kernel_address_by_tuple(array, dtype):
+    kernel_address_by_numpy(array, dtype)
+    return array.__cuda_array_interface__["data"]
+
+
+def kernel_address_in_another_order(array, dtype):
+    described = getattr(array, "__cuda_array_interface__", None)
+    if described is not None and described.get("strides"):
+        if described["strides"][-1] != np.dtype(dtype).itemsize:
+            raise ValueError
+    return kernel_address_by_numpy(array, dtype)
 
 
 # exchange
+
+
+def exchange_by_view(g, x):
+    return cp.asarray(g), GPUArray(x.shape, x.dtype, gpudata=x.data.ptr, base=x, strides=x.strides)
 
 
 def exchange_by_hand(g, x):
@@ -48,136 +131,6 @@ def exchange_by_the_host(g, x):
 
 def exchange_one_by_the_host(g, x):
     return cp.asarray(g), gpuarray.to_gpu(x.get())
-
-
-# process
-
-
-def process_in_one_stream(chunks, write, read, producer, consumer):
-    """CuPy works in PyCUDA's stream, so no stream waits for another."""
-    results = []
-    with cp.cuda.Stream.from_external(Lent(producer)):
-        for chunk in chunks:
-            write(chunk, producer)
-            results.append(read())
-    return results
-
-
-def process_with_two_events(chunks, write, read, producer, consumer):
-    """Two events, which are recorded again for each chunk."""
-    lent, results = cp.cuda.Stream.from_external(Lent(producer)), []
-    written, was_read = cp.cuda.Event(disable_timing=True), cp.cuda.Event(disable_timing=True)
-    for chunk in chunks:
-        write(chunk, producer)
-        written.record(lent)
-        consumer.wait_event(written)
-        with consumer:
-            results.append(read())
-        was_read.record(consumer)
-        lent.wait_event(was_read)
-    return results
-
-
-def process_on_the_default_stream(chunks, write, read, producer, consumer):
-    results = []
-    for chunk in chunks:
-        write(chunk, producer)
-        results.append(read())
-    return results
-
-
-def process_in_a_loop_that_waits(chunks, write, read, producer, consumer):
-    results = []
-    for chunk in chunks:
-        write(chunk, producer)
-        while not producer.is_done():
-            pass
-        with consumer:
-            results.append(read())
-        consumer.synchronize()
-    return results
-
-
-def process_back_only(chunks, write, read, producer, consumer):
-    lent, results = cp.cuda.Stream.from_external(Lent(producer)), []
-    for chunk in chunks:
-        write(chunk, producer)
-        with consumer:
-            results.append(read())
-        lent.wait_event(consumer.record())
-    return results
-
-
-def process_with_a_pycuda_event(chunks, write, read, producer, consumer):
-    write(chunks[0], producer)
-    consumer.wait_event(drv.Event().record(producer))
-    return [read()]
-
-
-def process_with_an_event_before_the_write(chunks, write, read, producer, consumer):
-    """The event is recorded before the write, so the wait is for earlier work. It passes often."""
-    lent, results = cp.cuda.Stream.from_external(Lent(producer)), []
-    for chunk in chunks:
-        event = lent.record()
-        write(chunk, producer)
-        consumer.wait_event(event)
-        with consumer:
-            results.append(read())
-        lent.wait_event(consumer.record())
-    return results
-
-
-def process_with_the_first_wait_only(chunks, write, read, producer, consumer):
-    lent, results = cp.cuda.Stream.from_external(Lent(producer)), []
-    for k, chunk in enumerate(chunks):
-        write(chunk, producer)
-        if k == 0:
-            consumer.wait_event(lent.record())
-        with consumer:
-            results.append(read())
-        lent.wait_event(consumer.record())
-    return results
-
-
-def process_with_a_first_wait_back_only(chunks, write, read, producer, consumer):
-    lent, results = cp.cuda.Stream.from_external(Lent(producer)), []
-    for k, chunk in enumerate(chunks):
-        write(chunk, producer)
-        consumer.wait_event(lent.record())
-        with consumer:
-            results.append(read())
-        if k == 0:
-            lent.wait_event(consumer.record())
-    return results
-
-
-def process_with_a_cupy_event_in_pycuda(chunks, write, read, producer, consumer):
-    """PyCUDA's wait_for_event takes only PyCUDA's events."""
-    lent, event, results = cp.cuda.Stream.from_external(Lent(producer)), cp.cuda.Event(), []
-    for chunk in chunks:
-        write(chunk, producer)
-        consumer.wait_event(lent.record())
-        with consumer:
-            results.append(read())
-        consumer.record(event)
-        producer.wait_for_event(event)
-    return results
-
-
-def process_with_the_wrong_stream(chunks, write, read, producer, consumer):
-    write(chunks[0], consumer)
-
-
-def process_at_the_end(chunks, write, read, producer, consumer):
-    results = process_with_two_events(chunks, write, read, producer, consumer)
-    consumer.synchronize()
-    return results
-
-
-def process_one_too_many(chunks, write, read, producer, consumer):
-    results = process_in_one_stream(chunks, write, read, producer, consumer)
-    with consumer:
-        return results + [read(), read()]
 
 
 # adopt
@@ -206,6 +159,12 @@ def adopt_by_items(allocation, shape, dtype):
     return cp.ndarray(shape, dtype, cp.cuda.MemoryPointer(memory, 0))
 
 
+def adopt_copy(allocation, shape, dtype):
+    host = np.empty(shape, dtype)
+    drv.memcpy_dtoh(host, int(allocation))
+    return cp.asarray(host)
+
+
 def adopt_as_bytes(allocation, shape, dtype):
     return cp.asarray(GPUArray((int(np.prod(shape)),), dtype, gpudata=allocation))
 
@@ -223,6 +182,15 @@ def add_scaled_by_views(kernel, y, x, factor):
     rows, columns = map(np.int32, x.shape)
     kernel(*args, np.float32(factor), rows, columns, block=(32, 2, 1),
            grid=(int(columns) // 32 + 1, int(rows) // 2 + 1))
+    return y
+
+
+def add_scaled_by_exchanged_axes(kernel, y, x, factor):
+    """A grid whose x runs along columns, y along rows."""
+    steps = [[np.int32(step // 4) for step in array.strides] for array in (y, x)]
+    rows, columns = y.shape
+    kernel(y, *steps[0], x, *steps[1], np.float32(factor), np.int32(rows), np.int32(columns),
+           block=(16, 16, 1), grid=(-(-rows // 16), -(-columns // 16)))
     return y
 
 
@@ -339,23 +307,6 @@ def adopt_too_much(allocation, shape, dtype):
     return cp.ndarray(shape, dtype, cp.cuda.MemoryPointer(memory, 0))
 
 
-def process_open_at_the_end(chunks, write, read, producer, consumer):
-    """Nothing waits for the last read."""
-    class Lent:
-        def __cuda_stream__(self):
-            return 0, producer.handle
-
-    lent, results = cp.cuda.Stream.from_external(Lent()), []
-    for k, chunk in enumerate(chunks):
-        if k:
-            lent.wait_event(consumer.record())
-        write(chunk, producer)
-        consumer.wait_event(lent.record())
-        with consumer:
-            results.append(read())
-    return results
-
-
 def softmax_in_pycudas_memory(columns):
     function = softmax_by_warps(columns)
 
@@ -369,13 +320,33 @@ def softmax_in_pycudas_memory(columns):
 
 
 RIGHT = {
-    "exchange": [exchange_by_hand],
-    "process": [process_in_one_stream, process_with_two_events],
+    "hit": [hit_by_carry, hit_by_counting],
+    "flip_rows": [pycuda_cupy_interop.FLIP_ROWS, FLIP_BY_POINTERS],
+    "kernel_address": [kernel_address_by_numpy],
+    "exchange": [exchange_by_view, exchange_by_hand],
     "adopt": [adopt_by_owner, adopt_by_dictionary],
     "add_scaled": [add_scaled_by_views],
     "generated_softmax": [softmax_by_warps],
 }
 WRONG = {
+    "hit": [
+        (lambda width, top, left, columns, i, j: (top, left + i * columns + j), "expected 51"),
+        (lambda width, top, left, columns, i, j: divmod(
+            top * width + left + j * columns + i, width), "expected"),
+    ],
+    "flip_rows": [
+        (pycuda_cupy_interop.FLIP_ROWS.replace("row + j", "row + j * row"), "race"),
+        (pycuda_cupy_interop.FLIP_ROWS.replace("j < columns", "j < row"), "outside of the view"),
+        (pycuda_cupy_interop.FLIP_ROWS.replace("j < columns", "true"), "outside of the view"),
+        (pycuda_cupy_interop.FLIP_ROWS.replace("* row +", "* columns +"), "values are wrong"),
+    ],
+    "kernel_address": [
+        (kernel_address_of_sizes, "it should raise TypeError"),
+        (kernel_address_with_strides_only, "it raised ValueError"),
+        (kernel_address_with_a_key, "it raised KeyError"),
+        (kernel_address_by_tuple, "expected a number"),
+        (kernel_address_in_another_order, "it should raise TypeError"),
+    ],
     "exchange": [
         (exchange_as_float32, "x's own dtype"),
         (exchange_for_ever, "for ever"),
@@ -386,22 +357,8 @@ WRONG = {
         (lambda g, x: (x, g), "not views of them in the other library"),
         (lambda g, x: cp.asarray(g), "expected the tuple"),
     ],
-    "process": [
-        (process_open_at_the_end, "expected 10, got 1998"),
-        (process_back_only, "`consumer` reading before `producer` has written"),
-        (process_with_an_event_before_the_write, "the first at [0, 0]: expected 14, got -2"),
-        (process_with_the_first_wait_only, "the first at [1, 0]: expected 8"),
-        (process_with_a_first_wait_back_only, "the first at [1, 0]: expected 16"),
-        (process_with_a_cupy_event_in_pycuda, "ArgumentError"),
-        (process_with_the_wrong_stream, "write() takes a PyCUDA stream"),
-        (process_on_the_default_stream, "works on the default stream"),
-        (process_in_a_loop_that_waits, "the host waits"),
-        (process_at_the_end, "the host waits"),
-        (process_with_a_pycuda_event, "it raised"),
-        (process_one_too_many, "calls read() more than"),
-        (lambda chunks, write, read, producer, consumer: [], "a list of 1 CuPy arrays"),
-    ],
     "adopt": [
+        (adopt_copy, "the result is a copy"),
         (adopt_too_much, "its memory is said to have"),
         (adopt_by_items, "a number of elements where `UnownedMemory` wants bytes"),
         (adopt_as_bytes, "expected shape (40, 25)"),
@@ -409,6 +366,7 @@ WRONG = {
          "the result must be a CuPy array"),
     ],
     "add_scaled": [
+        (add_scaled_by_exchanged_axes, "values are wrong"),
         (add_scaled_by_copies, "argument 3 of the kernel is not x, or a copy"),
         (add_scaled_by_ints, "np.int32 for PyCUDA; you pass"),
         (add_scaled_by_rows, "argument 0 of the kernel is not y"),
@@ -423,4 +381,42 @@ WRONG = {
         (softmax_from_zero, "begins at 0"),
         (softmax_without_a_guard, "an access outside an array"),
     ],
+}
+
+
+# random inputs of the warm-ups and of the first task, for their mutants
+
+
+def random_hit(rng):
+    width = int(rng.integers(1, 81))
+    left = int(rng.integers(width))
+    columns = int(rng.integers(1, width - left + 1))
+    return (width, int(rng.integers(40)), left, columns, int(rng.integers(columns + 20)),
+            int(rng.integers(columns)))
+
+
+def random_flip_rows(rng):
+    x = rng.standard_normal((130, 90)).astype(np.float32)
+    top, left, (rows, columns) = *rng.integers(0, 5, 2), rng.integers(1, (41, 81))
+    step = int(rng.choice([-3, -2, -1, 1, 2, 3]))
+    return x[::step][top:top + rows, left:left + columns],
+
+
+def random_kernel_address(rng):
+    shape = tuple(int(n) for n in rng.integers(0 if rng.random() < 0.3 else 1, 5, rng.integers(5)))
+    kind, wanted = np.dtype(rng.choice(["<f4", "<f8", "<i4"])), np.float32
+    strides = [kind.itemsize * int(np.prod(shape[axis + 1:])) for axis in range(len(shape))]
+    if strides and rng.random() < 0.6:
+        strides[rng.integers(len(strides))] = int(rng.choice([-8, -4, 0, 1, 4, 8, 16, 64]))
+    given = rng.choice(["missing", "none", "strides", "strides", "strides"])
+    given = {"missing": "missing", "none": None}.get(given, tuple(strides))
+    wanted = kind if rng.random() < 0.8 else wanted
+    address = int(rng.integers(2**20)) * 512
+    return pycuda_cupy_interop.Described(shape, kind.str, given, address), wanted
+
+
+INPUTS = {
+    "hit": random_hit,
+    "flip_rows": random_flip_rows,
+    "kernel_address": random_kernel_address,
 }

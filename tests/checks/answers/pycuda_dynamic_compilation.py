@@ -1,72 +1,78 @@
 """Right answers besides the solution, and wrong ones that are no known mistake."""
 
+import ast
 import math
-import statistics
+import re
 
 import numpy as np
 from lone_workers import alone
 
 import helpers
-from helpers.generate import c_type, literal, literals, render
+from helpers.generate import literal, literals, render
 
 helpers.start(needs="pycuda")
 
 
-# Horner's scheme in one expression of fused operations.
-def polynomial(coefficients):
-    first, *others = literals(coefficients, name="coefficients") or [None]
-    if first is None:
-        raise ValueError("nothing to evaluate")
-    nested = first
-    for c in others:
-        nested = f"fmaf({nested}, x[i], {c})"
-    return f"""extern "C" __global__ void polynomial(const float *x, float *y, int n)
-{{
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
-        y[i] = {nested};
-}}"""
+def bytes_by_arrays(ones, twos):
+    """Two arrays for each operation, and a third for some."""
+    return 4 * (2 * (ones + twos) + twos), 4 * 3
 
 
-def polynomial_from_memory(coefficients):
-    source = polynomial(coefficients)
-    numbers = literals(coefficients)
-    steps = "s = 0; for (int k = 0; k < N; k++) s = s * v + c[k]".replace("N", str(len(numbers)))
-    head, _, _ = source.partition("{")
-    return (f"__device__ float c[] = {{{', '.join(numbers)}}};\n" + head.replace('extern "C" ', "")
-            + "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return;"
-            f" float v = x[i], {steps}; y[i] = s; }}")
+def bytes_as_list_of_kernels(ones, twos):
+    return sum([8] * ones + [12] * twos), 12
 
 
-def polynomial_in_double(coefficients):
-    steps = " ".join(f"s = s * v + {float(c)!r};" for c in coefficients)
-    return ("__global__ void polynomial(const float* x, float* y, int n) {\n"
-            "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-            f"    if (i < n) {{ float v = x[i], s = 0; {steps} y[i] = s; }}\n}}")
+def launches_by_counting(compiling, general, special):
+    if general <= special:
+        return math.inf
+    count = 0
+    while compiling + count * special > count * general:
+        count += 1
+    return count
 
 
-def polynomial_with_nan(coefficients):
-    if not all(math.isfinite(c) for c in coefficients):
-        return polynomial([0.0])
-    return polynomial(coefficients)
+def launches_rounded_up(compiling, general, special):
+    return math.inf if special >= general else math.ceil(compiling / (general - special))
 
 
-def axpy(dtype, a):
-    number = literal(a, dtype)
-    kind = c_type(dtype)
-    return (f"__global__ void axpy(const {kind} * __restrict__ x, {kind}* y, int n) {{\n"
-            f"    const {kind} a = {number};\n"
-            "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-            "    if (i < n) y[i] = a * x[i] + y[i];\n}\n")
+def decide(requests, general, special, compiling):
+    """From what is left to lose."""
+    left, words, total = dict.fromkeys(general, compiling), [], 0
+    for shape in requests:
+        faster = general[shape] > special[shape]
+        if left[shape] is None:
+            word, time = "special", special[shape]
+        elif faster and left[shape] <= 0:
+            word, time, left[shape] = "compile", compiling + special[shape], None
+        else:
+            word, time = "general", general[shape]
+            left[shape] -= general[shape] - special[shape]
+        words.append(word)
+        total += time
+    return words, total
 
 
-def axpy_always_float(dtype, a):
-    return axpy("float32", a)
+def decide_by_counts(requests, general, special, compiling):
+    """By the number of earlier requests, and not by the time that they lost."""
+    words, total = decide(requests, general, special, compiling)
+    seen = {}
+    for k, shape in enumerate(requests):
+        seen[shape] = seen.get(shape, 0) + 1
+        words[k] = ("general", "compile", "special")[min(2, max(0, seen[shape] - 3))]
+    return words, total
 
 
-def axpy_other_error(dtype, a):
-    if np.dtype(dtype).name not in ("float32", "float64", "int32"):
-        raise KeyError(dtype)
-    return axpy(dtype, a)
+def decide_with_foresight(requests, general, special, compiling):
+    """Compiles at the first request where it pays in the end."""
+    words, total, seen = [], 0, set()
+    for shape in requests:
+        gain = general[shape] - special[shape]
+        pays = requests.count(shape) * gain > compiling
+        words.append("special" if shape in seen and pays else "compile" if pays else "general")
+        total += {"special": special[shape], "compile": compiling + special[shape],
+                  "general": general[shape]}[words[-1]]
+        seen.add(shape)
+    return words, total
 
 
 # One padded tile in shared memory, zeros outside.
@@ -118,207 +124,230 @@ def stencil_without_a_declaration(weights):
     return stencil_direct(weights).replace("float s = 0;", "")
 
 
-def autotune(variants, build, right, clock):
-    outcomes, best = dict.fromkeys(variants, "does not compile"), None
-    for variant in variants:
-        try:
-            kernel = build(variant)
-            outcomes[variant] = "does not run"
-            outcomes[variant] = "right" if right(kernel) else "wrong"
-        except Exception:
-            pass
-        if outcomes[variant] == "right":
-            outcomes[variant] = sorted([clock(kernel) for _ in range(5)])[2]
-            if best is None or outcomes[variant] < outcomes[best]:
-                best = variant
-    if best is None:
-        raise ValueError("none")
-    return best, outcomes
-
-
-def autotune_best_only(variants, build, right, clock):
-    return autotune(variants, build, right, clock)[0]
-
-
-def autotune_only_the_right(variants, build, right, clock):
-    best, outcomes = autotune(variants, build, right, clock)
-    return best, {v: o for v, o in outcomes.items() if not isinstance(o, str)}
-
-
-def autotune_own_words(variants, build, right, clock):
-    best, outcomes = autotune(variants, build, right, clock)
-    return best, {v: "failed" if isinstance(o, str) else o for v, o in outcomes.items()}
-
-
-def autotune_first(variants, build, right, clock):
-    report = {}
-    for variant in variants:
-        kernel = build(variant)
-        if right(kernel):
-            report[variant] = statistics.median(clock(kernel) for _ in range(5))
-    return min(report, key=report.get), report
-
-
-# Output by output, with the inputs in registers.
-def dense(weight, bias):
-    for name, values in ("weight", weight.ravel()), ("bias", bias):
-        literals(values, name=name)
-    used = [k for k in range(len(weight)) if np.count_nonzero(weight[k])]
-    loads = "".join(f"    const float x{k} = x[{k} * n + i];\n" for k in used)
-    sums = "".join(
-        f"    y[{o} * n + i] = " + " + ".join([literal(b)] + [
-            f"{literal(weight[k, o])} * x{k}" for k in used if weight[k, o]]) + ";\n"
-        for o, b in enumerate(bias))
-    return ("__global__ void dense(const float* x, float* y, int n) {\n"
-            "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-            "    if (i < n) {\n" + loads + sums + "    }\n}\n")
-
-
-def dense_with_zeros(weight, bias):
-    source = dense(weight, bias)
-    return source.replace(" = ", " = 0.0f + ").replace("x0;", "x0 + 0.0f * x0 + 0.0f * x1;")
-
-
-def dense_from_memory(weight, bias):
-    """The weights in an array in the source, which a loop reads."""
-    numbers = ", ".join(literals(weight.ravel(), name="weight"))
-    starts = ", ".join(literals(bias, name="bias"))
-    inputs, outputs = weight.shape
-    return f"""
-__device__ float w[] = {{{numbers}}}, b[] = {{{starts}}};
-__global__ void dense(const float* x, float* y, int n) {{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    for (int o = 0; o < {outputs}; o++) {{
-        float s = b[o];
-        for (int k = 0; k < {inputs}; k++) s += w[k * {outputs} + o] * x[k * n + i];
-        y[o * n + i] = s;
-    }}
-}}
-"""
-
-
-def dense_all_inputs(weight, bias):
-    source = dense(weight, bias)
-    return source.replace("y[0 * n + i] =", "y[0 * n + i] = 0 * x[2 * n + i] +")
-
-
-def polynomial_with_a_typedef(coefficients):
-    source = polynomial(coefficients).replace("float*", "T*")
-    return "typedef float T;\n" + source
-
-
-def axpy_with_a_variable(dtype, a):
-    """0.1 is a double, but it is rounded before anything is computed."""
-    kind = c_type(dtype)
-    literal(a, dtype)
-    return (f"__global__ void axpy(const {kind}* x, {kind}* y, int n) {{\n"
-            f"    const {kind} a = {a!r};\n"
-            "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-            "    if (i < n) y[i] += a * x[i];\n}\n")
-
-
-def polynomial_in_a_loop(coefficients):
-    numbers = literals(coefficients, name="coefficients")
-    if not numbers:
-        raise ValueError("nothing to evaluate")
-    return (f"__global__ void polynomial(const float* x, float* y, int n) {{\n"
-            "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i >= n) return;\n"
-            f"    const float c[] = {{{', '.join(numbers)}}};\n    float s = 0;\n"
-            f"    for (int k = 0; k < {len(numbers)}; k++) s = s * x[i] + c[k];\n"
-            "    y[i] = s;\n}\n")
-
-
-def in_a_loop(source):
-    """A source whose guarded line becomes a loop over all threads of the grid."""
-    return source.replace("if (i < n)",
-                          "for (; i < n; i += gridDim.x * blockDim.x)")
-
-
-def axpy_without_range(dtype, a):
-    if np.dtype(dtype) == np.int32 and a == int(a):
-        return axpy(dtype, 7).replace("7", str(np.int64(a).astype(np.int32)))
-    return axpy(dtype, a)
+def stencil_without_tests(weights):
+    return re.sub(r"if \(i \+ .* < columns\) s", "s", stencil_direct(weights))
 
 
 def stencil_without_small_weights(weights):
     return stencil(np.where(np.abs(weights) < 1e-4, 0, weights).astype(np.float32))
 
 
-def autotune_with(count=5, caught=Exception, pop=False):
-    def autotune(variants, build, right, clock):
-        report, left = {}, variants if pop else list(variants)
-        while left:
-            variant = left.pop(0)
-            report[variant] = "does not compile"
-            try:
-                kernel = build(variant)
-                report[variant] = "does not run"
-                report[variant] = "wrong" if not right(kernel) else None
-            except caught:
-                continue
-            if report[variant] is None:
-                report[variant] = statistics.median(clock(kernel) for _ in range(count))
-        times = {v: t for v, t in report.items() if not isinstance(t, str)}
-        if not times:
-            raise ValueError("no variant is right")
-        return min(times, key=times.get), report
+# Output by output, with tests of the neighbours before all loads.
+def convolution(weight, bias):
+    for name, values in ("weight", weight), ("bias", bias):
+        literals(values.ravel(), name=name)
+    used = [(c, i, j) for c, i, j in np.ndindex(weight.shape[1:]) if weight[:, c, i, j].any()]
+    loads = "".join(
+        f"    float v{k} = 0;\n    if (i + {i - 1} >= 0 && i + {i - 1} < 8 && j + {j - 1} >= 0 &&"
+        f" j + {j - 1} < 8) v{k} = x[{c} * n + p + {8 * (i - 1) + j - 1}];\n"
+        for k, (c, i, j) in enumerate(used))
+    sums = "".join(
+        f"    y[{o} * n + p] = " + " + ".join([literal(b)] + [
+            f"{literal(weight[o, c, i, j])} * v{k}" for k, (c, i, j) in enumerate(used)
+            if weight[o, c, i, j]]) + ";\n"
+        for o, b in enumerate(bias))
+    return ("__global__ void convolution(const float* x, float* y, int n) {\n"
+            "    int p = blockIdx.x * blockDim.x + threadIdx.x;\n"
+            "    if (p < n) {\n    int i = p % 64 / 8, j = p % 8;\n" + loads + sums + "    }\n}\n")
 
-    return autotune
+
+def convolution_from_memory(weight, bias):
+    """The weights in an array in the source, which a loop reads."""
+    outputs, channels = weight.shape[:2]
+    return f"""
+__device__ float w[] = {{{", ".join(literals(weight.ravel(), name="weight"))}}};
+__device__ float b[] = {{{", ".join(literals(bias, name="bias"))}}};
+__global__ void convolution(const float* x, float* y, int n) {{
+    int p = blockIdx.x * blockDim.x + threadIdx.x;
+    if (p >= n) return;
+    for (int o = 0; o < {outputs}; o++) {{
+        float s = b[o];
+        for (int c = 0; c < {channels}; c++) {{
+            for (int k = 0; k < 9; k++) {{
+                int i = p / 8 % 8 + k / 3 - 1, j = p % 8 + k % 3 - 1;
+                int q = c * n + p + 8 * (k / 3 - 1) + k % 3 - 1;
+                if (i >= 0 && i < 8 && j >= 0 && j < 8) s += w[(o * {channels} + c) * 9 + k] * x[q];
+            }}
+        }}
+        y[o * n + p] = s;
+    }}
+}}
+"""
+
+
+def convolution_with_zeros(weight, bias):
+    return convolution(weight, bias).replace("y[0 * n + p] =", "y[0 * n + p] = 0.0f * v0 +")
+
+
+def convolution_all_neighbours(weight, bias):
+    source = convolution(weight, bias)
+    return source.replace("    y[0 * n + p] =", "    y[0 * n + p] = 0 * x[1 * n + p] +")
+
+
+def convolution_in_one_block(weight, bias):
+    source = convolution(weight, bias).replace(
+        "if (p < n)", "for (; p < n; p += gridDim.x * blockDim.x)")
+    return alone(source)
+
+
+class Slope(ast.NodeVisitor):
+    """Value and slope, by a visitor; sums and products as function calls."""
+
+    def generic_visit(self, node):
+        raise ValueError(f"{type(node).__name__} in a formula")
+
+    def visit_Expression(self, node):
+        return self.visit(node.body)
+
+    def visit_Constant(self, node):
+        return f"dual{{{literal(node.value)}, 0.0f}}"
+
+    def visit_Name(self, node):
+        if node.id not in ("x", "y"):
+            raise ValueError("a name that is not allowed")
+        return {"x": "dual{x, 1.0f}", "y": "dual{y, 0.0f}"}[node.id]
+
+    def visit_Call(self, node):
+        name = {"sin": "dual_sin", "cos": "dual_cos"}.get(node.func.id)
+        if name is None:
+            raise ValueError("a function that is not allowed")
+        return f"{name}({self.visit(node.args[0])})"
+
+    def visit_BinOp(self, node):
+        name = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}.get(type(node.op))
+        if name is None:
+            raise ValueError("an operator that is not allowed")
+        return f"{name}({self.visit(node.left)}, {self.visit(node.right)})"
+
+
+# Numbers that carry their slope.
+DUAL = """
+struct dual { float v, d; };
+__device__ dual add(dual a, dual b) { return dual{a.v + b.v, a.d + b.d}; }
+__device__ dual sub(dual a, dual b) { return dual{a.v - b.v, a.d - b.d}; }
+__device__ dual mul(dual a, dual b) { return dual{a.v * b.v, a.v * b.d + a.d * b.v}; }
+__device__ dual dual_sin(dual a) { return dual{sinf(a.v), cosf(a.v) * a.d}; }
+__device__ dual dual_cos(dual a) { return dual{cosf(a.v), -sinf(a.v) * a.d}; }
+"""
+
+
+def slope(formula):
+    return DUAL + f"""
+__global__ void slope(const float* xs, const float* ys, float* zs, int n) {{
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {{
+        float x = xs[i], y = ys[i];
+        zs[i] = {Slope().visit(ast.parse(formula, mode="eval"))}.d;
+    }}
+}}
+"""
+
+
+def slope_by_difference(formula):
+    """(f(x + h) - f(x)) / h in float: nearly all digits are lost."""
+    slope(formula)
+    text = formula.replace("sin(", "sinf(").replace("cos(", "cosf(").replace("0.5", "0.5f")
+    return f"""
+__device__ float f(float x, float y) {{ return {text}; }}
+__global__ void slope(const float* xs, const float* ys, float* zs, int n) {{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) zs[i] = (f(xs[i] + 1e-4f, ys[i]) - f(xs[i], ys[i])) / 1e-4f;
+}}
+"""
+
+
+def slope_of_anything(formula):
+    return slope(formula.replace("/", "*").replace("**", "*"))
 
 
 RIGHT = {
-    "polynomial": [polynomial, polynomial_with_a_typedef],
-    "axpy": [axpy, axpy_with_a_variable],
+    "bytes_each": [bytes_by_arrays, bytes_as_list_of_kernels],
+    "launches": [launches_rounded_up, launches_by_counting],
+    "decide": [decide],
+    "convolution": [convolution],
     "stencil": [stencil, stencil_direct],
-    "autotune": [autotune],
-    "dense": [dense],
+    "slope": [slope],
 }
 WRONG = {
-    "polynomial": [
-        (polynomial_from_memory, "its source has a loop"),
-        (polynomial_in_double, "is a double"),
-        (polynomial_in_a_loop, "its source has a loop"),
-        (lambda coefficients: alone(polynomial(coefficients)), "hardly one loads"),
-        (polynomial_with_nan, "it should raise ValueError"),
-        (lambda coefficients: polynomial(coefficients).replace("x[i]", "xi"),
-         "does not compile: line 4"),
-        (lambda coefficients: polynomial(coefficients).replace("int n", "long long n"),
-         "A launch does not convert arguments"),
-        (lambda coefficients: polynomial(coefficients).replace("polynomial", "poly"),
-         "there is poly"),
+    "bytes_each": [
+        (lambda ones, twos: (8 * ones + 12 * twos, 8 * ones + 12 * twos), "value 1 of the tuple"),
+        (lambda ones, twos: 8 * ones + 12 * twos, "expected"),
     ],
-    "axpy": [
-        (lambda dtype, a: alone(in_a_loop(axpy(dtype, a))), "hardly one loads"),
-        (lambda dtype, a: axpy(dtype, a).replace("* x[i]", "* (double)x[i]"),
-         "`double` in the source"),
-        (axpy_without_range, "dtype='int32', a=2147483648"),
-        (lambda dtype, a: axpy(dtype, a).replace(
-            "+ y[i];", f"+ y[i], (({c_type(dtype)}*)x)[i] = 0;"), "changed one of its inputs"),
-        (axpy_always_float, "the check passes (const double* x"),
-        (axpy_other_error, "it should raise TypeError, but it raised KeyError"),
-        (lambda dtype, a: axpy(dtype, a).replace("i < n", "i <= n"), "an access outside an array"),
+    "launches": [
+        (lambda compiling, general, special: compiling / (general - special)
+         if general > special else math.inf, "expected"),
+        (lambda compiling, general, special: -(-compiling // (general - special)), "it raised"),
+    ],
+    "decide": [
+        (decide_by_counts, "it should be"),
+        (decide_with_foresight, "it should be"),
+        (lambda requests, general, special, compiling:
+         decide(requests, general, special, compiling)[0], "it must return two things"),
+        (lambda requests, general, special, compiling: (["general"] * (len(requests) - 1), 0),
+         "words for"),
+        (lambda requests, general, special, compiling: (
+            ["compiled"] * len(requests), 0), "gets 'compiled'"),
+        (lambda requests, general, special, compiling: (
+            decide(requests, general, special, compiling)[0], 7), "expected"),
+    ],
+    "convolution": [
+        (convolution_from_memory, "512 threads load"),
+        (convolution_all_neighbours, "512 threads load"),
+        (convolution_with_zeros, "a weight that is zero needs no line"),
+        (convolution_in_one_block, "hardly one loads"),
+        (lambda weight, bias: convolution(weight, bias).replace("p < n", "true"),
+         "an access outside an array"),
+        (lambda weight, bias: convolution(weight, bias).replace("p % 64 / 8", "p / 8"),
+         "expected"),
+        (lambda weight, bias: convolution(weight, bias).replace("j + -1 >= 0", "true"),
+         "an access outside an array"),
+        (lambda weight, bias: convolution(weight, bias).replace("i + 1 < 8", "true"),
+         "an access outside an array"),
     ],
     "stencil": [
         (stencil_without_small_weights, "weights: float32 (3, 5)"),
         (stencil_with_zeros, "Write nothing for a zero"),
         (stencil_without_a_declaration, '"s" is undefined'),
+        (stencil_without_tests, "of the kernel stencil makes an access outside an array"),
     ],
-    "autotune": [
-        (autotune_with(count=7), "it times a right kernel 7 times"),
-        (autotune_with(count=3), "right kernel 3 times"),
-        (autotune_with(caught=BaseException), "KeyboardInterrupt is no Exception"),
-        (autotune_with(pop=True), "changed its argument in place"),
-        (autotune_best_only, "it must return (best, report)"),
-        (autotune_only_the_right, "the report has no entry for 'a'"),
-        (autotune_own_words, "is 'failed'; the states are"),
-        (autotune_first, "c: expected a ';'"),
-    ],
-    "dense": [
-        (dense_from_memory, "and nothing else"),
-        (dense_all_inputs, "a thread loads 24 bytes"),
-        (dense_with_zeros, "a weight that is zero needs no line"),
-        (lambda weight, bias: dense(weight, bias).replace("i < n", "true"),
-         "an access outside an array"),
+    "slope": [
+        (slope_by_difference, "expected"),
+        (slope_of_anything, "it should raise ValueError"),
+        (lambda formula: slope(formula).replace("cosf(a.v) * a.d", "cos((double)a.v) * a.d"),
+         "`double` in the source"),
+        (lambda formula: slope(formula).replace("zs[i] =", "zs[i] +="), "expected"),
     ],
 }
+
+
+def random_requests(rng):
+    general, special = ({shape: int(rng.integers(0, 10)) for shape in "abcd"} for _ in range(2))
+    requests = rng.choice(list("abcd"), rng.integers(0, 40)).tolist()
+    return requests, general, special, int(rng.integers(0, 40))
+
+
+def random_layers(rng):
+    outputs, channels = rng.integers(1, 4, 2)
+    weight = rng.standard_normal((outputs, channels, 3, 3), np.float32)
+    weight[rng.random(weight.shape) < 0.4] = 0
+    return weight, rng.standard_normal(outputs, np.float32)
+
+
+def random_crosses(rng):
+    weights = rng.standard_normal(2 * rng.integers(0, 3, 2) + 1, np.float32)
+    weights[rng.random(weights.shape) < 0.4] = 0
+    return (weights,)
+
+
+def random_formulas(rng):
+    def part(depth):
+        if depth == 0 or rng.random() < 0.2:
+            return str(rng.choice(["x", "y", "2", "0.5"]))
+        if rng.random() < 0.4:
+            return f"{rng.choice(['sin', 'cos'])}({part(depth - 1)})"
+        return f"({part(depth - 1)} {rng.choice(list('+-*'))} {part(depth - 1)})"
+
+    return (part(3),)
+
+
+INPUTS = {"decide": random_requests, "convolution": random_layers, "stencil": random_crosses,
+          "slope": random_formulas}

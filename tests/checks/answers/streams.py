@@ -12,137 +12,86 @@ import numpy as np  # noqa: E402
 KEPT = []
 
 
-def pipeline_by_arguments(source, target, work, streams, pairs):
-    """Arguments instead of `with`, events by hand."""
+def idle_by_rates(copy_in, kernel, copy_out):
+    """The share of the copies, and the sum by the longest."""
+    stages = np.array([copy_in, kernel, copy_out])
+    return (copy_in + copy_out) / stages.sum(), 1 / (stages / stages.sum()).max()
+
+
+def idle_as_a_list(copy_in, kernel, copy_out):
+    total = copy_in + kernel + copy_out
+    return [(total - kernel) / total, total / sorted([copy_in, kernel, copy_out])[-1]]
+
+
+def can_happen_by_places(order):
+    place = {letter: k for k, letter in enumerate(order)}
+    return place["A"] < place["B"] and place["c"] < place["d"] and place["A"] < place["d"]
+
+
+def can_happen_by_list(order):
+    """All interleavings of two queues but the one that the event forbids."""
+    return order in ("ABcd", "AcBd", "AcdB", "cABd", "cAdB")
+
+
+def units_with_events_in_turn(source, target, work, up, compute, down, pairs):
+    """One event for each use of each pair, recorded again and again."""
+    copied, computed, back = ([cp.cuda.Event() for _ in pairs] for _ in range(3))
     for k, chunk in enumerate(source):
-        turn = k % len(streams)
+        turn = k % len(pairs)
         x, y = pairs[turn]
-        x.set(chunk, stream=streams[turn])
-        with streams[turn]:
+        up.wait_event(computed[turn])
+        with up:
+            x.set(chunk)
+        copied[turn].record(up)
+        with compute:
+            compute.wait_event(copied[turn])
+            compute.wait_event(back[turn])
             work(x, y)
-        y.get(out=target[k], stream=streams[turn], blocking=False)
+            computed[turn].record()
+        with down:
+            down.wait_event(computed[turn])
+            y.get(out=target[k], blocking=False)
+            back[turn].record()
     done = cp.cuda.Event(disable_timing=True)
-    for stream in streams:
-        event = cp.cuda.Event()
-        event.record(stream)
-        streams[-1].wait_event(event)
-    done.record(streams[-1])
+    done.record(down)
     return done
 
 
-def pipeline_stream_by_stream(source, target, work, streams, pairs):
-    """All chunks of the first stream, then all of the second one, and so on."""
-    for turn, (stream, (x, y)) in enumerate(zip(streams, pairs)):
-        with stream:
-            for k in range(turn, len(source), len(streams)):
-                x.set(source[k])
+def units_of(read=True, freed=True, arrived=True, computed=True, back="down", into="up",
+             out="down", tied=False, strict=False, before=False, sync=False,
+             blocking=False, pair=0, on="compute", last=0):
+    def by_units(source, target, work, up, compute, down, pairs):
+        named = {"up": up, "compute": compute, "down": down}
+        done, returned = [], []
+        for k in range(len(source) - last):
+            x, y = pairs[(k + pair) % len(pairs)]
+            if k >= len(pairs):
+                if read:
+                    up.wait_event(done[k - len(pairs)])
+                if strict:
+                    up.wait_event(returned[k - len(pairs)])
+                if freed:
+                    compute.wait_event(returned[k - len(pairs)])
+            early = up.record()
+            x.set(source[k], stream=named[into])
+            if before:
+                compute.wait_event(early)
+            elif arrived:
+                compute.wait_event(up.record())
+            with named[on]:
                 work(x, y)
-                y.get(out=target[k], blocking=False)
-    for stream in streams[1:]:
-        streams[0].wait_event(stream.record())
-    return streams[0].record()
+            done.append(compute.record())
+            if computed:
+                down.wait_event(done[k])
+            y.get(stream=named[out], out=target[k], blocking=blocking)
+            returned.append(down.record())
+            if tied:
+                up.wait_event(returned[k])
+        if sync:
+            down.synchronize()
+        return named[back].record()
 
-
-def pipeline_stage_by_stage(source, target, work, streams, pairs):
-    """All copies in first, each into an array of its own; the last chunk first."""
-    chunks = [(k, streams[k % len(streams)], cp.empty_like(pairs[0][0]), cp.empty_like(pairs[0][0]))
-              for k in reversed(range(len(source)))]
-    cp.cuda.Device().synchronize()  # the arrays are of the default stream
-    for k, stream, x, _ in chunks:
-        x.set(source[k], stream=stream)
-    for _, stream, x, y in chunks:
-        with stream:
-            work(x, y)
-    for k, stream, _, y in chunks:
-        y.get(out=target[k], stream=stream, blocking=False)
-    for stream in streams[1:]:
-        streams[0].wait_event(stream.record())
-    return streams[0].record()
-
-
-def pipeline_of(wait=False, event="all", one=False, default=False, blocking=False, own=False,
-                shifted=0):
-    """A right pipeline, with arrays of its own or with one thing changed."""
-
-    def pipeline(source, target, work, streams, pairs):
-        used = streams[:1] if one else streams
-        for k in range(len(source)):
-            stream = used[k % len(used)]
-            x, y = pairs[(k + shifted) % len(used)]
-            with cp.cuda.Stream.null if default else stream:
-                if own:
-                    x, y = cp.empty_like(x), cp.empty_like(y)
-                x.set(source[k])
-                work(x, y)
-                y.get(out=target[k], blocking=blocking)
-            if wait:
-                stream.synchronize()
-        if event == "last":
-            return stream.record()
-        if event == "current":
-            return cp.cuda.get_current_stream().record()
-        for stream in streams[1:]:
-            streams[0].wait_event(stream.record())
-        return streams[0].record()
-
-    return pipeline
-
-
-def pipeline_that_waits(source, target, work, streams, pairs):
-    done = pipeline_by_arguments(source, target, work, streams, pairs)
-    done.synchronize()
-    return done
-
-
-def pipeline_in_a_loop_that_waits(source, target, work, streams, pairs):
-    """Waits at its end, in a loop."""
-    done = pipeline_by_arguments(source, target, work, streams, pairs)
-    while not done.done:
-        pass
-    return done
-
-
-def pipeline_stream_after_stream(source, target, work, streams, pairs):
-    """Stream by stream; each stream begins when the one before has ended."""
-    for turn, (stream, (x, y)) in enumerate(zip(streams, pairs)):
-        with stream:
-            for k in range(turn, len(source), len(streams)):
-                x.set(source[k])
-                work(x, y)
-                y.get(out=target[k], blocking=False)
-        streams[(turn + 1) % len(streams)].wait_event(stream.record())
-    return streams[0].record()
-
-
-def pipeline_with_a_copy_outside(source, target, work, streams, pairs):
-    for k in range(len(source)):
-        x, y = pairs[k % len(streams)]
-        x.set(source[k])
-        cp.cuda.Stream.null.synchronize()
-        with streams[k % len(streams)]:
-            work(x, y)
-            y.get(out=target[k], blocking=False)
-    for stream in streams[1:]:
-        streams[0].wait_event(stream.record())
-    return streams[0].record()
-
-
-def pipeline_in_a_row(source, target, work, streams, pairs):
-    """Each chunk waits for the one before, by events: nothing overlaps."""
-    event = cp.cuda.Event()
-    for k in range(len(source)):
-        stream, (x, y) = streams[k % len(streams)], pairs[k % len(streams)]
-        stream.wait_event(event)
-        with stream:
-            x.set(source[k])
-            work(x, y)
-            y.get(out=target[k], blocking=False)
-        event = stream.record()
-    return event
-
-
-def pipeline_two_chunks(source, target, work, streams, pairs):
-    return pipeline_of()(source[:2], target[:2], work, streams, pairs)
+    return by_units
 
 
 def fork_join_with_names(first, left, right, last, main, side):
@@ -327,6 +276,18 @@ def upload_of(wait="no", first=False):
     return upload
 
 
+def upload_marked_early(fill, buffers, arrays, stream):
+    """Waits for events that are recorded before the copies."""
+    marks = {}
+    for k, array in enumerate(arrays):
+        if k >= len(buffers):
+            marks[k - len(buffers)].synchronize()
+        fill(buffers[k % len(buffers)], k)
+        marks[k] = stream.record()
+        array.set(buffers[k % len(buffers)], stream=stream)
+    return stream.record()
+
+
 def upload_without_event(fill, buffers, arrays, stream):
     upload_by_turns(fill, buffers, arrays, stream)
     return cp.cuda.Event()
@@ -392,107 +353,40 @@ def lend_on_one_stream(make, read, owner, reader):
     return owner.record()
 
 
-def branches_with_events(left, right, main, side):
-    fork, join = cp.cuda.Event(), cp.cuda.Event()
-    main.begin_capture()
-    fork.record(main)
-    side.wait_event(fork)
-    with side:
-        right()
-        join.record()
-    with main:
-        left()
-        main.wait_event(join)
-    return main.end_capture()
-
-
-def branches_in_a_row(left, right, main, side):
-    with main:
-        main.begin_capture()
-        left()
-        right()
-        return main.end_capture()
-
-
-def branches_not_joined(left, right, main, side):
-    main.begin_capture()
-    side.wait_event(main.record())
-    with main:
-        left()
-    with side:
-        right()
-    return main.end_capture()
-
-
-def branches_in_two_graphs(left, right, main, side):
-    with main:
-        main.begin_capture()
-        left()
-    with side:
-        side.begin_capture()
-        right()
-        side.end_capture()
-    return main.end_capture()
-
-
-def branches_not_forked(left, right, main, side):
-    main.begin_capture()
-    with main:
-        left()
-    with side:
-        right()
-    main.wait_event(side.record())
-    return main.end_capture()
-
-
-def branches_launched(left, right, main, side):
-    graph = branches_with_events(left, right, main, side)
-    graph.launch(main)
-    return graph
-
-
-def branches_on_default(left, right, main, side):
-    cp.cuda.Stream.null.begin_capture()
-    left()
-    right()
-    return cp.cuda.Stream.null.end_capture()
-
-
-def branches_left_only(left, right, main, side):
-    main.begin_capture()
-    with main:
-        left()
-    return main.end_capture()
-
-
 RIGHT = {
-    "pipeline": [
-        pipeline_by_arguments,
-        pipeline_stream_by_stream,
-    ],
+    "idle": [idle_by_rates, idle_as_a_list],
+    "can_happen": [can_happen_by_places, can_happen_by_list],
+    "by_units": [units_with_events_in_turn],
     "fork_join": [fork_join_with_names],
     "makespan": [makespan_by_columns],
     "upload": [upload_by_turns, upload_that_polls, upload_that_polls_and_sleeps],
     "lend": [lend_by_hand],
-    "branches": [branches_with_events],
 }
 WRONG = {
-    "pipeline": [
-        (pipeline_of(own=True), "other arrays than the pairs"),
-        (pipeline_stage_by_stage, "other arrays than the pairs"),
-        (pipeline_of(wait=True), "and only then queues the next one"),
-        (pipeline_of(blocking=True), "and only then queues the next one"),
-        (pipeline_that_waits, "Python waits at its end"),
-        (pipeline_in_a_loop_that_waits, "Python waits at its end"),
-        (pipeline_of(one=True), "all chunks are on one stream"),
-        (pipeline_of(default=True), "the default stream"),
-        (pipeline_of(event="last"), "done while a chunk is still being computed"),
-        (pipeline_of(event="current"), "done while a chunk is still being computed"),
-        (pipeline_in_a_row, "other streams do not end"),
-        (pipeline_stream_after_stream, "other streams do not end"),
-        (pipeline_of(shifted=1), "the pair of arrays of another stream"),
-        (pipeline_with_a_copy_outside, "is the result of chunk"),
-        (pipeline_two_chunks, "called work 2 times for 6 chunks"),
+    "idle": [
+        (lambda copy_in, kernel, copy_out: kernel / (copy_in + kernel + copy_out), ""),
+        (lambda copy_in, kernel, copy_out: (0.5, 2.0), "expected"),
+    ],
+    "can_happen": [
+        (lambda order: order.index("A") < order.index("d"), "expected False, got True"),
+        (lambda order: order == "AcBd", "expected True, got False"),
+    ],
+    "by_units": [
+        (units_of(read=False), "x is filled again before the kernel"),
+        (units_of(freed=False), ""),  # by chance, values are wrong before `down` is held
+        (units_of(arrived=False), ""),
+        (units_of(before=True), ""),
+        (units_of(computed=False), ""),
+        (units_of(back="compute"), "done before all chunks are back"),
+        (units_of(into="compute"), "copies in of the next chunks do not end"),
+        (units_of(out="compute"), "a copy out does not go through `down`"),
+        (units_of(tied=True), "copies in of the next chunks do not end"),
+        (units_of(strict=True), "copies in of the next chunks do not end"),
+        (units_of(sync=True), "Python waits in it"),
+        (units_of(blocking=True), "Python waits in it"),
+        (units_of(pair=1), "must use the pair"),
+        (units_of(on="up"), "another stream than `compute`"),
+        (units_of(last=1), "it called work 5 times for 6 chunks"),
     ],
     "fork_join": [
         (fork_join_of(fork=False), "right runs while first has not run yet"),
@@ -511,13 +405,14 @@ WRONG = {
         (upload_of(), "filled again for chunk 2 before it was copied"),
         (upload_of(wait="stream"), "wait for that copy only"),
         (upload_of(wait="always"), "although the buffer's last copy is done"),
-        (upload_of(first=True), "filled again"),
+        (upload_of(first=True), "must get buffers[k % len(buffers)] itself"),
         (upload_that_polls_the_stream, "wait for that copy only"),
         (upload_that_ends(lambda stream: stream.synchronize()), "Python waits at its end"),
         (upload_that_ends(poll), "Python waits at its end"),
+        (upload_marked_early, ""),
         (upload_without_event, "done before the last copy"),
         (upload_beside_the_stream, "does not go through `stream`"),
-        (upload_from_copies, "one of the buffers itself"),
+        (upload_from_copies, "must get buffers[k % len(buffers)] itself"),
     ],
     "lend": [
         (lend_of(ready=False), "read runs before make"),
@@ -527,14 +422,5 @@ WRONG = {
         (lend_of(copy=True), "a copy"),
         (lend_of(done="early"), "done before the array was read"),
         (lend_on_one_stream, "`reader` as the current stream"),
-    ],
-    "branches": [
-        (branches_in_a_row, "one row, not two"),
-        (branches_not_joined, "unjoined"),
-        (branches_in_two_graphs, "right is not part of the graph"),
-        (branches_not_forked, "does not capture"),
-        (branches_launched, "has run already"),
-        (branches_on_default, "cannot capture on the default"),
-        (branches_left_only, "it called left"),
     ],
 }

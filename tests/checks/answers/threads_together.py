@@ -1,119 +1,227 @@
 """Right answers besides the solution, and wrong ones that are no known mistake."""
 
-from lone_workers import alone
+import helpers
 
-from checks.machinery.task import replaced
-from checks.threads_together import COMPACT, HISTOGRAM, SCAN
+helpers.start()
 
-# A histogram for each half of the block.
+import numpy as np  # noqa: E402
+from lone_workers import alone  # noqa: E402
+
+from checks.machinery.task import replaced  # noqa: E402
+from checks.threads_together import PAIRS, RMS_NORM, SOFTMAX  # noqa: E402
+
+
+def kept_by_warps(digits):
+    counts = np.zeros(10, int)
+    for first in range(0, len(digits), 32):
+        counts[digits[first:first + 32]] += 1  # NumPy loses the same additions
+    return counts
+
+
+def kept_by_unique(digits):
+    warps = np.arange(digits.size) // 32
+    return np.bincount(np.unique(10 * warps + digits) % 10, minlength=10)
+
+
+def shuffled_by_index(values, steps):
+    lanes = np.arange(32)
+    for step in steps:
+        values = values + values[lanes ^ step]
+    return values
+
+
+def shuffled_by_reshape(values, steps):
+    for step in steps:
+        pairs = values.reshape(-1, 2, step)
+        values = (pairs + pairs[:, ::-1]).reshape(32)
+    return values
+
+
+def shuffled_in_place(values, steps):
+    for step in steps:
+        values += values[np.arange(32) ^ step]
+    return values
+
+
+# Every lane asks the 16 lanes of its row, one after the other.
+ASKING = r"""
+extern "C" __global__ void softmax(const float* x, float* y, int rows) {
+    int t = threadIdx.y * 16 + threadIdx.x, i = blockIdx.x * 256 + t, first = t % 32 & 16;
+    float v = i < 16 * rows ? x[i] : 0.0f, top = -3.4e38f, sum = 0.0f;
+    for (int k = 0; k < 16; k++) top = fmaxf(__shfl_sync(0xffffffffu, v, first + k), top);
+    v = expf(v - top);
+    for (int k = 0; k < 16; k++) sum += __shfl_sync(0xffffffffu, v, first + k);
+    if (i < 16 * rows) y[i] = v / sum;
+}
+"""
+
+# Threads without a row leave: nobody reads from their lanes.
+LEAVING = SOFTMAX.replace(
+    "float v = row < rows ? x[i] : 0", "if (row >= rows) return; float v = x[i]")
+
+# The rows as groups of 16 lanes.
+GROUPS = r"""
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+namespace cg = cooperative_groups;
+extern "C" __global__ void softmax(const float* x, float* y, int rows) {
+    cg::thread_block_tile<16> lanes = cg::tiled_partition<16>(cg::this_thread_block());
+    int row = blockIdx.x * 16 + threadIdx.y, i = row * 16 + threadIdx.x;
+    float v = row < rows ? x[i] : 0.0f;
+    float power = expf(v - cg::reduce(lanes, v, cg::greater<float>()));
+    float sum = cg::reduce(lanes, power, cg::plus<float>());
+    if (row < rows) y[i] = power / sum;
+}
+"""
+
+# Every thread computes its whole row.
+SERIAL = r"""
+extern "C" __global__ void softmax(const float* x, float* y, int rows) {
+    int row = blockIdx.x * 16 + threadIdx.y, j = threadIdx.x;
+    if (row >= rows) return;
+    float top = x[16 * row], sum = 0;
+    for (int k = 0; k < 16; k++) top = fmaxf(top, x[16 * row + k]);
+    for (int k = 0; k < 16; k++) sum += expf(x[16 * row + k] - top);
+    y[16 * row + j] = expf(x[16 * row + j] - top) / sum;
+}
+"""
+
+# A table for each half of the block, and one comparison for both bounds.
 HALVES = r"""
-extern "C" __global__ void histogram(const int* x, int* counts, int n) {
-    __shared__ unsigned mine[2][256];
+extern "C" __global__ void pairs(const int* labels, const int* answers, int* counts, int n) {
+    __shared__ unsigned mine[2][100];
     unsigned t = threadIdx.x, total = gridDim.x * blockDim.x;
-    for (unsigned k = t; k < 512; k += blockDim.x) mine[k / 256][k % 256] = 0u;
+    for (unsigned k = t; k < 200; k += blockDim.x) mine[k / 100][k % 100] = 0u;
     __syncthreads();
-    for (int i = t + blockIdx.x * blockDim.x; i < n; i += total)
-        if ((unsigned)x[i] < 256u) atomicInc(&mine[t * 2 / blockDim.x][x[i]], 0xffffffffu);
+    for (unsigned i = t + blockIdx.x * blockDim.x; i < n; i += total) {
+        unsigned label = labels[i], answer = answers[i];
+        if (label < 10u && answer < 10u)
+            atomicInc(&mine[t * 2 / blockDim.x][label * 10 + answer], 0xffffffffu);
+    }
     __syncthreads();
-    for (unsigned k = t; k < 256; k += blockDim.x)
+    for (unsigned k = t; k < 100; k += blockDim.x)
         if (unsigned sum = mine[0][k] + mine[1][k]) atomicAdd(counts + k, (int)sum);
 }
 """
 
-# Doubling steps over the whole block in shared memory, with two barriers each.
-BARRIERS = r"""
-extern "C" __global__ void scan(const int* x, int* y, int n) {
-    __shared__ int sums[1024];
-    __shared__ int carried;
+# Halving in shared memory, without shuffles; and thread 0 that adds the sums of the warps.
+TREE = r"""
+extern "C" __global__ void rms_norm(const float* x, float* y, int columns) {
+    __shared__ float sums[256];
     int t = threadIdx.x;
-    if (t == 0) carried = 0;
-    for (int first = 0; first < n; first += blockDim.x) {
-        sums[t] = first + t < n ? x[first + t] : 0;
+    x += blockIdx.x * columns;
+    y += blockIdx.x * columns;
+    float v = 0.0f;
+    for (int j = t; j < columns; j += blockDim.x) v += x[j] * x[j];
+    sums[t] = v;
+    for (int half = 128; half > 0; half /= 2) {
         __syncthreads();
-        for (int step = 1; step < blockDim.x; step *= 2) {
-            int before = t >= step ? sums[t - step] : 0;
-            __syncthreads();
-            sums[t] += before;
-            __syncthreads();
-        }
-        if (first + t < n) y[first + t] = sums[t] + carried;
-        __syncthreads();
-        if (t == blockDim.x - 1) carried += sums[t];
+        if (t < half) sums[t] += sums[t + half];
     }
+    __syncthreads();
+    float factor = rsqrtf(sums[0] / columns + 1e-5f);
+    for (int j = t; j < columns; j += blockDim.x) y[j] = x[j] * factor;
 }
 """
-
-SERIAL = r"""
-extern "C" __global__ void scan(const int* x, int* y, int n) {
-    if (threadIdx.x == 0) for (int i = 0, sum = 0; i < n; i++) y[i] = sum += x[i];
-}
-"""
-
-JUMPS = r"""
-extern "C" __global__
-void compact(const float* x, const bool* mask, const int* ends, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    while (i < n) {
-        int before = i > 0 ? ends[i - 1] : 0;
-        if (ends[i] > before) y[before] = x[i];
-        i += blockDim.x * gridDim.x;
+FIRST = replaced(RMS_NORM, "for (int w = 0; w < 8; w++) sum += of_warp[w];", """
+    if (t == 0) {
+        for (int w = 1; w < 8; w++) v += of_warp[w];
+        of_warp[0] = v;
     }
-}
-"""
-
-IN_ORDER = r"""
-extern "C" __global__
-void compact(const float* x, const bool* mask, const int* ends, float* y, int n) {
-    int next = 0;
-    if (blockIdx.x + threadIdx.x == 0)
-        for (int i = 0; i < n; i++)
-            if (mask[i]) y[next++] = x[i];
-}
-"""
+    __syncthreads();
+    sum = of_warp[0];""")
 
 RIGHT = {
-    "histogram": [HALVES],
-    "scan": [BARRIERS],
-    "compact": [JUMPS],
+    "kept": [kept_by_warps, kept_by_unique],
+    "shuffled": [shuffled_by_index, shuffled_by_reshape],
+    "softmax": [ASKING, LEAVING, GROUPS],
+    "rms_norm": [TREE, FIRST],
+    "pairs": [HALVES],
 }
 
 WRONG = {
-    "histogram": [
-        (alone(HISTOGRAM), "hardly one loads"),
-        (alone(HISTOGRAM, "blockIdx.x"), "the first block updates most"),
-        (r"""
-extern "C" __global__ void histogram(const int* x, int* counts, int n) {
-    for (int k = threadIdx.x; k < 256; k += blockDim.x) {
-        int mine = 0;
-        for (int i = blockIdx.x; i < n; i += gridDim.x) mine += x[i] == k;
-        if (mine) atomicAdd(&counts[k], mine);
-    }
-}""", "where 16,384 would do"),
-        (HISTOGRAM.replace("value = x[i];", "value = x[i]; ((int*)x)[i] = 0;"),
+    "kept": [
+        (lambda digits: np.bincount(digits, minlength=10) // 32, "expected"),
+        (lambda digits: list(kept_by_warps(digits)), "expected"),
+    ],
+    "shuffled": [
+        (shuffled_in_place, ""),
+        (lambda values, steps: np.full(32, values.sum()), "values are wrong"),
+    ],
+    "softmax": [
+        (alone(SOFTMAX), ""),
+        (SOFTMAX.replace("sum += __shfl_xor", "sum += __shfl_down"), ""),
+        (SOFTMAX.replace("if (row < rows) y[i]", "y[i]"), ""),
+        (SERIAL, "where 1,024 would do"),
+        (ASKING.replace("t % 32 & 16", "0"), "values are wrong"),
+        (ASKING.replace("-3.4e38f", "-100"), "values are wrong"),
+        (SOFTMAX.replace("expf(", "exp(double("), ""),
+        (SOFTMAX.replace("blockIdx.x * 16", "blockIdx.x * 8"), ""),
+        (replaced(SOFTMAX, "float v = row", "__shared__ float tile[256]; float v = row"),
+         "is not needed"),
+    ],
+    "rms_norm": [
+        (FIRST.replace("}\n    __syncthreads();\n    sum", "}\n    sum"), ""),
+        (RMS_NORM.replace("if (t % 32 == 0) of_warp[t / 32] = v;\n    __syncthreads();",
+                          "__syncthreads();\n    if (t % 32 == 0) of_warp[t / 32] = v;"), ""),
+        (RMS_NORM.replace("sum / columns", "sum"), ""),
+        (RMS_NORM.replace("sum / columns", "sum / 256"), ""),
+        (RMS_NORM.replace("j += 256", "j += columns"), ""),
+        (RMS_NORM.replace("step = 16", "step = 8"), ""),
+        (TREE.replace("t < half", "t < 128"), ""),
+        (RMS_NORM.replace("float v = 0, sum", "float v = 0; float sum").replace(
+            "int j = t; j < columns; j += 256) v", "int j = 0; j < columns; j++) v").replace(
+            "sum += of_warp[w];", "sum += of_warp[w] / 256;"), "would do"),
+        ("""
+extern "C" __global__ void rms_norm(const float* x, float* y, int columns) {
+    __shared__ float sum;
+    if (threadIdx.x == 0) sum = 0;
+    __syncthreads();
+    float v = 0;
+    x += blockIdx.x * columns;
+    for (int j = threadIdx.x; j < columns; j += 256) v += x[j] * x[j];
+    atomicAdd(&sum, v);
+    __syncthreads();
+    for (int j = threadIdx.x; j < columns; j += 256)
+        y[blockIdx.x * columns + j] = x[j] / sqrtf(sum / columns + 1e-5f);
+}""", "is not needed"),
+    ],
+    "pairs": [
+        (replaced(PAIRS, "answer < 10", "answer <= 10"), ""),
+        (replaced(PAIRS, "10 * label + answer", "10 * answer + label"), ""),
+        (PAIRS.replace("i += step", "i += n"), ""),
+        (PAIRS.replace("if (digits) ", ""), ""),
+        (PAIRS.replace("atomicAdd(&counts[k], mine[k])", "counts[k] += mine[k]"), ""),
+        (alone(PAIRS), "hardly one loads"),
+        (alone(PAIRS, "blockIdx.x"), "the first block updates most"),
+        (PAIRS.replace("answer = answers[i];", "answer = answers[i]; ((int*)labels)[i] = 0;"),
          "changed one of its inputs"),
+        (PAIRS.replace("i < n;", "i <= n;"), "an access outside an array"),
         (r"""
-extern "C" __global__ void histogram(const int* x, int* counts, int n) {
+extern "C" __global__ void pairs(const int* labels, const int* answers, int* counts, int n) {
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
-        if (x[i] >= 0 && x[i] < 256) atomicAdd(&counts[x[i]], 1);
-}""", "count in shared memory first"),
-        (HISTOGRAM.replace("i < n;", "i <= n;"), "an access outside an array"),
-        (replaced(HISTOGRAM, "if (value >= 0 && value < 256) ", "", "&mine[value]", "mine + value"),
-         "values outside 0 to 255"),
-    ],
-    "scan": [
-        (SERIAL, "load requests for 1,024 numbers"),
-        (BARRIERS.replace("            __syncthreads();\n            sums", "            sums"),
-         "a race"),
-        (SCAN.replace("        __syncthreads();\n    }", "    }"), "a race"),
-        (BARRIERS.replace("__shared__ int", "__shared__ float"), "values are wrong"),
-    ],
-    "compact": [
-        (JUMPS.replace("i > 0 ? ends[i - 1] : 0", "ends[i - 1]"), "an access outside an array"),
-        (JUMPS.replace("ends[i] > before", "true"), "of the kernel compact makes a"),
-        (IN_ORDER, "hardly one"),
-        (COMPACT.replace("y[ends[i] - 1] = x[i]", "atomicExch(&y[ends[i] - 1], x[i])"),
-         "uses atomics"),
-        (COMPACT.replace("y[ends[i] - 1]", "y[i]"), "of the kernel compact makes"),
-        (COMPACT.replace("i < n", "i < n + 1"), "`i <= n` in place of `i < n`"),
+        if ((unsigned)labels[i] < 10u && (unsigned)answers[i] < 10u)
+            atomicAdd(&counts[10 * labels[i] + answers[i]], 1);
+}""", ""),
+        (HALVES.replace("k < 200", "k < 100"), ""),
     ],
 }
+
+
+def random_rows(rng):
+    spread = np.float32(rng.choice([1, 30]))
+    return (spread * rng.standard_normal((rng.integers(1, 70), 16), np.float32),)
+
+
+def random_long_rows(rng):
+    shape = int(rng.integers(1, 5)), int(rng.choice([1, 31, 257, 900, 3000]))
+    return (rng.standard_normal(shape, np.float32),)
+
+
+def random_pairs(rng):
+    n, grid, block = int(rng.integers(1, 500)), int(rng.integers(1, 4)), int(rng.integers(1, 300))
+    labels, answers = rng.integers(-1, 12, (2, n)).astype(np.int32)
+    return labels, answers, (grid,), (block,)
+
+
+INPUTS = {"softmax": random_rows, "rms_norm": random_long_rows, "pairs": random_pairs}

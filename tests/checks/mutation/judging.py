@@ -135,6 +135,8 @@ def _serve(pipe: multiprocessing.connection.Connection, work: Callable, lesson: 
         os.dup2(nowhere.fileno(), 2)
     if work is judge:  # a survivor takes no more memory than the solution
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    elif work.__name__ == "agrees":  # two blocks that store one value at the same time are a race
+        os.environ["NOGPU_WORKERS"] = "1"
     for name in tasks_of(lesson):  # if this machine cannot judge, no mutant may count as refused
         ended = "", ""
         for _ in range(TRIES):  # on a busy machine a solution may take longer than a mutant may

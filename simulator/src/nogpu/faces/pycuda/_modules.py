@@ -171,7 +171,7 @@ class Function:
 
     def _launch_kernel(
         self, grid: tuple, block: tuple, buffer: bytes, shared: int, stream: object,
-        keep: tuple = (), pointers: tuple = (),
+        pointers: tuple = (),
     ) -> None:  # fmt: skip
         if not isinstance(grid, tuple) or not isinstance(block, tuple):
             kinds = (self, grid, block, buffer, shared, stream)
@@ -197,7 +197,7 @@ class Function:
             if found is not None and name and not found.is_variable:
                 found.name = name
         try:
-            queue.launch(kernel, grid, block, buffer, int(shared), keep)
+            queue.launch(kernel, grid, block, buffer, int(shared))
         except engine.InvalidLaunch as error:
             raise _errors.noted(failed("cuLaunchKernel", error.code), error) from None
 

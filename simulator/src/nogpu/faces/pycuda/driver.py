@@ -184,7 +184,7 @@ def _function_call(function: Function, *args: object, **kwargs: object) -> float
     elif time_kernel:
         Context.synchronize()
     begun = time()
-    function._launch_kernel(grid, block, buffer, shared, stream, args, pointers)
+    function._launch_kernel(grid, block, buffer, shared, stream, pointers)
     if stream is None and (late or time_kernel):
         Context.synchronize()
     seconds = time() - begun
@@ -223,7 +223,7 @@ def _prepared_launch(
         int(value) if letter in "PLlQqNn" and hasattr(value, "__index__") else 0
         for letter, value in zip(function.arg_format, args)
     ]
-    function._launch_kernel(grid, block, buffer, shared, stream, args, pointers)
+    function._launch_kernel(grid, block, buffer, shared, stream, pointers)
 
 
 def _block_given(function: Function, block: object, name: str) -> bool:

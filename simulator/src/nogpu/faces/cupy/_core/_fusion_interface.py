@@ -96,7 +96,6 @@ def _unary(name: str) -> Callable:
 
 def _reduction(name: str) -> Callable:
     def method(self, *how, **kwargs):
-        thread_local.reduced = True
         return call(operator.methodcaller(name, *how, **kwargs), (self,), {})
 
     return method

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 
 class _Local(threading.local):
-    fusing = reduced = False
+    fusing = False
     interpreter: Callable  # calls a function with what proxies stand for; set while fusing
 
 
@@ -25,13 +25,12 @@ def call(function: Callable, *args: object, **kwargs: object) -> object:
     return thread_local.interpreter(function, args, kwargs)
 
 
-def fusable(function: Callable, reduces: bool = False) -> Callable:
+def fusable(function: Callable) -> Callable:
     """Let a routine take the proxies that a fused function works on."""
 
     @functools.wraps(function)
     def routine(*args: object, **kwargs: object) -> object:
         if thread_local.fusing:
-            thread_local.reduced |= reduces
             return call(function, *args, **kwargs)
         return function(*args, **kwargs)
 

@@ -39,16 +39,16 @@ class Fusion:
             kinds = ", ".join(repr(type(a)) for a in args)
             raise TypeError(f"Invalid argument type for '{self.name}': ({kinds})")
         assert not any(isinstance(a, np.ndarray) for a in args)
-        thread_local.fusing, thread_local.reduced = True, False
+        thread_local.fusing = True
         thread_local.interpreter = _fusion_interface.call
         try:
             result = self.func(*[_fusion_interface.wrap(a) for a in args])
         finally:
             thread_local.fusing = False
-        if thread_local.reduced and not compiler.is_valid_kernel_name(self.name):
+        if not compiler.is_valid_kernel_name(self.name):
             raise compiler.CompileException(
-                f'{self.name}: a fused reduction takes the function\'s name for its kernel\'s, and '
-                "this one is no identifier\n",
+                f"{self.name}: error: expected an identifier (a fused function's name is its "
+                "kernel's; fuse(kernel_name=...) gives another)\n",
                 f'extern "C" __global__ void {self.name}()', self.name, (), "nvrtc")
         return _fusion_interface.unwrap(result)
 

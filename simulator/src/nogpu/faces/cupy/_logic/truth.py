@@ -6,7 +6,7 @@ from cupy._core._fusion_thread_local import fusable
 
 
 def _fused(name):
-    return fusable(lambda a, *how: getattr(core._checked(a, "a"), name)(*how), reduces=True)
+    return fusable(lambda a, *how: getattr(core._checked(a, "a"), name)(*how))
 
 
 all, any = _tables.functions(globals(), _fused, """

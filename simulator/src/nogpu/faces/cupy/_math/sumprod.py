@@ -53,7 +53,7 @@ def _without_nan(name):
                 lambda x: np.where(np.isnan(x), x.dtype.type(neutral), x), [a], a.shape, a.dtype)
         return getattr(a, name.removeprefix("nan"))(*how)
 
-    return fusable(call, reduces="cum" not in name)
+    return fusable(call)
 
 
 _tables.functions(globals(), _without_nan, """

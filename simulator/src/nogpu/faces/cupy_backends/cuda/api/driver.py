@@ -16,7 +16,7 @@ def get_build_version() -> int:
 
 def ctxGetCurrent() -> int:
     """The handle of the current context."""
-    if not _contexts.state.used:
+    if not (_contexts.state.used or _contexts.state.stack):
         _contexts.set_device()
     return _contexts.current()
 
