@@ -81,21 +81,23 @@ def _plausible_cases() -> list[tuple]:
                                         ((4, 30, 6), 10, 1e3), ((2, 9, 5), 7, 0.01)):
         a, b = (rng.standard_normal(shape, np.float32) for shape in ((m, n), (n, p)))
         a[0] *= 1e-4  # a row of small results
-        a *= np.float32(factor)
+        a, b = a * np.float32(factor), b / np.float32(factor**2)
         gaps = [np.spacing(np.abs(x)) * np.float32(2 ** (23 - fraction)) for x in (a, b)]
         c = np.matmul(*(np.rint(x / step) * step for x, step in zip((a, b), gaps)))
         share = n * HALF_ULP + (2.0**-fraction if fraction < 23 else 0)
         exact, bound = a.astype(np.float64) @ b, share * (np.abs(a) @ np.abs(b))
-        cases += [(c, a, b, fraction), (np.float32(exact + 0.8 * bound), a, b, fraction)]
+        cases += [(c, a, b, fraction), (np.float32(exact + 0.95 * bound), a, b, fraction)]
         for where, share in ((0, 1), -2.5), ((-1, -1), 2.5), ((1, 0), np.nan):
             wrong = c.copy()  # in one element
             wrong[where] = exact[where] + share * bound[where]
             cases.append((wrong, a, b, fraction))
     # all terms rounded in one direction, as far as it goes
     a, b = np.full((2, 8), 1 + 2.0**-11, np.float32), np.full((8, 3), -1 - 2.0**-11, np.float32)
+    x = np.float32([[1.9]])  # a single term: x times 1
     zero = np.float32([[1, -1, 2.0**-30]])  # terms that cancel: the result is as small as an error
     return cases + [(*map(np.asfortranarray, cases[0][:3]), 23),
                     (np.full((2, 3), -8, np.float32), a, b, 10),
+                    (x + 3 * np.spacing(x), x, x / x, 23), (x + 4 * np.spacing(x), x, x / x, 22),
                     (np.float32([[0]]), zero, np.ones((3, 1), np.float32), 23),
                     (np.zeros((2, 3), np.float32), a[:, :0], b[:0], 10)]
 
@@ -185,8 +187,7 @@ def _layer_cases() -> list[tuple]:
         x, weight = (rng.standard_normal(size, np.float32) for size in ((n, k), (k, outputs)))
         cases.append((x * np.float32(10.0) ** np.arange(n, dtype=np.float32)[:, None],
                       weight * np.float32(0.1) ** np.arange(outputs, dtype=np.float32)))
-    x, weight = cases[0]
-    x, weight = x.copy(), weight.copy()
+    x, weight = (array.copy() for array in cases[0])
     x[1], weight[:, 2] = 0, 0
     return [*cases, (x, weight), (np.asfortranarray(x), weight[:, ::-1])]
 
@@ -210,8 +211,7 @@ int8_layer = Task(
         Mistake("one scale for the whole input", _make_layer(rows=None)),
         Mistake("one scale for all weights", _make_layer(columns=None)),
         Mistake("a product in int8, which overflows", _make_layer(wide=np.int8)),
-        Mistake("numbers cut off by astype; round to the nearest first",
-                _make_layer(rounding=np.trunc)),
+        Mistake("numbers cut off: round to the nearest first", _make_layer(rounding=np.trunc)),
     ],
     rules=[no_warnings,
            no_python_loop(*((np.ones(size[:2], np.float32), np.ones(size[1:], np.float32))
