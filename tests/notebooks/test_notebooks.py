@@ -46,6 +46,7 @@ SECOND_EDITION = {
     "13_pycuda_cupy_interop",
     "14_streams",
     "15_rounding_and_formats",
+    "16_attention",
 }
 
 PATHS = [path for folder in FOLDERS for path in notebooks(folder)]
