@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -235,10 +236,10 @@ def _run_half(kernel: object, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     (m, k), n = a.shape, b.shape[1]
     arguments = (to_device(a), to_device(b), blank((m, n), np.float32), *np.int32((m, n, k)))
     grid = (-(-n // 16), -(-m // 16))
-    kernel = cupy.RawKernel(kernel.code, kernel.name)  # the simulator has an mma.h of its own
-    rehearse(kernel, grid, (32,), arguments)
-    if not is_simulated(cupy):
-        kernel = cupy.RawKernel(kernel.code, kernel.name, ("-I/usr/local/cuda/include",))
+    toolkit = () if is_simulated(cupy) else ("-I/usr/local/cuda/include",)
+    bare = SimpleNamespace(code=kernel.code, name=kernel.name)  # CuPy would compile a RawKernel
+    kernel = cupy.RawKernel(kernel.code, kernel.name, toolkit)
+    rehearse(bare if toolkit else kernel, grid, (32,), arguments)  # with the simulator's mma.h
     with inputs_kept(arguments, _PARAMETERS):
         kernel(grid, (32,), arguments)
         return arguments[2].get()
