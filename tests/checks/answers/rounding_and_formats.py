@@ -252,7 +252,8 @@ def random_results(rng):
     """A result within its bound, or one with an element at least 2.5 times beyond it."""
     m, p = rng.integers(1, 20, 2)
     a, b = (rng.standard_normal(shape, np.float32) for shape in ((m, 30), (30, p)))
-    fraction = int(rng.choice([5, 7, 10, 16, 23]))
+    b *= np.float32(10.0 ** rng.integers(-6, 6))
+    fraction = int(rng.choice([5, 7, 10, 16, 22, 23]))
     share = len(b) * 2.0**-24 + (2.0**-fraction if fraction < 23 else 0)
     exact, bound = a.astype(np.float64) @ b, share * (np.abs(a).astype(np.float64) @ np.abs(b))
     errors = bound * rng.uniform(-0.9, 0.9, bound.shape)
@@ -261,9 +262,18 @@ def random_results(rng):
     return (exact + errors).astype(np.float32), a, b, fraction
 
 
+def random_layer(rng):
+    """Numbers that are no ties between two integers: at most 0.4 from one, times the scale."""
+    n, k, outputs = rng.integers(1, 40, 3)
+    x, weight = (rng.integers(-126, 127, shape) + rng.uniform(-0.4, 0.4, shape)
+                 for shape in ((n, k), (k, outputs)))
+    x[:, 0], weight[0] = 127, -127
+    return (x * rng.uniform(0.1, 9, (n, 1))).astype(np.float32), weight.astype(np.float32)
+
+
 def random_table(rng):
     return (rng.standard_normal(rng.integers(1, 80, 2), np.float32),)
 
 
-INPUTS = {"gap": random_gap, "lost": random_pairs, "int8_layer": random_matrices,
+INPUTS = {"gap": random_gap, "lost": random_pairs, "int8_layer": random_layer,
           "plausible": random_results, "half_product": random_matrices, "column_sums": random_table}
