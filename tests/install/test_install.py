@@ -30,6 +30,7 @@ INSTALL = ROOT / "install" / "__main__.py"
 # What pip is asked to install: the simulator's package and the course, in one call.
 COURSE = "--editable ./simulator --editable ."
 COURSE_WITH_TESTS = COURSE + "[dev]"
+COURSE_WITH_SITE = COURSE + "[dev,site]"
 
 PIP = """
 import os, sys
@@ -199,6 +200,8 @@ def test_the_folder_is_a_program_that_says_how_it_is_used(course):
         ("lab", "test", [COURSE, COURSE_WITH_TESTS]),
         ("test", "lab", [COURSE_WITH_TESTS, None]),
         ("run", "test", [COURSE_WITH_TESTS, None]),
+        ("test", "site", [COURSE_WITH_TESTS, COURSE_WITH_SITE]),
+        ("site", "run", [COURSE_WITH_SITE, None]),
     ],
 )
 def test_each_command_works_first_and_installs_only_what_is_missing(course, first, second, calls):
@@ -206,6 +209,11 @@ def test_each_command_works_first_and_installs_only_what_is_missing(course, firs
         assert course.make(command) == 0 and course.ran
         assert course.asked == ([call] if call else [])
     assert not (course.venv / "unfinished").exists()
+
+
+def test_all_tests_need_what_builds_the_site(course):
+    course.make("test", "--slow")
+    assert course.asked == [COURSE_WITH_SITE]
 
 
 def test_kernels_of_the_venv_can_tell_of_a_notebooks_first_cell(course):
