@@ -30,10 +30,10 @@ from .machinery.task import (
 moves = Task(
     "moves", lambda n: n // 32 * (n // 32 - 1), lambda: [(512,), (32,), (96,), (2048,)],
     mistakes=[
-        Mistake("all blocks: one on the diagonal writes the tile that it has read",
-                lambda n: (n // 32) ** 2),
-        Mistake("blocks on one side of the diagonal only", lambda n: n // 32 * (n // 32 - 1) // 2),
-        Mistake("elements: a tile of 32 x 32 elements counts once", lambda n: n * (n - 1)),
+        ("all blocks: one on the diagonal writes the tile that it has read",
+         lambda n: (n // 32) ** 2),
+        ("blocks on one side of the diagonal only", lambda n: n // 32 * (n // 32 - 1) // 2),
+        ("elements: a tile of 32 x 32 elements counts once", lambda n: n * (n - 1)),
     ],
 )
 
@@ -228,9 +228,9 @@ first_wrong = ExperimentTask(
     run=_first_wrong, signature=lambda wrong, kernels: 0, right=_by_halves, mistakes=[
         ("one run for each `k`: a run can be right by luck", {"runs": 1}),
         ("the last kernel after which every run is right", {"before": 1}),
-        Mistake("one kernel after another: each experiment should halve what is left",
-                lambda wrong, kernels: next(
-                    k for k in range(1, kernels + 1) if any(wrong(k) for _ in range(5)))),
+        ("one kernel after another: each experiment should halve what is left",
+         lambda wrong, kernels: next(
+             k for k in range(1, kernels + 1) if any(wrong(k) for _ in range(5)))),
     ])
 
 one_barrier_too_few = _patient(

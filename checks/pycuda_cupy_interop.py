@@ -78,13 +78,13 @@ hit = Task(
     cases=lambda: [(512, 50, 160, 190, 1, 0), (512, 50, 160, 190, 0, 7), (512, 50, 160, 190, 2, 3),
                    (70, 0, 0, 70, 5, 6), (40, 3, 30, 9, 2, 8), (33, 7, 1, 30, 11, 29)],
     mistakes=[
-        Mistake("the pixel that CuPy's view shows there; the kernel does not know the width",
-                lambda width, top, left, columns, i, j: (top + i, left + j)),
-        Mistake("a view that begins at the photograph's first pixel",
-                lambda width, top, left, columns, i, j: divmod(i * columns + j, width)),
-        Mistake("rows of `columns` pixels; those of the photograph have `width`",
-                lambda width, top, left, columns, i, j: divmod(
-                    top * width + left + i * columns + j, columns)),
+        ("the pixel that CuPy's view shows there; the kernel does not know the width",
+         lambda width, top, left, columns, i, j: (top + i, left + j)),
+        ("a view that begins at the photograph's first pixel",
+         lambda width, top, left, columns, i, j: divmod(i * columns + j, width)),
+        ("rows of `columns` pixels; those of the photograph have `width`",
+         lambda width, top, left, columns, i, j: divmod(
+             top * width + left + i * columns + j, columns)),
     ],
 )
 
@@ -126,8 +126,8 @@ flip_rows = KernelTask(
     given=FLIP_ROWS.replace("* row +", "* columns +"),
     parameters="float* x, int rows, int columns, int row",
     mistakes=[
-        Mistake.replacing("only the upper row at the right place", "i) * row", "i) * columns"),
-        Mistake.replacing("only the lower row at the right place", "= i * row", "= i * columns"),
+        ("only the upper row at the right place", "i) * row", "i) * columns"),
+        ("only the lower row at the right place", "= i * row", "= i * columns"),
     ],
 )
 
@@ -602,8 +602,8 @@ generated_softmax = DeviceTask(
     mistakes=[
         ("powers of scores without the row's largest subtracted first: they overflow, or vanish",
          {"texts": ("expf(v[j] - top)", "expf(v[j])")}),
-        ("a largest score that begins at 0: where all scores of a row are far below 0, their powers"
-         " vanish", {"texts": ("top = -3.4e38f", "top = 0")}),
+        ("a largest score that begins at 0: where all scores of a row are far below 0, their"
+         " powers vanish", {"texts": ("top = -3.4e38f", "top = 0")}),
         ("a view's strides ignored: the kernel needs its rows one after another",
          {"contiguous": False}),
         ("a grid rounded down: the last rows have no thread", {"round_up": False}),

@@ -116,13 +116,13 @@ bytes_each = Task(
     "bytes_each", lambda ones, twos: (8 * ones + 12 * twos, 12),
     lambda: [(7, 2), (0, 1), (1, 3), (20, 5)],
     mistakes=[
-        Mistake("no writes: each kernel writes an array as well",
-                lambda ones, twos: (4 * ones + 8 * twos, 8)),
-        Mistake("numbers; a float32 has four bytes", lambda ones, twos: (2 * ones + 3 * twos, 3)),
-        Mistake("one kernel that reads one array: it needs both x and y",
-                lambda ones, twos: (8 * ones + 12 * twos, 8)),
-        Mistake("all operations taken for those that read two arrays",
-                lambda ones, twos: (12 * (ones + twos), 12)),
+        ("no writes: each kernel writes an array as well",
+         lambda ones, twos: (4 * ones + 8 * twos, 8)),
+        ("numbers; a float32 has four bytes", lambda ones, twos: (2 * ones + 3 * twos, 3)),
+        ("one kernel that reads one array: it needs both x and y",
+         lambda ones, twos: (8 * ones + 12 * twos, 8)),
+        ("all operations taken for those that read two arrays",
+         lambda ones, twos: (12 * (ones + twos), 12)),
     ],
 )
 
@@ -139,11 +139,11 @@ launches = Task(
                 compiling // (general - special) if general > special else math.inf),
         Mistake("one launch too many where they are equal", lambda compiling, general, special:
                 compiling // (general - special) + 1 if general > special else math.inf),
-        Mistake("the time of the compiled kernel left out: each launch saves only the difference",
-                lambda compiling, general, special:
-                -(-compiling // general) if general > special else math.inf),
-        Mistake("math.inf where the compiled kernel is not faster: it never saves anything",
-                lambda compiling, general, special: -(-compiling // max(general - special, 1))),
+        ("the time of the compiled kernel left out: each launch saves only the difference",
+         lambda compiling, general, special:
+         -(-compiling // general) if general > special else math.inf),
+        ("math.inf where the compiled kernel is not faster: it never saves anything",
+         lambda compiling, general, special: -(-compiling // max(general - special, 1))),
     ],
 )
 
@@ -296,16 +296,15 @@ stencil = SourceTask(
     "stencil", _stencil, _weights, read=reader("stencil", STENCIL, _stencil_launch),
     right=_stencil_source,
     mistakes=[
-        ("flipped weights, as in a convolution: weights[0, 0] belongs to the neighbour above and to"
-         " the left", {"place": lambda i, j: (-i, -j)}),
+        ("flipped weights, as in a convolution: weights[0, 0] belongs to the neighbour above and"
+         " to the left", {"place": lambda i, j: (-i, -j)}),
         ("rows and columns of the weights exchanged", {"place": lambda i, j: (j, i)}),
-        Mistake("the weights begin at the element itself: their middle belongs there",
-                lambda weights: _stencil_source(weights, place=lambda i, j: (
-                    i + weights.shape[0] // 2, j + weights.shape[1] // 2))),
+        ("the weights begin at the element itself: their middle belongs there",
+         lambda weights: _stencil_source(weights, place=lambda i, j: (
+             i + weights.shape[0] // 2, j + weights.shape[1] // 2))),
         ("neighbours beyond a row's end taken from the next row: test the column by itself",
          {"guard": BY_MEMORY}),
-        Mistake("the edge repeated beyond the image, where there should be zeros",
-                _stencil_clamped),
+        ("the edge repeated beyond the image, where there should be zeros", _stencil_clamped),
     ],
     rules=[_no_load_for_zeros],
     rtol=1e-6,

@@ -7,7 +7,7 @@ import numpy as np
 from helpers import network
 from helpers.data import load_network
 
-from .machinery.task import Case, Mistake, Refusal, Task, describe_value
+from .machinery.task import Case, Refusal, Task, describe_value
 
 
 def _digit_in(image: object, case: Case) -> int:
@@ -41,13 +41,12 @@ choose_batch = Task(
         ({3: 0.5, 7: 0.75, 11: 1.5}, 0.5),
     ],
     mistakes=[
-        Mistake("the batch whose call is the shortest; digits a second are wanted",
-                lambda seconds, patience: min(seconds, key=seconds.get)),
-        Mistake("the largest batch that keeps to the limit; a smaller one may read more digits a"
-                " second", lambda seconds, patience: max(
-                    n for n in seconds if seconds[n] <= patience)),
-        Mistake("the batch with the highest throughput, whatever its call takes",
-                lambda seconds, patience: _best(seconds, math.inf)),
+        ("the batch whose call is the shortest; digits a second are wanted",
+         lambda seconds, patience: min(seconds, key=seconds.get)),
+        ("the largest batch that keeps to the limit; a smaller one may read more digits a second",
+         lambda seconds, patience: max(n for n in seconds if seconds[n] <= patience)),
+        ("the batch with the highest throughput, whatever its call takes",
+         lambda seconds, patience: _best(seconds, math.inf)),
     ],
 )
 
@@ -68,16 +67,14 @@ share_of_peak = Task(
         (1, 7, 1.0, 2.0, 3.0),
     ],
     mistakes=[
-        Mistake("the sum of both times; bytes move while the processor computes",
-                lambda *work: sum(_shares(*work))),
-        Mistake("the shorter of the two times; the least time is the longer one",
-                lambda *work: min(_shares(*work))),
-        Mistake("the inverse: measured time over least time",
-                lambda *work: 1 / max(_shares(*work))),
-        Mistake("a share in percent; 0.6 is wanted, not 60",
-                lambda *work: 100 * max(_shares(*work))),
-        Mistake("a share cut off at 1; keep it, because more than 1 says that a count is wrong or"
-                " that a cache helped", lambda *work: min(1.0, max(_shares(*work)))),
+        ("the sum of both times; bytes move while the processor computes",
+         lambda *work: sum(_shares(*work))),
+        ("the shorter of the two times; the least time is the longer one",
+         lambda *work: min(_shares(*work))),
+        ("the inverse: measured time over least time", lambda *work: 1 / max(_shares(*work))),
+        ("a share in percent; 0.6 is wanted, not 60", lambda *work: 100 * max(_shares(*work))),
+        ("a share cut off at 1; keep it, because more than 1 says that a count is wrong or that a"
+         " cache helped", lambda *work: min(1.0, max(_shares(*work)))),
     ],
 )
 
@@ -100,15 +97,15 @@ smallest_batch = Task(
         ((1, 0.02), (2, 0.0201), 0.3),
     ],
     mistakes=[
-        Mistake("a batch rounded down or to the nearest; it is a little too small then",
-                lambda first, second, share: _enough(first, second, share, math.floor)),
-        Mistake("one more than the smallest batch",
-                lambda first, second, share: _enough(first, second, share) + 1),
-        Mistake("the time of the first call as the cost of starting one; its digits are in it",
-                lambda first, second, share: math.ceil(
-                    share * first[1] / ((second[1] - first[1]) / (second[0] - first[0])
-                                        * (1 - share)))),
-        Mistake("the cost of starting a call over the cost of a digit, without the share",
-                lambda first, second, share: _enough(first, second, 0.5)),
+        ("a batch rounded down or to the nearest; it is a little too small then",
+         lambda first, second, share: _enough(first, second, share, math.floor)),
+        ("one more than the smallest batch",
+         lambda first, second, share: _enough(first, second, share) + 1),
+        ("the time of the first call as the cost of starting one; its digits are in it",
+         lambda first, second, share: math.ceil(
+             share * first[1] / ((second[1] - first[1]) / (second[0] - first[0])
+                                 * (1 - share)))),
+        ("the cost of starting a call over the cost of a digit, without the share",
+         lambda first, second, share: _enough(first, second, 0.5)),
     ],
 )

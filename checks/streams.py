@@ -119,8 +119,8 @@ idle = Task(
         Mistake("a factor as if the kernel were always the longest", lambda copy_in, kernel,
                 copy_out: (1 - kernel / (copy_in + kernel + copy_out),
                            (copy_in + kernel + copy_out) / kernel)),
-        Mistake("a factor of 3, whatever the stages take", lambda copy_in, kernel, copy_out: (
-            1 - kernel / (copy_in + kernel + copy_out), 3.0)),
+        ("a factor of 3, whatever the stages take",
+         lambda copy_in, kernel, copy_out: (1 - kernel / (copy_in + kernel + copy_out), 3.0)),
     ],
 )
 
@@ -134,10 +134,9 @@ can_happen = Task(
     lambda: [(order,) for order in ("ABcd", "cdAB", "cAdB", "AcdB", "BAcd", "cABd", "ABdc",
                                     "AcBd")],
     mistakes=[
-        Mistake("two streams without an event", _in_this_order("AB", "cd")),
-        Mistake("an event behind `B`: it was recorded before", _in_this_order("AB", "cd", "Bd")),
-        Mistake("an event that `c` waits for: `c` was queued before",
-                _in_this_order("AB", "cd", "Ac")),
+        ("two streams without an event", _in_this_order("AB", "cd")),
+        ("an event behind `B`: it was recorded before", _in_this_order("AB", "cd", "Bd")),
+        ("an event that `c` waits for: `c` was queued before", _in_this_order("AB", "cd", "Ac")),
     ],
 )
 
@@ -365,12 +364,11 @@ makespan = Task(
         (np.array([[5, 1, 1], [1, 8, 1], [1, 1, 9], [2, 2, 2], [1, 7, 1]], np.float32), 5),
     ],
     mistakes=[
-        Mistake("the sum of all pieces: one queue", lambda seconds, streams:
-                float(np.sum(seconds))),
-        Mistake("the longest stage alone: the first chunk must be copied in before it, and the last"
-                " one copied out after it",
-                lambda seconds, streams: float(np.sum(seconds, axis=0).max(initial=0))),
-        Mistake("the formula for equal chunks and many streams", _makespan_of_equal_chunks),
+        ("the sum of all pieces: one queue", lambda seconds, streams: float(np.sum(seconds))),
+        ("the longest stage alone: the first chunk must be copied in before it, and the last one"
+         " copied out after it",
+         lambda seconds, streams: float(np.sum(seconds, axis=0).max(initial=0))),
+        ("the formula for equal chunks and many streams", _makespan_of_equal_chunks),
         ("units that work on several chunks at the same time", {"units": False}),
         ("as many streams as chunks: chunk k waits for chunk k - streams, which is on the same"
          " stream", {"stream": False}),

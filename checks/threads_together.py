@@ -29,8 +29,8 @@ kept = Task(
     spec=_kept,
     cases=_digits_cases,
     mistakes=[
-        Mistake("all digits counted: lanes of a warp with the same digit add 1 only once",
-                lambda digits: np.bincount(digits, minlength=10)),
+        ("all digits counted: lanes of a warp with the same digit add 1 only once",
+         lambda digits: np.bincount(digits, minlength=10)),
     ],
 )
 
@@ -59,11 +59,11 @@ shuffled = Task(
         [1], [16, 8, 4, 2, 1], [8, 4, 2, 1], [4], [16, 2])]
     + [((LANES % 5).astype(np.int32), [2, 4])],
     mistakes=[
-        Mistake("the lane `step` further on: `lane ^ step` is further on for one half of the lanes"
-                " and before for the other",
-                lambda values, steps: sum((np.roll(values, -step) for step in steps), values)),
-        Mistake("lanes that read what others have added in the same step: all lanes read first",
-                _lane_by_lane),
+        ("the lane `step` further on: `lane ^ step` is further on for one half of the lanes and"
+         " before for the other",
+         lambda values, steps: sum((np.roll(values, -step) for step in steps), values)),
+        ("lanes that read what others have added in the same step: all lanes read first",
+         _lane_by_lane),
     ],
 )
 

@@ -64,12 +64,12 @@ class Mistake:
     times: int = 1
 
     @classmethod
-    def replacing(cls, looks_like: str, *changes: str | dict, times: int = 1) -> Mistake:
+    def replacing(cls, looks_like: str, *changes: object, times: int = 1) -> Mistake:
         """The mistake that the task's own right answer becomes by a change.
 
         `changes` are texts in its source, each followed by what replaces it, or keyword arguments
-        of a function in a dict. Each text must occur exactly `times` times (see `replaced`);
-        where it does not, the task cannot be made.
+        of a function in a dict, or another answer. Each text must occur exactly `times` times (see
+        `replaced`); where it does not, the task cannot be made.
         """
         return cls(looks_like, None, changes, times)
 
@@ -77,9 +77,11 @@ class Mistake:
         """This mistake with its answer, made from a right one where it has `changes`."""
         if not self.changes:
             return self
-        if isinstance(self.changes[0], dict):
-            return replace(self, answer=functools.partial(right, **self.changes[0]))
-        return replace(self, answer=replaced(right, *self.changes, times=self.times))
+        change = self.changes[0]
+        if isinstance(change, dict):
+            return replace(self, answer=functools.partial(right, **change))
+        return replace(self, answer=change if callable(change) else replaced(
+            right, *self.changes, times=self.times))
 
 
 def replaced(source: object, *texts: str, times: int = 1) -> object:
@@ -175,7 +177,7 @@ class Task:
         `read(value, case)` turns what the answer returned into the value that is compared, or
         raises `Refusal`. For answers that are a description (strides, say) and not the result.
     mistakes : sequence of Mistake
-        A tuple stands for the arguments of `Mistake.replacing`.
+        A tuple stands for the arguments of `Mistake.replacing`: ("the sign lost", {"sign": 1}).
     rules : sequence of callables
         `rule(answer, trials)` returns a sentence when the way to the answer is wrong (a copy, a
         loop, too much memory), else None. Rules are called once the values of all cases are right.
@@ -267,7 +269,7 @@ class Task:
                 return Verdict("no", f"for {describe_case(case, self.spec)}: your function changed"
                                      " its argument in place. Leave what the caller hands over as"
                                      " it is.")
-            trials.append(Trial(case, self._expected(case), outcome))
+            trials.append(Trial(case, Outcome.of(self.spec, case), outcome))
             if endless or self.until_wrong and self._difference(trials[-1], answer):
                 break  # each of the other cases would take as long
         sentences = [self._difference(trial, answer) for trial in trials]
@@ -322,9 +324,6 @@ class Task:
         except Exception as error:
             stop_if_hindered(error)
             return Outcome(error=error)
-
-    def _expected(self, case: Case) -> Outcome:
-        return Outcome.of(self.spec, case)
 
     def _difference(self, trial: Trial, answer: object) -> str | None:
         """What is wrong with what the answer gave in one case, as a sentence."""
