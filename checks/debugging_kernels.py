@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,11 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .clinic import KINDS, PATIENTS, Patient
-from .machinery.kernel_task import explained, wrong_declaration
+from .machinery.kernel_task import declared_kernels, explained, wrong_declaration
 from .machinery.task import (
     Case,
     ExperimentTask,
-    Mistake,
     Refusal,
     Task,
     Verdict,
@@ -80,7 +78,7 @@ def _diagnosis(name: str, *mistakes: tuple[str, tuple]) -> PatientTask:
         return "diagnosed"
 
     return PatientTask(name, lambda n: "diagnosed", lambda: [(1000,)], read=read, mistakes=[
-        Mistake(sentence, lambda n, wrong=wrong: wrong) for sentence, wrong in mistakes])
+        (sentence, lambda n, wrong=wrong: wrong) for sentence, wrong in mistakes])
 
 
 def _patient(name: str, threads: tuple, *mistakes: tuple) -> PatientTask:
@@ -130,7 +128,7 @@ def _unrepaired(patient: Patient, code: object) -> str | None:
         return f"the repaired source must be a str, not {describe_value(code)}."
     if code == patient.source:
         return "the repaired source is the broken one. Did `replace` find the text to replace?"
-    declared = re.search(rf"\b{patient.name}\s*\(([^)]*)\)", patient.source).group(1)
+    declared = declared_kernels(patient.source)[patient.name]
     if sentence := wrong_declaration(code, patient.name, declared):
         return sentence
     for seed in range(7, 12):

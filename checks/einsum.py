@@ -12,7 +12,6 @@ from helpers.draw.contraction import Contraction
 
 from .machinery.task import (
     Case,
-    Mistake,
     Refusal,
     Rule,
     Task,
@@ -179,7 +178,7 @@ def _task_of_letters(name: str, table: dict[str, tuple]) -> Task:
     return Task(
         name=name, spec=spec, cases=lambda: [(part,) for part in table], read=read,
         part=lambda case: case[0],
-        mistakes=[Mistake(looks_like, answer_with(part, wrong))
+        mistakes=[(looks_like, answer_with(part, wrong))
                   for part, (*_, known) in table.items() for wrong, looks_like in known.items()])
 
 
@@ -249,7 +248,7 @@ alone = Task(
          lambda text: "".join(sorted(set(text.split("->")[0]) - set(text.split("->")[1]) - {","}))),
         ("the letters of one array only, kept ones too",
          lambda text: "".join(sorted(set.__xor__(*map(set, text.split("->")[0].split(",")))))),
-        Mistake("the letters in the order of the arrays; sort them", lambda text: "".join(
+        ("the letters in the order of the arrays; sort them", lambda text: "".join(
             c for c in text.split("->")[0] if c.isalpha() and text.count(c) == 1)),
         ("the letters of the first array only",
          lambda text: "".join(sorted(set(text.split(",")[0]) - set(text.split(",")[1])))),
@@ -305,8 +304,9 @@ letters_to_matmul = Task(
         ("abc,cab->b", (2, 3, 4), (4, 2, 3), np.float64),
         ("ab,ab->ba", (3, 4), (3, 4), np.float64))],
     read=_number_as_array,
-    mistakes=[("a result whose axes stand in the order batch, left, right; the letters right of"
-               " the arrow give the order", _in_order_of_groups)],
+    mistakes=[
+        ("a result whose axes stand in the order batch, left, right; the letters right of the arrow"
+         " give the order", _in_order_of_groups)],
     rules=[
         _calls_no_einsum(("ij,jk->ik", _random((3, 4)), _random((4, 5)))),
         no_python_loop(*(("bij,bjk->bik", _random((2 * n, 3 * n, 4 * n)),
@@ -389,8 +389,7 @@ def _einsum_by_letters(subscripts, *operands, implicit: Callable | None = None,
 
 
 my_einsum = Task(
-    "my_einsum", _my_einsum, right=_einsum_by_letters,
-    cases=_einsum_cases,
+    "my_einsum", _my_einsum, _einsum_cases, right=_einsum_by_letters,
     read=_number_as_array,
     mistakes=[
         ("an implicit output in the order of first appearance; it is alphabetical",
@@ -452,8 +451,7 @@ def _convolution_cases() -> list[Case]:
 
 
 convolution = Task(
-    "convolution", _convolution, right=_convolution_of_windows,
-    cases=_convolution_cases,
+    "convolution", _convolution, _convolution_cases, right=_convolution_of_windows,
     mistakes=[
         ("two letters for the channels: image and filter share the channels, so they need one"
          " letter", {"letters": "nchwij,oqij->nohw"}),

@@ -61,7 +61,6 @@ def _loads_tiles(counts: object, a: np.ndarray, b: np.ndarray) -> str | None:
 scores = KernelTask(
     "scores", lambda a, b: _product(a, b.T), _scores_cases, result=2, right=SCORES, given="",
     launch=_scores_launch,
-    parameters="const float* a, const float* b, float* c, int m, int n, int k",
     mistakes=[
         ("b read as if it had k rows: here row j of b belongs to column j of c",
          "r < n && p + x < k ? b[r * k + p + x]",
@@ -156,8 +155,6 @@ linear = KernelTask(
     lambda: [_layer(*sizes) for sizes in ((256, 64, 64, 0), (300, 32, 32, 1), (1, 96, 64, 0),
                                           (130, 64, 96, 3))],
     launch=_linear_launch, right=LINEAR, result=3, given="", rtol=1e-5,
-    parameters="const float* x, const float* w, const float* bias, float* y, int m, int n, int k,"
-    " int gelu",
     mistakes=[
         ("the bias left out", " + bias[j]", ""),
         ("the bias of the first 32 columns of y in all blocks", "bias[j]", "bias[j - first]"),

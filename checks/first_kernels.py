@@ -77,7 +77,7 @@ smooth = KernelTask(
     lambda: [(np.random.default_rng(n).standard_normal(n, np.float32), (grid,), (block,))
              for n, grid, block in ((1, 1, 32), (2, 1, 2), (100, 4, 32), (33_000, 165, 201))],
     launch=lambda x, grid, block: (grid, block, (to_device(x), to_device(0 * x), np.int32(x.size))),
-    parameters="const float* x, float* y, int n", right=SMOOTH,
+    right=SMOOTH,
     given=SMOOTH.replace("n - 1", "n").replace("(x[i - 1] + x[i] + x[i + 1]) / 3",
                                                "1 / 3 * (x[i - 1] + x[i] + x[i + 1])"),
     mistakes=[
@@ -174,7 +174,6 @@ def _decay_launch(v: np.ndarray, g: np.ndarray, a: float, grid: tuple, block: tu
 
 decay = KernelTask(
     "decay", _decay, _decay_cases, launch=_decay_launch, result=0, right=DECAY, given="",
-    parameters="float* v, const float* g, float a, int n",
     mistakes=[
         ("one element a thread: with fewer threads than elements, the rest stays as it was",
          "i += step", "i += n"),
@@ -288,8 +287,6 @@ _WHERE = "i * row_step + j * column_step"
 leaky_view = KernelTask(
     "leaky_view", _leaky_view, _leaky_view_cases, launch=_leaky_view_launch, right=LEAKY_VIEW,
     given="",
-    parameters="const float* x, float* y, int rows, int columns, long long row_step,"
-               " long long column_step, float slope",
     mistakes=[
         ("the view's memory read from end to end, as if it were C-contiguous", _WHERE, "k"),
         ("rows and columns exchanged: k counts along a row first",
@@ -348,7 +345,6 @@ _PRODUCT = "a * (2LL * n - a - 1) / 2 + j[t] - a - 1"
 pair_index = KernelTask(
     "pair_index", _pair_index, _pair_index_cases, launch=_pair_index_launch, result=2,
     right=PAIR_INDEX, given=PAIR_INDEX[:PAIR_INDEX.index("    if (t")] + "}",
-    parameters="const int* i, const int* j, long long* k, int n, int count",
     mistakes=[
         ("an int product: it overflows before it is stored in a long long",
          "long long a", "int a", "2LL", "2"),

@@ -178,7 +178,7 @@ def _launches() -> list[Case]:
 quarters = KernelTask(
     "quarters", _quarters, _launches, right=QUARTERS, given="", result=0,
     launch=lambda x, grid, block: (grid, block, (to_device(x), np.int32(len(x)))),
-    parameters="float* x, int n", single=True, mistakes=[
+    single=True, mistakes=[
         ("one group a thread: with fewer threads than groups, the rest stays as it was",
          "i += step", "i += n"),
         ("no end at a quarter: every number is in exactly one group", "i < q", "i + 3 * q < n"),

@@ -15,9 +15,8 @@ from .machinery.task import Case, Mistake, Task, Trial, difference, replaced
 # two warm-ups of the lesson: how far apart two threads are, and the sectors of a request
 
 apart = Task(
-    name="apart",
-    spec=lambda rows, columns: (4, 4 * rows),
-    cases=lambda: [(600, 512), (3, 70), (1, 9), (64, 64)],
+    "apart", lambda rows, columns: (4, 4 * rows),
+    lambda: [(600, 512), (3, 70), (1, 9), (64, 64)],
     mistakes=[
         ("floats; a float32 has four bytes", lambda rows, columns: (1, rows)),
         ("the length of a row of x: a row of y has `rows` pixels",
@@ -28,9 +27,8 @@ apart = Task(
 )
 
 sectors = Task(
-    name="sectors",
-    spec=lambda first, step: len({(first + lane * step) // 8 for lane in range(32)}),
-    cases=lambda: [(0, 1), (0, 3), (1, 1), (8, 1), (0, 8), (5, 100), (7, 2), (3, 0), (6, 5)],
+    "sectors", lambda first, step: len({(first + lane * step) // 8 for lane in range(32)}),
+    lambda: [(0, 1), (0, 3), (1, 1), (8, 1), (0, 8), (5, 100), (7, 2), (3, 0), (6, 5)],
     mistakes=[
         ("a `first` that is ignored: a request that begins within a sector may need one more",
          lambda first, step: len({lane * step // 8 for lane in range(32)})),
@@ -81,7 +79,6 @@ def _odd_tables(answer: Callable, trials: Sequence[Trial]) -> str | None:
 
 transpose = KernelTask(
     "transpose", _transpose, _transpose_cases, launch=_transpose_launch, right=TRANSPOSE, given="",
-    parameters="const float* x, float* y, int rows, int columns",
     mistakes=[
         Mistake.replacing("the batch left out: blockIdx.z is the number of the table",
                           "(size_t)blockIdx.z *", "0 *", times=2),
@@ -136,7 +133,6 @@ def _weights_once(counts: object, x: np.ndarray, w: np.ndarray) -> str | None:
 convolution = KernelTask(
     "convolution", _convolution, _convolution_cases, launch=_convolution_launch, result=2, given="",
     right=kernels.source("convolution"), rtol=1e-5, single=True,
-    parameters="const float* x, const float* w, float* y, int channels",
     mistakes=[
         ("the first image only: block k has image k",
          "    x += (size_t)blockIdx.x", "    x += (size_t)0"),

@@ -21,7 +21,6 @@ from .machinery.kernel_task import TIME_LIMIT, KernelTask, explained, launch, to
 from .machinery.task import (
     Case,
     ExperimentTask,
-    Mistake,
     Refusal,
     Task,
     Verdict,
@@ -72,11 +71,10 @@ def _require_type(value: object, kind: type, what: str) -> None:
 # hit and flip_rows, two warm-ups: what a kernel does with a view, and a kernel for views
 
 hit = Task(
-    name="hit",
-    spec=lambda width, top, left, columns, i, j: divmod(
+    "hit", lambda width, top, left, columns, i, j: divmod(
         top * width + left + i * columns + j, width),
-    cases=lambda: [(512, 50, 160, 190, 1, 0), (512, 50, 160, 190, 0, 7), (512, 50, 160, 190, 2, 3),
-                   (70, 0, 0, 70, 5, 6), (40, 3, 30, 9, 2, 8), (33, 7, 1, 30, 11, 29)],
+    lambda: [(512, 50, 160, 190, 1, 0), (512, 50, 160, 190, 0, 7), (512, 50, 160, 190, 2, 3),
+             (70, 0, 0, 70, 5, 6), (40, 3, 30, 9, 2, 8), (33, 7, 1, 30, 11, 29)],
     mistakes=[
         ("the pixel that CuPy's view shows there; the kernel does not know the width",
          lambda width, top, left, columns, i, j: (top + i, left + j)),
@@ -124,7 +122,6 @@ def _flip_rows_cases() -> list[Case]:
 flip_rows = KernelTask(
     "flip_rows", lambda x: x[::-1].copy(), _flip_rows_cases, run=_run_flip_rows, right=FLIP_ROWS,
     given=FLIP_ROWS.replace("* row +", "* columns +"),
-    parameters="float* x, int rows, int columns, int row",
     mistakes=[
         ("only the upper row at the right place", "i) * row", "i) * columns"),
         ("only the lower row at the right place", "= i * row", "= i * columns"),
@@ -187,17 +184,14 @@ def _kernel_address_cases() -> list[Case]:
 
 
 kernel_address = Task(
-    "kernel_address", lambda array, dtype: _kernel_address(array, dtype), _kernel_address_cases,
+    "kernel_address", _kernel_address, _kernel_address_cases, right=_kernel_address,
     mistakes=[
-        Mistake(sentence, functools.partial(_kernel_address, **options))
-        for sentence, options in (
-            ("elements of any dtype: a kernel for float32 would read them wrongly",
-             {"kinds": False}),
-            ("an axis of length 1 refused for its stride; nothing steps along it", {"ones": False}),
-            ("an array without elements refused for its strides", {"empty": False}),
-            ("a look at the last stride only: the rows of a view can have gaps between them",
-             {"last": True}),
-            ("strides counted in elements; they are bytes", {"unit": 1}))
+        ("elements of any dtype: a kernel for float32 would read them wrongly", {"kinds": False}),
+        ("an axis of length 1 refused for its stride; nothing steps along it", {"ones": False}),
+        ("an array without elements refused for its strides", {"empty": False}),
+        ("a look at the last stride only: the rows of a view can have gaps between them",
+         {"last": True}),
+        ("strides counted in elements; they are bytes", {"unit": 1}),
     ],
 )
 

@@ -28,7 +28,6 @@ from .machinery.kernel_task import (
 )
 from .machinery.task import (
     Case,
-    Mistake,
     Refusal,
     Task,
     Trial,
@@ -127,21 +126,23 @@ bytes_each = Task(
 )
 
 
-def _launches(compiling: int, general: int, special: int) -> float:
-    return -(-compiling // (general - special)) if general > special else math.inf
+def _launches(compiling: int, general: int, special: int, *,
+              launches: Callable = lambda compiling, general, gain: -(-compiling // gain)) -> float:
+    gain = general - special
+    return launches(compiling, general, gain) if gain > 0 else math.inf
 
 
 launches = Task(
     "launches", _launches,
     lambda: [(400_000, 500, 300), (1000, 7, 4), (10, 5, 5), (10, 5, 6), (3, 100, 1), (12, 6, 4)],
+    right=_launches,
     mistakes=[
-        Mistake("rounded down: the last launch is needed", lambda compiling, general, special:
-                compiling // (general - special) if general > special else math.inf),
-        Mistake("one launch too many where they are equal", lambda compiling, general, special:
-                compiling // (general - special) + 1 if general > special else math.inf),
+        ("rounded down: the last launch is needed",
+         {"launches": lambda compiling, general, gain: compiling // gain}),
+        ("one launch too many where they are equal",
+         {"launches": lambda compiling, general, gain: compiling // gain + 1}),
         ("the time of the compiled kernel left out: each launch saves only the difference",
-         lambda compiling, general, special:
-         -(-compiling // general) if general > special else math.inf),
+         {"launches": lambda compiling, general, gain: -(-compiling // general)}),
         ("math.inf where the compiled kernel is not faster: it never saves anything",
          lambda compiling, general, special: -(-compiling // max(general - special, 1))),
     ],

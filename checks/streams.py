@@ -16,7 +16,6 @@ from .machinery.stream_task import SHORT_WAIT, Hold, becomes_true, experiment, w
 from .machinery.task import (
     Case,
     ExperimentTask,
-    Mistake,
     Refusal,
     Task,
     Verdict,
@@ -107,20 +106,20 @@ class StreamTask(ExperimentTask):
 
 # two warm-ups of the lesson: what is idle in a row of stages, and what an event orders
 
+def _idle(copy_in, kernel, copy_out, *, works=False, longest=max):
+    whole = copy_in + kernel + copy_out
+    share = kernel / whole
+    return share if works else 1 - share, whole / longest(copy_in, kernel, copy_out)
+
+
 idle = Task(
-    "idle", lambda copy_in, kernel, copy_out: (
-        1 - kernel / (copy_in + kernel + copy_out),
-        (copy_in + kernel + copy_out) / max(copy_in, kernel, copy_out)),
-    lambda: [(1.0, 2.0, 1.0), (3.0, 0.5, 9.0), (0.5, 0.75, 0.5), (1.0, 98.0, 1.0)],
+    "idle", _idle, lambda: [(1.0, 2.0, 1.0), (3.0, 0.5, 9.0), (0.5, 0.75, 0.5), (1.0, 98.0, 1.0)],
+    right=_idle,
     mistakes=[
-        Mistake("the share in which the multiprocessors work", lambda copy_in, kernel, copy_out: (
-            kernel / (copy_in + kernel + copy_out),
-            (copy_in + kernel + copy_out) / max(copy_in, kernel, copy_out))),
-        Mistake("a factor as if the kernel were always the longest", lambda copy_in, kernel,
-                copy_out: (1 - kernel / (copy_in + kernel + copy_out),
-                           (copy_in + kernel + copy_out) / kernel)),
-        ("a factor of 3, whatever the stages take",
-         lambda copy_in, kernel, copy_out: (1 - kernel / (copy_in + kernel + copy_out), 3.0)),
+        ("the share in which the multiprocessors work", {"works": True}),
+        ("a factor as if the kernel were always the longest",
+         {"longest": lambda copy_in, kernel, copy_out: kernel}),
+        ("a factor of 3, whatever the stages take", lambda *stages: (_idle(*stages)[0], 3.0)),
     ],
 )
 

@@ -278,8 +278,7 @@ def _checked_view(x, shape, strides, *, low=True, high=True, itemsize=True, empt
 
 
 safe_as_strided = Task(
-    "safe_as_strided", _safe_as_strided, right=_checked_view,
-    cases=_strided_cases,
+    "safe_as_strided", _safe_as_strided, _strided_cases, right=_checked_view,
     read=lambda value, case: _describe_view(value, case[0]),
     mistakes=[
         ("a check of the far end only: negative strides reach before the front", {"low": False}),
@@ -315,13 +314,10 @@ def _random(shape: tuple, dtype=np.float32) -> np.ndarray:
     return (np.random.default_rng(1).standard_normal(shape) * 10 + 50).astype(dtype)
 
 
-def _skewed(x, width, keep):
-    """Rows padded with zeros to `width(m, n)`, their flat elements cut to rows of `keep(m, n)`."""
+def _cut_too_long(x):
     rows, columns = x.shape
-    padded = np.zeros((rows, width(rows, columns)), x.dtype)
-    padded[:, :columns] = x
-    step = keep(rows, columns)
-    return padded.ravel()[:rows * step].reshape(rows, step)
+    padded = np.pad(x, ((0, 0), (0, columns)))
+    return padded.ravel()[:rows * (2 * columns - 1)].reshape(rows, -1)
 
 
 antidiagonals = Task(
@@ -338,8 +334,7 @@ antidiagonals = Task(
     mistakes=[
         ("diagonals i - j: row i must move i places to the right, not to the left",
          lambda x: _antidiagonals(x[::-1])[::-1]),
-        ("padding with `columns` zeros instead of `rows` of them",
-         lambda x: _skewed(x, lambda m, n: 2 * n, lambda m, n: 2 * n - 1)),
+        ("padding with `columns` zeros instead of `rows` of them", _cut_too_long),
         ("rows that were padded but not moved: cut the last `rows` elements of the flat array, so"
          " that the new rows are one shorter than the padded ones",
          lambda x: np.pad(x, ((0, 0), (0, x.shape[0] - 1)))),
@@ -359,9 +354,8 @@ antidiagonals = Task(
 
 
 def _is_view(answer: Callable, trials: Sequence[Trial]) -> str | None:
-    views = [(got.value, case[0]) for case, _, got in trials if got.error is None]
-    for view, x in views:
-        if view.size and not np.may_share_memory(view, x):
+    for case, _, got in trials:
+        if got.error is None and got.value.size and not np.may_share_memory(got.value, case[0]):
             return "the result is a copy; it must be a view of the input."
     return None
 
@@ -547,8 +541,7 @@ def _read_recovered(value: object, case: Case) -> np.ndarray:
 
 
 recover = Task(
-    "recover", _recover, right=_recovered,
-    cases=_recover_cases,
+    "recover", _recover, _recover_cases, right=_recovered,
     read=_read_recovered,
     mistakes=[
         ("offset and strides counted in elements; they are in bytes",

@@ -371,10 +371,7 @@ class Task:
 
     def _outcomes_of(self, mistake: Mistake) -> Callable[[Case], Outcome]:
         """What a mistake gives in a case, as a function of the case."""
-        if not self.repeatable:
-            function = self._function(mistake.answer)
-            return lambda case: self._read(Outcome.of(function, case), case)
-        known = self._known.setdefault(id(mistake), {})
+        known = self._known.setdefault(id(mistake), {}) if self.repeatable else {}
 
         def outcome_in(case: Case) -> Outcome:
             plain = [x for x in case if not isinstance(x, np.ndarray) and not is_on_device(x)]
@@ -532,12 +529,10 @@ def wrong_signature(answer: Callable, spec: Callable, name: str) -> str | None:
 def describe_error(error: Exception, answer: object) -> str:
     """An error as `Type: text`, with the line of the learner's own function that led to it."""
     text = message(error)
-    code = getattr(answer, "__code__", None)
-    if code is not None:
-        for frame in reversed(traceback.extract_tb(error.__traceback__)):
-            if frame.filename == code.co_filename and frame.lineno is not None:
-                line = f" in the line `{frame.line}`" if frame.line else ""
-                return f"{text}{'' if text.endswith('.') else ','}{line}." if line else f"{text}."
+    file = getattr(getattr(answer, "__code__", None), "co_filename", None)
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename == file and frame.line:
+            return f"{text}{'' if text.endswith('.') else ','} in the line `{frame.line}`."
     return text if text.endswith(".") else f"{text}."
 
 
@@ -591,10 +586,9 @@ def difference(expected: object, got: object, rtol: float) -> str | None:
         return None
     if wanted.ndim == 0:
         return f"expected {digits(wanted[()])}, got {digits(given[()])}."
-    first = tuple(int(i) for i in np.argwhere(~close)[0])
-    wrong = int(np.size(close) - np.count_nonzero(close))
-    return (f"{wrong} of {wanted.size} values are wrong, the first at {list(first)}: expected"
-            f" {digits(wanted[first])}, got {digits(given[first])}.")
+    first = tuple(np.argwhere(~close)[0].tolist())
+    return (f"{np.count_nonzero(~close)} of {wanted.size} values are wrong, the first at"
+            f" {list(first)}: expected {digits(wanted[first])}, got {digits(given[first])}.")
 
 
 def digits(value: object) -> str:
