@@ -13,13 +13,13 @@ from helpers.draw.contraction import Contraction
 from .machinery.task import (
     Case,
     Refusal,
-    Rule,
     Task,
     Trial,
     describe_value,
     hint_at_return,
     names_in,
     no_python_loop,
+    rule,
 )
 
 
@@ -111,33 +111,29 @@ def recorded_operations(answer: Callable, case: Case) -> list[tuple[str, int]]:
     return log
 
 
-def fewest_operations(*cases: Case, subscripts: str) -> Rule:
+@rule
+def fewest_operations(answer: Callable, trials: Sequence[Trial], *cases: Case,
+                      subscripts: str) -> str | None:
     """In each of `cases`, no more operations than the cheapest order of pairs needs."""
-
-    def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
-        for case in cases:
-            needed = Contraction.read(subscripts, *case).in_pairs()[0]
-            done = sum(count for _, count in recorded_operations(answer, case))
-            shapes = ", ".join(str(x.shape) for x in case)
-            if done < needed:
-                return (f"for shapes {shapes} only {done:,} of its operations could be counted:"
-                        " compute with the arrays that it gets, by np.einsum or @.")
-            if done > 1.05 * needed:
-                return (f"for shapes {shapes} it does {done:,} operations, where {needed:,}"
-                        " suffice. Which two arrays give something small, contracted first?")
-        return None
-
-    return rule
+    for case in cases:
+        needed = Contraction.read(subscripts, *case).in_pairs()[0]
+        done = sum(count for _, count in recorded_operations(answer, case))
+        shapes = ", ".join(str(x.shape) for x in case)
+        if done < needed:
+            return (f"for shapes {shapes} only {done:,} of its operations could be counted: compute"
+                    " with the arrays that it gets, by np.einsum or @.")
+        if done > 1.05 * needed:
+            return (f"for shapes {shapes} it does {done:,} operations, where {needed:,} suffice."
+                    " Which two arrays give something small, contracted first?")
+    return None
 
 
-def _calls_no_einsum(case: Case) -> Rule:
-    def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
-        if (any("einsum" in name for name in names_in(answer))
-                or any(name == "einsum" for name, _ in recorded_operations(answer, case))):
-            return "it calls np.einsum, which this task does not allow."
-        return None
-
-    return rule
+@rule
+def _calls_no_einsum(answer: Callable, trials: Sequence[Trial], case: Case) -> str | None:
+    if (any("einsum" in name for name in names_in(answer))
+            or any(name == "einsum" for name, _ in recorded_operations(answer, case))):
+        return "it calls np.einsum, which this task does not allow."
+    return None
 
 
 # letters, and first_letters, a warm-up of the lesson
@@ -263,21 +259,18 @@ def _number_as_array(value: object, case: Case) -> object:
     return np.asarray(value) if number else value
 
 
-def _all_by_matmul(*cases: Case) -> Rule:
+@rule
+def _all_by_matmul(answer: Callable, trials: Sequence[Trial], *cases: Case) -> str | None:
     """In each of `cases`, products of matrices do all work, and no more than the letters need."""
-
-    def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
-        for case in cases:
-            log, needed = recorded_operations(answer, case), Contraction.read(*case).operations
-            products = [count for name, count in log
-                        if name in ("matmul", "dot", "inner", "vdot", "tensordot")]
-            others = sum(count for _, count in log) - sum(products)
-            if products != [needed] or others:
-                return (f'for "{case[0]}" `@` does {products} operations, where the letters need'
-                        f" {needed:,}, and other functions do {others:,}: let one `@` do all.")
-        return None
-
-    return rule
+    for case in cases:
+        log, needed = recorded_operations(answer, case), Contraction.read(*case).operations
+        products = [count for name, count in log
+                    if name in ("matmul", "dot", "inner", "vdot", "tensordot")]
+        others = sum(count for _, count in log) - sum(products)
+        if products != [needed] or others:
+            return (f'for "{case[0]}" `@` does {products} operations, where the letters need'
+                    f" {needed:,}, and other functions do {others:,}: let one `@` do all.")
+    return None
 
 
 def _in_order_of_groups(subscripts, x, y):

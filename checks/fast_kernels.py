@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from types import SimpleNamespace
 
@@ -206,22 +207,24 @@ loads_each = Task(
 
 # useful: the share of the sums that are numbers of C
 
+def _useful(m: int, n: int, high: int, wide: int, *,
+            blocks: Callable = lambda size, tile: -(-size // tile)) -> float:
+    return m * n / (blocks(m, high) * high * blocks(n, wide) * wide)
+
+
 useful = Task(
-    "useful",
-    lambda m, n, high, wide: m * n / (-(-m // high) * high * -(-n // wide) * wide),
-    lambda: [(70, 90, 16, 16), (128, 128, 128, 128), (640_000, 32, 128, 128), (1, 1, 16, 64),
-             (4097, 4097, 128, 128), (100, 301, 60, 50), (7, 9, 3, 5)],
+    "useful", _useful, right=_useful,
+    cases=lambda: [(70, 90, 16, 16), (128, 128, 128, 128), (640_000, 32, 128, 128), (1, 1, 16, 64),
+                   (4097, 4097, 128, 128), (100, 301, 60, 50), (7, 9, 3, 5)],
     mistakes=[
-        ("the useless share",
-         lambda m, n, high, wide: 1 - m * n / (-(-m // high) * high * -(-n // wide) * wide)),
-        ("all sums divided by the useful ones",
-         lambda m, n, high, wide: -(-m // high) * high * -(-n // wide) * wide / (m * n)),
+        ("the useless share", lambda *sizes: 1 - _useful(*sizes)),
+        ("all sums divided by the useful ones", lambda *sizes: 1 / _useful(*sizes)),
         ("one block more than needed where the sizes are multiples of the tile",
-         lambda m, n, high, wide: m * n / ((m // high + 1) * high * (n // wide + 1) * wide)),
+         {"blocks": lambda size, tile: size // tile + 1}),
         ("rows and columns of the tile exchanged",
-         lambda m, n, high, wide: m * n / (-(-m // wide) * wide * -(-n // high) * high)),
+         lambda m, n, high, wide: _useful(m, n, wide, high)),
         ("the blocks rounded up together: rows and columns are rounded up for themselves",
-         lambda m, n, high, wide: m * n / (-(-m * n // (high * wide)) * high * wide)),
+         lambda m, n, high, wide: _useful(m * n, 1, high * wide, 1)),
     ],
 )
 
@@ -269,28 +272,23 @@ naive_sectors = Task(
 
 # most: the share of the arithmetic that the counted loads allow
 
+def _most(m: int, n: int, k: int, global_loads: int, shared_loads: int, *, lanes: int = 32,
+          rate: int = 4, together: Callable = sum, limit: float = 1) -> float:
+    return min(limit, m * n * k / lanes / rate / together((global_loads, shared_loads)))
+
+
 most = Task(
-    "most",
-    lambda m, n, k, global_loads, shared_loads:
-    min(1, m * n * k / 32 / 4 / (global_loads + shared_loads)),
-    lambda: [(4096, 4096, 4096, 4294967296, 0), (4096, 4096, 4096, 134217728, 3221937852),
-             (4096, 4096, 4096, 8388608, 402694252), (64, 32, 7, 0, 448), (64, 32, 7, 112, 0),
-             (33, 35, 64, 900, 800), (8, 8, 8, 3, 1)],
+    "most", _most, right=_most,
+    cases=lambda: [
+        (4096, 4096, 4096, 4294967296, 0), (4096, 4096, 4096, 134217728, 3221937852),
+        (4096, 4096, 4096, 8388608, 402694252), (64, 32, 7, 0, 448), (64, 32, 7, 112, 0),
+        (33, 35, 64, 900, 800), (8, 8, 8, 3, 1)],
     mistakes=[
-        ("more than all of the time: without the limit of the loads it is 1",
-         lambda m, n, k, global_loads, shared_loads:
-         m * n * k / 32 / 4 / (global_loads + shared_loads)),
-        ("the multiply-adds of threads: the loads are those of warps, 32 threads",
-         lambda m, n, k, global_loads, shared_loads:
-         min(1, m * n * k / 4 / (global_loads + shared_loads))),
-        ("one multiply-add of a warp in a clock: there are four",
-         lambda m, n, k, global_loads, shared_loads:
-         min(1, m * n * k / 32 / (global_loads + shared_loads))),
-        ("one of the two kinds of loads only: both take the same path",
-         lambda m, n, k, global_loads, shared_loads:
-         min(1, m * n * k / 32 / 4 / max(global_loads, shared_loads))),
+        ("more than all of the time: without the limit of the loads it is 1", {"limit": math.inf}),
+        ("the multiply-adds of threads: the loads are those of warps, 32 threads", {"lanes": 1}),
+        ("one multiply-add of a warp in a clock: there are four", {"rate": 1}),
+        ("one of the two kinds of loads only: both take the same path", {"together": max}),
         ("the share of the path: the arithmetic's share is asked for",
-         lambda m, n, k, global_loads, shared_loads:
-         min(1, 4 * 32 * (global_loads + shared_loads) / (m * n * k))),
+         lambda *counts: min(1, 1 / _most(*counts, limit=math.inf))),
     ],
 )

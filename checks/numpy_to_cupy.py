@@ -10,7 +10,6 @@ import numpy as np
 from .machinery.task import (
     Case,
     Refusal,
-    Rule,
     Task,
     Trial,
     describe_value,
@@ -18,6 +17,7 @@ from .machinery.task import (
     is_on_device,
     no_python_loop,
     require_tuple,
+    rule,
 )
 
 
@@ -35,29 +35,27 @@ def _from_device(value: object, what: str = "the result") -> np.ndarray:
     return value.get()
 
 
-def traffic_at_most(case: Callable[[], Case], up: int = 0, down: int = 0,
-                    waits: int | None = 0) -> Rule:
+@rule
+def traffic_at_most(answer: Callable, trials: Sequence[Trial], case: Callable[[], Case],
+                    up: int = 0, down: int = 0, waits: int | None = 0) -> str | None:
     """In `case` at most `up` copies to the device, `down` to the host, and `waits` waits."""
+    from helpers.transfers import traffic
 
-    def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
-        from helpers.transfers import traffic
-
-        seen = traffic(answer, *case())
-        for copies, limit, where in ((seen.to_device, up, "to the device"),
-                                     (seen.to_host, down, "to the host")):
-            if len(copies) > limit:
-                return (f"the number of its copies {where} is {len(copies)}, where {limit} suffice."
-                        + _hint_at_line(seen))
-        if waits is not None and seen.waits > waits:
-            return f"it waits for the device; number of waits: {seen.waits}.{_hint_at_line(seen)}"
-        return None
-
-    return rule
+    seen = traffic(answer, *case())
+    for copies, limit, where in ((seen.to_device, up, "to the device"),
+                                 (seen.to_host, down, "to the host")):
+        if len(copies) > limit:
+            return (f"the number of its copies {where} is {len(copies)}, where {limit} suffice."
+                    + _hint_at_line(seen))
+    if waits is not None and seen.waits > waits:
+        return f"it waits for the device; number of waits: {seen.waits}.{_hint_at_line(seen)}"
+    return None
 
 
-def _no_loop(*makers: Callable[[], Case]) -> Rule:
+@rule
+def _no_loop(answer: Callable, trials: Sequence[Trial], *makers: Callable[[], Case]) -> str | None:
     """`no_python_loop` with cases that are on the device, made when they are needed."""
-    return lambda answer, trials: no_python_loop(*(make() for make in makers))(answer, trials)
+    return no_python_loop(*(make() for make in makers))(answer, trials)
 
 
 def _hint_at_line(seen) -> str:
@@ -106,19 +104,23 @@ largest_error = Task(
 
 
 # reading_speed, a warm-up of the lesson: launches and work at the same time
+
+
+def _speed(n, launch, digit, *, time=max):
+    return n / time((launch, n * digit))
+
+
 reading_speed = Task(
-    "reading_speed", lambda n, launch, digit: n / max(launch, n * digit),
+    "reading_speed", _speed, right=_speed,
     cases=lambda: [(100, 3e-3, 1e-6), (8000, 2e-3, 5e-7), (100_000, 3e-3, 1e-6), (1, 0.5, 0.125),
                    (7, 1e-5, 2e-4)],
     mistakes=[
-        ("launches and work one after the other; the device computes meanwhile",
-         lambda n, launch, digit: n / (launch + n * digit)),
+        ("launches and work one after the other; the device computes meanwhile", {"time": sum}),
         ("the launches alone; with many digits the work takes longer",
-         lambda n, launch, digit: n / launch),
+         {"time": lambda times: times[0]}),
         ("the work alone; with few digits the launches take longer",
-         lambda n, launch, digit: 1 / digit),
-        ("the shorter of the two times; the call ends when both are done",
-         lambda n, launch, digit: n / min(launch, n * digit)),
+         {"time": lambda times: times[1]}),
+        ("the shorter of the two times; the call ends when both are done", {"time": min}),
         ("the seconds of a call", lambda n, launch, digit: max(launch, n * digit)),
     ],
 )

@@ -90,21 +90,21 @@ def run(kernel: object, name: str, source: str, grid: tuple, block: tuple, args:
 
 
 def reader(name: str, parameters: str, launch: Callable[..., tuple],
-           single: bool = True) -> Callable[[object, Case], np.ndarray]:
+           result: int = 1) -> Callable[[object, Case], np.ndarray]:
     """The `read` of a task whose answer returns the source of a kernel: it compiles and runs it.
 
-    `launch(*case)` returns grid, block and arguments, of which the second is the result. `single`
-    where the kernel is of float32 and must do no arithmetic in double.
+    `launch(*case)` returns grid, block and arguments, and `result` says which of these is the
+    result. The kernel is of float32 and must do no arithmetic in double.
     """
 
     def read(source: object, case: Case) -> np.ndarray:
-        if single and isinstance(source, str) and (sentence := doubles(source)):
+        if isinstance(source, str) and (sentence := doubles(source)):
             raise Refusal(sentence, kind="double")
         kernel = build(source, name, parameters)
         grid, block, arguments = launch(*case)
         with inputs_kept(arguments, parameters):
             run(kernel, name, source, grid, block, arguments)
-        return arguments[1].get()
+        return arguments[result].get()
 
     return read
 
@@ -458,15 +458,9 @@ def _slope(formula: str) -> np.ndarray:
     return (np.zeros_like(x) + np.imag(value) * 1e30).astype(np.float32)
 
 
-def _read_slope(source: object, case: Case) -> np.ndarray:
-    if isinstance(source, str) and (sentence := doubles(source)):
-        raise Refusal(sentence, kind="double")
-    kernel = build(source, "slope", SLOPE)
+def _slope_launch(formula: str) -> tuple:
     xs, ys = map(to_device, PLACES.copy())
-    zs, n = blank(xs.shape, np.float32), np.int32(len(PLACES[0]))
-    with inputs_kept((xs, ys, zs, n), SLOPE):
-        run(kernel, "slope", source, (6,), (128,), (xs, ys, zs, n))
-    return zs.get()
+    return (6,), (128,), (xs, ys, blank(xs.shape, np.float32), np.int32(len(PLACES[0])))
 
 
 slope = SourceTask(
@@ -474,7 +468,7 @@ slope = SourceTask(
     lambda: [("3 * x - 2 * (x - y)",), ("sin(4 * x) * cos(x * y)",), ("y",),
              ("(x + 0.5) * x * x + 1",), ("cos(sin(3 * x) - x) * (1 - x)",),
              ("50000 * 50000 * x",), ("x / y",), ("x ** 2",), ("x + z",), ("tan(x)",)],
-    read=_read_slope, right=_slope_source,
+    read=reader("slope", SLOPE, _slope_launch, result=2), right=_slope_source,
     mistakes=[
         ("minus signs lost", {"minus": "+"}),
         ("the slope of cos with the wrong sign: it is -sin", {"outer": "sinf({v})"}),

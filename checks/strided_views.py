@@ -390,11 +390,9 @@ tiles = Task(
     ],
     mistakes=[
         ("one reshape straight to four axes: it takes the elements in reading order, not by tiles",
-         lambda x, height, width: x.reshape(
-             x.shape[0] // height, x.shape[1] // width, height, width)),
+         lambda x, h, w: x.reshape(x.shape[0] // h, x.shape[1] // w, h, w)),
         ("the right reshape with its axes still in the order (tile row, row, tile column, column)",
-         lambda x, height, width: x.reshape(
-             x.shape[0] // height, height, x.shape[1] // width, width)),
+         lambda x, h, w: x.reshape(x.shape[0] // h, h, x.shape[1] // w, w)),
         ("height and width swapped", lambda x, height, width: _block_view(x, width, height)),
         ("tiles in the order of columns first",
          lambda x, height, width: _block_view(x, height, width).swapaxes(0, 1)),

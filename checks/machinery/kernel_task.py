@@ -30,12 +30,12 @@ from .task import (
     Case,
     Mistake,
     Refusal,
-    Rule,
     Task,
     Trial,
     Verdict,
     describe_value,
     is_stub,
+    rule,
     sources,
 )
 
@@ -203,18 +203,16 @@ class KernelTask(Task):
         return wrong_declaration(code, name, self.parameters)
 
 
-def counters(judge: Callable, *case: object) -> Rule:
+@rule
+def counters(answer: Callable, trials: Sequence[Trial], judge: Callable,
+             *case: object) -> str | None:
     """The rule that `judge(counts, *case)` makes: a sentence on what one launch costs, else None.
 
     `counts` are the simulator's counters of the answer's launch in `case`, or in the task's first
     case where none is given.
     """
-
-    def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
-        own = case or trials[0].case
-        return judge(answer.counts(*own), *own)
-
-    return rule
+    own = case or trials[0].case
+    return judge(answer.counts(*own), *own)
 
 
 @contextmanager

@@ -316,14 +316,7 @@ class Task:
     def _read(self, outcome: Outcome, case: Case) -> Outcome:
         if outcome.error is not None:
             return outcome
-        try:
-            if self.read is None:
-                refuse_outside_memory(outcome.value)
-                return outcome
-            return Outcome(value=self.read(outcome.value, case))
-        except Exception as error:
-            stop_if_hindered(error)
-            return Outcome(error=error)
+        return Outcome.of(self.read or within_memory, (outcome.value, case))
 
     def _difference(self, trial: Trial, answer: object) -> str | None:
         """What is wrong with what the answer gave in one case, as a sentence."""
@@ -374,8 +367,8 @@ class Task:
         known = self._known.setdefault(id(mistake), {}) if self.repeatable else {}
 
         def outcome_in(case: Case) -> Outcome:
-            plain = [x for x in case if not isinstance(x, np.ndarray) and not is_on_device(x)]
-            key = repr(plain), *_snapshot(case)
+            array = [isinstance(x, np.ndarray) or is_on_device(x) for x in case]
+            key = repr([type(x) if a else x for x, a in zip(case, array)]), *_snapshot(case)
             if key not in known:
                 if None not in known:
                     known[None] = self._function(mistake.answer)
@@ -536,14 +529,14 @@ def describe_error(error: Exception, answer: object) -> str:
     return text if text.endswith(".") else f"{text}."
 
 
-def refuse_outside_memory(value: object) -> None:
-    """Refuse an array that reaches outside the memory of its owner, before it is read."""
-    if not isinstance(value, np.ndarray) or value.size == 0:
-        return
-    (low, high), (start, stop) = byte_bounds(value), byte_bounds(owner_of(value))
-    if low < start or high > stop:
-        raise Refusal(f"the view of shape {value.shape} with strides {value.strides} reaches"
-                      f" {max(start - low, high - stop)} bytes outside the array's memory.")
+def within_memory(value: object, case: Case) -> object:
+    """`value`; an array that reaches outside the memory of its owner is refused unread."""
+    if isinstance(value, np.ndarray) and value.size:
+        (low, high), (start, stop) = byte_bounds(value), byte_bounds(owner_of(value))
+        if low < start or high > stop:
+            raise Refusal(f"the view of shape {value.shape} with strides {value.strides} reaches"
+                          f" {max(start - low, high - stop)} bytes outside the array's memory.")
+    return value
 
 
 def difference(expected: object, got: object, rtol: float) -> str | None:
@@ -599,22 +592,29 @@ def digits(value: object) -> str:
 # Rules: how an answer was reached.
 
 
-def no_python_loop(small: Case, *larger: Case) -> Rule:
+def rule(check: Callable[..., str | None]) -> Callable[..., Rule]:
+    """Decorate `check(answer, trials, ...)`: a call with what follows `trials` makes the rule."""
+
+    def made(*given: object, **named: object) -> Rule:
+        return lambda answer, trials: check(answer, trials, *given, **named)
+
+    return made
+
+
+@rule
+def no_python_loop(answer: Callable, trials: Sequence[Trial], small: Case,
+                   *larger: Case) -> str | None:
     """Work done by Python itself must not grow from the first case to any of the others.
 
     Counted in bytecode instructions of every Python function that runs, so that comprehensions,
     generators, `map` and `np.vectorize` count too. Give one larger case for each axis.
     """
-
-    def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
-        most = int(1.5 * instructions(answer, small)) + 50
-        library = "CuPy" if any(map(is_on_device, small)) else "NumPy"
-        if any(instructions(answer, large, most) > most for large in larger):
-            return ("it loops in Python: the interpreter's work grows with the size of the input."
-                    f" Let {library} do the loop.")
-        return None
-
-    return rule
+    most = int(1.5 * instructions(answer, small)) + 50
+    library = "CuPy" if any(map(is_on_device, small)) else "NumPy"
+    if any(instructions(answer, large, most) > most for large in larger):
+        return ("it loops in Python: the interpreter's work grows with the size of the input."
+                f" Let {library} do the loop.")
+    return None
 
 
 class _Enough(BaseException):
@@ -671,17 +671,15 @@ def names_in(function: Callable) -> set[str]:
     return names | {getattr(known.get(name), "__name__", name) for name in names}
 
 
-def peak_memory(case: Case, limit: float, advice: str) -> Rule:
+@rule
+def peak_memory(answer: Callable, trials: Sequence[Trial], case: Case, limit: float,
+                advice: str) -> str | None:
     """In `case` the call may hold at most `limit` bytes of new memory at once."""
-
-    def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
-        peak = peak_bytes(answer, *copy.deepcopy(case))
-        if peak > limit:
-            return (f"it needs {peak:,} bytes of new memory at once, where {limit:,.0f} suffice:"
-                    f" {advice}")
-        return None
-
-    return rule
+    peak = peak_bytes(answer, *copy.deepcopy(case))
+    if peak > limit:
+        return (f"it needs {peak:,} bytes of new memory at once, where {limit:,.0f} suffice:"
+                f" {advice}")
+    return None
 
 
 def no_warnings(answer: Callable, trials: Sequence[Trial]) -> str | None:
