@@ -15,10 +15,9 @@ from .machinery.task import (
     Refusal,
     Task,
     Trial,
-    describe_value,
-    hint_at_return,
     names_in,
     no_python_loop,
+    require_type,
     rule,
 )
 
@@ -140,10 +139,7 @@ def _calls_no_einsum(answer: Callable, trials: Sequence[Trial], case: Case) -> s
 
 
 def _require_text(value: object, case: Case) -> str:
-    if not isinstance(value, str):
-        raise Refusal(f'expected letters as a string, such as "ij", got {describe_value(value)}.'
-                      f"{hint_at_return(value)}")
-    return value
+    return require_type(value, str, 'expected letters as a string, such as "ij", got')
 
 
 def _task_of_letters(name: str, table: dict[str, tuple]) -> Task:

@@ -12,11 +12,11 @@ from .machinery.task import (
     Refusal,
     Task,
     Trial,
-    describe_value,
-    hint_at_return,
+    describe_returned,
     is_on_device,
     no_python_loop,
     require_tuple,
+    require_type,
     rule,
 )
 
@@ -31,7 +31,7 @@ def _from_device(value: object, what: str = "the result") -> np.ndarray:
     """A result on the host; a Refusal where it was not on the device."""
     if not is_on_device(value):
         raise Refusal(f"{what} must stay on the device, as a CuPy array; it is"
-                      f" {describe_value(value)}.{hint_at_return(value)}")
+                      f" {describe_returned(value)}")
     return value.get()
 
 
@@ -84,9 +84,8 @@ def _error_case(*shape: int, seed: int, dtype=np.float32, on_device: bool = True
 
 
 def _read_number(value: object, case: Case) -> object:
-    if not isinstance(value, float):  # NumPy's float64 is one, too
-        raise Refusal(f"it must return a Python float; it returned {describe_value(value)}.")
-    return value
+    # NumPy's float64 is one, too.
+    return require_type(value, float, "it must return a Python float; it returned")
 
 
 largest_error = Task(

@@ -24,10 +24,11 @@ from .machinery.task import (
     Refusal,
     Task,
     Verdict,
+    describe_returned,
     describe_value,
-    hint_at_return,
     replaced,
     require_tuple,
+    require_type,
 )
 
 
@@ -62,10 +63,9 @@ def _observe_copies() -> Iterator[list]:
         yield copied
 
 
-def _require_type(value: object, kind: type, what: str) -> None:
-    if not isinstance(value, kind):
-        name = "a CuPy array" if kind is _libraries().cp.ndarray else "a PyCUDA GPUArray"
-        raise Refusal(f"{what} must be {name}; it is {describe_value(value)}.")
+def _require_array(value: object, kind: type, what: str) -> None:
+    name = "a CuPy array" if kind is _libraries().cp.ndarray else "a PyCUDA GPUArray"
+    require_type(value, kind, f"{what} must be {name}; it is")
 
 
 # hit and flip_rows, two warm-ups: what a kernel does with a view, and a kernel for views
@@ -212,8 +212,8 @@ def _run_exchange(answer: Callable, g: np.ndarray, x: np.ndarray) -> tuple:
         with _observe_copies() as copied:
             in_cupy, in_pycuda = require_tuple(answer(theirs, ours), "CuPy's view",
                                                "PyCUDA's view")
-        _require_type(in_cupy, cp.ndarray, "the first of the two")
-        _require_type(in_pycuda, libraries.GPUArray, "the second of the two")
+        _require_array(in_cupy, cp.ndarray, "the first of the two")
+        _require_array(in_pycuda, libraries.GPUArray, "the second of the two")
         if in_cupy.data.ptr != places[0] and not in_cupy.data.ptr == places[1]:
             raise Refusal("the CuPy array is a copy: its address is not the GPUArray's.", "copy g")
         if in_cupy.data.ptr == places[1] or in_pycuda.ptr == places[0]:
@@ -285,7 +285,7 @@ def _run_adopt(answer: Callable, values: np.ndarray) -> np.ndarray:
     place, given = int(allocation), weakref.ref(allocation)
     with _observe_copies() as copied:
         x = answer(allocation, values.shape, values.dtype)
-    _require_type(x, libraries.cp.ndarray, "the result")
+    _require_array(x, libraries.cp.ndarray, "the result")
     if x.data.ptr != place or copied:
         raise Refusal("the result is a copy: its address is not the allocation's.", "copy")
     if (x.shape, x.dtype) != (values.shape, values.dtype):
@@ -427,8 +427,7 @@ def _run_add_scaled(answer: Callable, y: np.ndarray, x: np.ndarray, factor: floa
     value = answer(kernel, ours, theirs, factor)
     libraries.context.synchronize()
     if value is not ours:
-        raise Refusal(f"it must return y; it returned {describe_value(value)}."
-                      f"{hint_at_return(value)}")
+        raise Refusal(f"it must return y; it returned {describe_returned(value)}")
     if kernel.launches != 1:
         raise Refusal(f"the number of launches is {kernel.launches}; one launch is enough.")
     if (x_room.get() != before).any():
@@ -529,11 +528,10 @@ def _run_generated_softmax(answer: Callable, columns: int, scores: np.ndarray) -
     with _observe_copies() as copied, _rehearse_launches(copied) as seen:
         function = answer(columns)
         if not callable(function):
-            raise Refusal(f"expected a function of the scores, got {describe_value(function)}."
-                      f"{hint_at_return(function)}")
+            raise Refusal(f"expected a function of the scores, got {describe_returned(function)}")
         value = function(ours)
     libraries.context.synchronize()
-    _require_type(value, libraries.cp.ndarray, "what your function returns")
+    _require_array(value, libraries.cp.ndarray, "what your function returns")
     if isinstance(value.data.mem, libraries.cp.cuda.UnownedMemory):
         raise Refusal("its result is in memory of PyCUDA's. Take CuPy's, from its pool, which the"
                       " rest of the network uses.", "memory")

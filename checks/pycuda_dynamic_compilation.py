@@ -31,9 +31,9 @@ from .machinery.task import (
     Refusal,
     Task,
     Trial,
-    describe_value,
-    hint_at_return,
+    describe_returned,
     is_stub,
+    require_type,
 )
 
 
@@ -49,9 +49,7 @@ def build(source: object, name: str, parameters: str) -> object:
     import pycuda.driver as drv
     from pycuda.compiler import SourceModule
 
-    if not isinstance(source, str):
-        raise Refusal(f"it must return the CUDA source, a str; it returned"
-                      f" {describe_value(source)}.{hint_at_return(source)}")
+    require_type(source, str, "it must return the CUDA source, a str; it returned")
     if is_stub(source):
         raise NotImplementedError
     if sentence := wrong_declaration(source, name, parameters, extern_c=False):
@@ -186,7 +184,7 @@ def _decide_cases() -> list[Case]:
 def _read_decisions(value: object, case: Case) -> int:
     if not isinstance(value, tuple) or len(value) != 2 or not isinstance(value[0], list):
         raise Refusal("it must return two things, the list of the words and the time; it returned"
-                      f" {describe_value(value)}.{hint_at_return(value)}")
+                      f" {describe_returned(value)}")
     (words, total), right = value, _decide(*case)[0]
     if len(words) != len(right):
         raise Refusal(f"it returns {len(words)} words for {len(right)} requests.")

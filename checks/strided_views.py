@@ -14,10 +14,10 @@ from .machinery.task import (
     Task,
     Trial,
     describe_value,
-    hint_at_return,
     no_python_loop,
     peak_memory,
     require_tuple,
+    require_type,
 )
 
 # backwards, a warm-up of the lesson: shape, strides and offset of x[1:, ::-1]
@@ -199,9 +199,7 @@ def _reached_bytes(x: np.ndarray, shape: tuple, strides: tuple) -> tuple[int, in
 
 def _describe_view(value: object, x: np.ndarray) -> str:
     """A view's metadata. No element is read, because a wrong view may point anywhere."""
-    if not isinstance(value, np.ndarray):
-        raise Refusal(f"expected a view (a NumPy array), got {describe_value(value)}."
-                      f"{hint_at_return(value)}")
+    require_type(value, np.ndarray, "expected a view (a NumPy array), got")
     if value.size and not _starts_in(value, x):
         raise Refusal("the result is a copy; it must be a view of x.")
     return (f"shape {value.shape}, strides {value.strides}, {value.dtype}, beginning"

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, redirect_stderr
 from dataclasses import dataclass, field, replace
 from time import monotonic
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
@@ -469,16 +469,22 @@ def describe_value(value: object) -> str:
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
-def hint_at_return(value: object) -> str:
-    """A question for the end of a sentence about a function that returned None, else nothing."""
-    return " Is a `return` missing?" if value is None else ""
+def describe_returned(value: object) -> str:
+    """The end of a sentence about what a function returned, with its full stop."""
+    return "None. Is a `return` missing?" if value is None else f"{describe_value(value)}."
+
+
+def require_type(value: object, kind: type, sentence: str) -> Any:
+    """`value`, which must be of a type; else a Refusal: `sentence`, and what it is instead."""
+    if not isinstance(value, kind):
+        raise Refusal(f"{sentence} {describe_returned(value)}")
+    return value
 
 
 def require_tuple(value: object, *names: str) -> tuple:
     """`value`, which must be a tuple with an entry for each of `names`; else a Refusal."""
     if not isinstance(value, (tuple, list)) or len(value) != len(names):
-        raise Refusal(f"expected the tuple ({', '.join(names)}), got {describe_value(value)}."
-                      f"{hint_at_return(value)}")
+        raise Refusal(f"expected the tuple ({', '.join(names)}), got {describe_returned(value)}")
     return tuple(value)
 
 
@@ -494,12 +500,10 @@ def describe_case(case: Case, function: Callable) -> str:
     for name, value in zip(names, case):
         if isinstance(value, np.ndarray) or is_on_device(value):
             library = "CuPy's " if is_on_device(value) else ""
-            part = f"{name}: {library}{value.dtype} {value.shape}"
-            if not value.flags.c_contiguous:
-                part += f" with strides {value.strides}"
+            strides = "" if value.flags.c_contiguous else f" with strides {value.strides}"
+            parts.append(f"{name}: {library}{value.dtype} {value.shape}{strides}")
         else:
-            part = f"{name}={value!r}"
-        parts.append(part)
+            parts.append(f"{name}={value!r}")
     return ", ".join(parts)
 
 
@@ -553,7 +557,7 @@ def difference(expected: object, got: object, rtol: float) -> str | None:
                 return f"value {k} of the tuple: {sentence}"
         return None
     if got is None:
-        return f"it returned None.{hint_at_return(got)}"
+        return f"it returned {describe_returned(got)}"
     if isinstance(expected, np.ndarray):
         if not isinstance(got, np.ndarray):
             return f"expected {describe_value(expected)}, got {describe_value(got)}."
