@@ -8,6 +8,8 @@ from __future__ import annotations
 import posixpath
 import re
 import shutil
+import subprocess
+import sys
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
@@ -22,7 +24,6 @@ from .notebook_form import (
     SETUP_TITLE,
     AuthoringError,
     course_of,
-    outputs_of,
     read,
     stored_text,
 )
@@ -92,8 +93,8 @@ def tasks_for(exercise: NotebookNode, numbers: list[int]) -> NotebookNode:
     return exercise
 
 
-def slides_of(lesson: NotebookNode) -> NotebookNode:
-    """The lesson, changed into slides: one for each section, below it one for each further text.
+def mark_slides(lesson: NotebookNode) -> NotebookNode:
+    """Note in the cells' metadata where slides begin: with each text.
 
     Code belongs to the text above it. A prediction's answer appears at a press of the key.
     """
@@ -103,11 +104,8 @@ def slides_of(lesson: NotebookNode) -> NotebookNode:
             kind = "skip"
         elif cell.cell_type == "markdown":
             kind = "slide" if heading and len(heading[1]) < 3 else "subslide"
-        else:
-            kind = "fragment" if course_of(cell).get("answer") else kind
-            cell.outputs = outputs_of(cell)
-            if cell.metadata.get("jupyter", {}).get("source_hidden"):
-                cell.metadata["tags"] = [*cell.metadata.get("tags", []), "folded"]
+        elif course_of(cell).get("answer"):
+            kind = "fragment"
         cell.metadata.setdefault("slideshow", {}).setdefault("slide_type", kind)
     return lesson
 
@@ -130,8 +128,9 @@ def write_notebooks(day: str, folder: Path, root: Path = ROOT) -> list[Path]:
 
     texts = {page: adapted(text, page) for page, text in texts.items()}
     for place, chosen in parts.items():
-        trim = lesson_for if place.startswith("notebooks/") else tasks_for
-        notebook = trim(read(root / place), chosen)
+        whole = read(root / place)
+        notebook = tasks_for(whole, chosen) if place.startswith("exercises/") else mark_slides(
+            lesson_for(whole, chosen))
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
                 cell.source = adapted(cell.source, place)
@@ -145,40 +144,30 @@ def write_notebooks(day: str, folder: Path, root: Path = ROOT) -> list[Path]:
     return [folder / place for place in texts]
 
 
-def write_slides(lessons: list[Path], root: Path = ROOT) -> list[Path]:
-    """Write the slides of lessons beside them, and reveal.js, which shows them in a browser.
+def write_slides(folder: Path, root: Path = ROOT) -> list[Path]:
+    """Write the slides of a folder's lessons beside them, and reveal.js, which shows them.
 
     Raises
     ------
     AuthoringError
         When the package that brings reveal.js is not installed.
     """
-    from nbconvert import SlidesExporter  # slow to import
-    from traitlets.config import Config
-
     if (package := find_spec("sphinx_revealjs")) is None:
         raise AuthoringError("slides need the extra `site`, which make workshop installs")
-    folded = {"enabled": True, "remove_input_tags": {"folded"}}
-    exporter = SlidesExporter(
-        config=Config({"TagRemovePreprocessor": folded}), template_name="workshop",
-        extra_template_basedirs=[str(root / "install" / "pages")],
-        reveal_url_prefix="reveal.js", reveal_theme="white",  # the others load fonts
-        exclude_input_prompt=True, exclude_output_prompt=True)
-    written = []
-    for path in lessons:
-        slides = slides_of(read(path))
-        text, _ = exporter.from_notebook_node(slides, {"metadata": {"name": path.stem}})
-        written.append(path.with_suffix(".slides.html"))
-        written[-1].write_text(text, encoding="utf-8")
-        shutil.copytree(Path(package.origin).parent / "_static" / "revealjs" / "dist",
-                        path.parent / "reveal.js" / "dist", dirs_exist_ok=True)
-    return written
+    shutil.copytree(Path(package.origin).parent / "_static" / "revealjs" / "dist",
+                    folder / "reveal.js" / "dist", dirs_exist_ok=True)
+    subprocess.run(
+        [sys.executable, "-m", "nbconvert", "--log-level=WARN", "--to=slides", "--no-prompt",
+         f"--TemplateExporter.extra_template_basedirs={root / 'install' / 'pages'}",
+         "--template=workshop", "--SlidesExporter.reveal_url_prefix=reveal.js",
+         "--SlidesExporter.reveal_theme=white",  # the others load fonts from another host
+         *map(str, folder.glob("*.ipynb"))], check=True)
+    return sorted(folder.glob("*.slides.html"))
 
 
 def write_workshop(day: str, root: Path = ROOT) -> list[str]:
     """Write a day into build/workshop/DAY, from scratch; return the names of the files."""
     folder = root / "build" / "workshop" / day
     shutil.rmtree(folder, ignore_errors=True)
-    written = write_notebooks(day, folder, root)
-    written += write_slides([path for path in written if path.match("notebooks/*.ipynb")], root)
+    written = write_notebooks(day, folder, root) + write_slides(folder / "notebooks", root)
     return [str(path.relative_to(root)) for path in written]
