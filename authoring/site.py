@@ -34,7 +34,8 @@ KERNEL = re.compile(r"\(\.\./helpers/kernels/([\w.]+)\)")  # a link to a file
 SOURCE = re.compile(r"(?!Line |.* \| ).*?;\s*(//[^\n]*)?\n", re.S)  # a kernel; a report has bars
 LEFT_OUT = (".*", "build", "work", "__pycache__", "solutions")
 PARTS = {"To look up": ["notebooks/glossary", "notebooks/index", "claims", "kernels"],
-         "To teach, to change": ["docs/teaching", "docs/authoring", "docs/style", "docs/reading"],
+         "To teach, to change": ["docs/teaching", "CONTRIBUTING", "docs/authoring", "docs/style",
+                                 "docs/reading"],
          "Besides": ["simulator/README", "helpers/data/README"]}
 
 
