@@ -566,7 +566,7 @@ def test_the_device_says_what_it_is(cp) -> None:
     properties, attributes = runtime.getDeviceProperties(0), cp.cuda.Device().attributes
     assert b"nogpu" in properties["name"]
     assert (properties["major"], properties["minor"]) == engine.limits.COMPUTE_CAPABILITY
-    assert cp.cuda.Device().compute_capability == "75"
+    assert cp.cuda.Device().compute_capability == "90"
     assert attributes["MaxThreadsPerBlock"] == properties["maxThreadsPerBlock"] == 1024
     assert attributes["MaxSharedMemoryPerBlockOptin"] == engine.limits.SHARED_PER_BLOCK_OPTIN
     assert cp.cuda.Device.from_pci_bus_id(cp.cuda.Device().pci_bus_id) == cp.cuda.Device(0)

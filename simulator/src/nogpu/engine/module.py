@@ -186,9 +186,12 @@ class Module:
         return standard if self.dialect == "nvrtc" else standard.replace("c++", "gnu++")
 
     def _architecture(self) -> int:
-        """What ``__CUDA_ARCH__`` says: 7.5, but 8.0 where warps multiply what came with that."""
-        later = "mma.h" in self._scan.includes and re.search(r"\btf32\b|bfloat16", self.source)
-        return 800 if later else 750
+        """What ``__CUDA_ARCH__`` says: 7.5 where there is inline PTX, which nogpu lacks.
+
+        Programs have it for what came with 8.0, and C++ in its place for older devices.
+        """
+        major, minor = (7, 5) if source.assembles(self.source) else limits.COMPUTE_CAPABILITY
+        return major * 100 + minor * 10
 
     def _entry_names(self) -> list[tuple[str, str]]:
         """Names of the kernels that the library must offer, each with its launch bounds."""
@@ -228,12 +231,12 @@ class Module:
         if self._dynamic_names:
             labels = "".join(
                 f'    ".globl {n}\\n.hidden {n}\\n.type {n},@object\\n"\n'
-                f'    ".size {n},65536\\n{n}:\\n"\n'
+                f'    ".size {n},{limits.SHARED_PER_BLOCK_OPTIN}\\n{n}:\\n"\n'
                 for n in self._dynamic_names
             )
             dynamic = (
                 '__asm__(".pushsection .tbss.nogpu_dynamic,\\"awT\\",@nobits\\n.balign 128\\n"\n'
-                f'{labels}    ".zero 65536\\n.popsection\\n");\n'
+                f'{labels}    ".zero {limits.SHARED_PER_BLOCK_OPTIN}\\n.popsection\\n");\n'
             )
         definitions = _definitions(self.options.preprocessor)
         renamed = counters.RENAMED if counted else ""
@@ -347,7 +350,7 @@ class Module:
         description = symbols.describe(data)
         dynamic = {symbols.plain_name(n) for n in self._dynamic_names}
         for row in description["shared"]:
-            row[4] = row[4] or int(row[0] in dynamic and row[2] == 65536)
+            row[4] |= row[0] in dynamic and row[2] == limits.SHARED_PER_BLOCK_OPTIN
         description["entries"] = [row[0] for row in self._entry_names()]
         kernels = [kernel.name.rsplit("::", 1)[-1] for kernel in self._scan.kernels]
         description["unset"] = unset.find(log, self.source, self.name, kernels)
@@ -577,7 +580,7 @@ class Kernel:
     parameter_sizes, parameter_offsets : tuple of int
         Bytes of each parameter, and where it lies in a packed buffer.
     max_dynamic_shared : int
-        How much dynamic shared memory a launch may ask for; up to 64 KB less the static part can
+        How much dynamic shared memory a launch may ask for; up to 227 KB less the static part can
         be set, 48 KB less the static part is what it starts with.
     """
 
@@ -677,7 +680,7 @@ class Kernel:
         KernelTimeout
             After ``time_limit`` seconds.
         InvalidLaunch
-            For a launch that a device of compute capability 7.5 would refuse.
+            For a launch that a device of compute capability 9.0 would refuse.
         KeyboardInterrupt
             The kernel is stopped first.
         """

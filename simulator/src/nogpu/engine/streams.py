@@ -307,13 +307,11 @@ class Stream:
         return planner.quiet or planner.idle(self._pointer)
 
     def _now(self, planner: scheduler.Scheduler | None, operation: Operation) -> None:
+        start = time.perf_counter_ns()
+        operation.now()
         if planner is not None and planner.recording:
-            scheduler.timed(
-                planner, self.handle, operation.kind, operation.name, operation.nbytes,
-                operation.now,
-            )  # fmt: skip
-        else:
-            operation.now()
+            planner.inline_span(Span(self.handle, operation.kind, operation.name, start,
+                                     time.perf_counter_ns(), operation.nbytes))  # fmt: skip
 
     def _put(self, operation: Operation, small: bool) -> int:
         """Queue it, or run it now where it is small and could start. Its number, 0 if it ran."""

@@ -199,7 +199,6 @@ _WITHOUT_COUNTERPART = {  # attributes that are 0 here, and their numbers
     "CanUseHostPointerForRegisteredMem": 91, "CooperativeLaunch": 95,
     "CooperativeMultiDeviceLaunch": 96, "PageableMemoryAccessUsesHostPageTables": 100,
     "MaxPersistingL2CacheSize": 108, "MaxAccessPolicyWindowSize": 109,
-    "ReservedSharedMemoryPerBlock": 111,
 }  # fmt: skip
 
 
@@ -243,6 +242,7 @@ def _attributes() -> dict[str, tuple[int, int]]:
         "MaxSharedMemoryPerBlockOptin": (97, limits.SHARED_PER_BLOCK_OPTIN),
         "DirectManagedMemAccessFromHost": (101, 1),
         "MaxBlocksPerMultiprocessor": (106, limits.BLOCKS_PER_MULTIPROCESSOR),
+        "ReservedSharedMemoryPerBlock": (111, limits.SHARED_RESERVED),
         "MemoryPoolsSupported": (115, 1),
     } | {name: (number, 0) for name, number in _WITHOUT_COUNTERPART.items()}
 
