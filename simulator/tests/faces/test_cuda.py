@@ -89,7 +89,7 @@ def figures(pool) -> tuple[int, int, int, int]:
 def test_a_pools_figures_are_those_of_a_simple_model(cp, seed: int, spread: int) -> None:
     rng = np.random.default_rng(seed)
     pool, model = cp.cuda.MemoryPool(), Model()
-    pool._spread = spread
+    pool._pools[0]._spread = spread
     gc.collect()
     streams = [cp.cuda.Stream.null, cp.cuda.Stream(), cp.cuda.Stream(non_blocking=True)]
     sizes = [1, 400, 512, 513, 1024, 3000, 20_000, 100_000]
@@ -198,7 +198,7 @@ def test_the_garbage_collector_leaves_a_pool_its_memory(cp, straight: bool) -> N
 def test_an_array_deleted_while_its_pool_works(cp, pool) -> None:
     """As the garbage collector may do it: in the thread that holds the pool's lock."""
     x = cp.ndarray(1000, np.uint8)
-    with pool._lock:
+    with pool._pools[0]._lock:
         del x
     assert figures(pool) == (0, 1024, 1024, 1)
 

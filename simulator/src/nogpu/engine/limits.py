@@ -9,6 +9,8 @@ import os
 import resource
 from pathlib import Path
 
+from . import devices
+
 COMPUTE_CAPABILITY = (9, 0)
 WARP_SIZE = 32
 MAX_THREADS_PER_BLOCK = 1024
@@ -68,8 +70,8 @@ def address_space() -> int:
 
 
 def device_memory() -> int:
-    """Bytes of device memory: at most a quarter of the host's, since checks need three more."""
-    return min(_MOST_MEMORY, host_memory() // 4)
+    """Bytes of each device's memory: of all a quarter of the host's; checks need three more."""
+    return min(_MOST_MEMORY, host_memory() // 4 // devices.count)
 
 
 def worker_count() -> int:

@@ -21,6 +21,7 @@ from . import (
     cache,
     compiler,
     counters,
+    devices,
     faults,
     forking,
     headers,
@@ -644,7 +645,7 @@ class Kernel:
     def launch(
         self, grid: Sequence[int], block: Sequence[int], arguments: Sequence[bytes] | bytes = (),
         shared: int = 0, *, time_limit: float | None = None, counters: bool = False,
-        one_worker: bool = False, cooperative: bool = False,
+        one_worker: bool = False, cooperative: bool = False, device: int = 0,
     ) -> Counts | None:
         """Run the kernel over a grid and wait for it.
 
@@ -667,6 +668,8 @@ class Kernel:
             same each time.
         cooperative : bool
             Run all blocks at once, so that they can wait for each other (``grid_group::sync``).
+        device : int
+            Where it runs.
 
         Returns
         -------
@@ -686,8 +689,9 @@ class Kernel:
         """
         recorders = recorders_now(counters)
         prepared = self.prepare(
-            grid, block, arguments, shared, counting=bool(recorders), cooperative=cooperative
-        )
+            grid, block, arguments, shared, counting=bool(recorders), cooperative=cooperative,
+            device=device,
+        )  # fmt: skip
         prepared.request.checks |= JobBits.OneWorker * one_worker
         self._run(prepared, recorders, time_limit)
         return recorders[-1] if counters else None
@@ -731,7 +735,7 @@ class Kernel:
     def prepare(
         self, grid: Sequence[int], block: Sequence[int], arguments: Sequence[bytes] | bytes = (),
         shared: int = 0, *, counting: bool = False, mask: int | None = None,
-        cooperative: bool = False,
+        cooperative: bool = False, device: int = 0,
     ) -> PreparedLaunch:
         """Check a launch and pack its arguments; it can then be queued any number of times.
 
@@ -773,6 +777,8 @@ class Kernel:
         request.shared_count = table[1]
         request.copies = ctypes.addressof(table[2])
         request.copy_count = table[3]
+        if devices.count > 1:
+            request.device, request.reach = device, devices.reach(device)
         arrays = [memory.snapshot(int.from_bytes(b[:8], "little")) for b in buffers if len(b) >= 8]
         return PreparedLaunch(
             self, build, int(shared), request, (pointers, buffers, table),
@@ -874,14 +880,15 @@ class PreparedLaunch:
         again = self.kernel.prepare(
             tuple(request.grid), tuple(request.block), [buffer.raw for buffer in buffers],
             request.dynamic_shared, counting=bool(recorders), mask=request.checks & switches.ALL,
-            cooperative=bool(request.checks & JobBits.Cooperative),
+            cooperative=bool(request.checks & JobBits.Cooperative), device=request.device,
         )  # fmt: skip
         self.kernel._run(again, recorders, None)
 
     def place(self) -> faults.Place:
         """What names the addresses of this launch in reports."""
+        device = self.request.device if devices.count > 1 else None
         return dataclasses.replace(
-            self.kernel._place(self._build, self._shared), arrays=self._arrays
+            self.kernel._place(self._build, self._shared), arrays=self._arrays, device=device
         )
 
 

@@ -115,9 +115,9 @@ class Scheduler:
 
     # ---- streams and events ------------------------------------------------------------------
 
-    def stream(self, handle: int, blocking: bool) -> int:
-        """A new native stream."""
-        return self._short.cs_stream(handle, int(blocking))
+    def stream(self, handle: int, blocking: bool, standing: int) -> int:
+        """A new native stream; what it stands for beyond itself: see ``runtime/streams.h``."""
+        return self._short.cs_stream(handle, blocking, standing, handle >> 32)
 
     def end_stream(self, stream: int) -> None:
         """Forget it when its work is done."""

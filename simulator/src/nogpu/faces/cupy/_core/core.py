@@ -10,6 +10,7 @@ from operator import index
 from types import GenericAlias
 
 import numpy as np
+from cupy._util import PerformanceWarning
 from cupy.cuda import _synchronize
 from cupy.cuda import memory as _memory
 from cupy.cuda import stream as _stream
@@ -263,6 +264,9 @@ class ndarray:  # noqa: N801 -- the library's name
     def get(self, stream=None, order="C", out=None, blocking=True) -> np.ndarray:
         """Copy to the host."""
         stream = _stream.get_current_stream() if stream is None else stream
+        if self.data.device_id != _contexts.state.device:
+            with self.data.device:
+                return self.get(stream, order, out, blocking)
         _contexts.set_device()
         _forbid_transfer(stream, "D2H")
         if out is not None:
@@ -312,7 +316,8 @@ class ndarray:  # noqa: N801 -- the library's name
             raise RuntimeError("Cannot set to non-contiguous array")
         stream = _stream.get_current_stream() if stream is None else stream
         _forbid_transfer(stream, "H2D")
-        _send(self, arr, stream)
+        with self.data.device:
+            _send(self, arr, stream)
 
     def item(self) -> object:
         """The only element, as a Python number."""
@@ -359,13 +364,22 @@ class ndarray:  # noqa: N801 -- the library's name
         return self.copy()
 
     def __deepcopy__(self, memo: dict) -> ndarray:
-        return self.copy()
+        with self.data.device:
+            return self.copy()
 
     # copies and views
 
     def copy(self, order: str = "C") -> ndarray:
-        """A copy, in C order unless said."""
-        return _copy(self, order)
+        """A copy on the current device, in C order unless said."""
+        if self.data.device_id == _contexts.state.device or not self.size:
+            return _copy(self, order)
+        with self.data.device:
+            packed = self.astype(self.dtype, order, copy=False)
+        if not (packed._view.flags.c_contiguous or packed._view.flags.f_contiguous):
+            raise NotImplementedError("CuPy cannot copy non-contiguous array between devices.")
+        result = _new(self.shape, self.dtype, packed.strides)
+        result.data.copy_from_device_async(packed.data, packed.nbytes)
+        return result
 
     def astype(
         self, dtype: object, order: str = "K", casting=None, subok=None, copy: bool = True
@@ -517,13 +531,21 @@ def _forbid_transfer(stream: object, direction: str) -> None:
             f"the current stream is capturing, so {direction} transfers are disallowed")
 
 
-def _follow(handle: int) -> None:
-    """Let the current stream wait for what another library queued on its own."""
-    current = _stream.get_current_stream()
-    if handle not in (current.ptr, current.ptr or 1):
-        event = engine.streams.Event(timing=False)
-        engine.streams.from_handle(handle).record(event)
-        current._engine.wait(event)
+def reach(*items: object) -> None:
+    """Let the current device use the arrays of others, with the library's warning."""
+    here = _contexts.state.device
+    for item in items:
+        if isinstance(item, np.ndarray):
+            found = engine.lookup(_address(item))
+            device = here if found is None else found.device
+        else:
+            device = item.data.device_id if isinstance(item, ndarray) else here
+        if device != here:
+            _memory.reach(here, device)
+            warnings.warn(
+                f"The device where the array resides ({device}) is different from the current "
+                f"device ({here}). Peer access has been activated automatically.",
+                PerformanceWarning, stacklevel=4)
 
 
 # memory for results
@@ -568,8 +590,10 @@ def _enqueue(
 
     A timeline shows it by the name, or by that of ``kernel``, a (name, dtype).
     """
-    queue = _stream._local.stream._engine
-    _contexts.launch(kernel, queue.handle)
+    queue = _stream._local.engine
+    _contexts.launch(kernel, queue)
+    if _contexts.several:
+        reach(*[array for array, _ in engine.streams.order._arrays(work)])
     try:
         queue.run(work, nbytes, kernel[0].removeprefix("cupy_") if kernel else name)
     except engine.StreamError as error:
@@ -638,6 +662,9 @@ def compute(
 
 def compute_now(function: Callable[..., object], inputs: Iterable[object] = ()) -> object:
     """Wait, compute with NumPy, and move the result or results to the device."""
+    inputs = tuple(inputs)
+    if _contexts.several:
+        reach(*inputs)
     _wait()
     with np.errstate(all="ignore"):
         result = function(*_views(inputs))
@@ -828,8 +855,8 @@ def from_interface(item: object) -> ndarray:
     if stream is not None and interface.get("version", 0) >= 3:
         if stream == 0:
             raise ValueError("CUDA stream 0 is disallowed by the protocol")
-        _follow(stream)
-    memory = _memory.UnownedMemory(address, nbytes, item, 0)
+        _stream._local.engine.follow(runtime._stream(stream))
+    memory = _memory.UnownedMemory(address, nbytes, item)
     result = object.__new__(ndarray)
     result.data, result._base = _memory.MemoryPointer(memory, 0), None
     result._view = _look(address, shape, dtype, tuple(strides))
