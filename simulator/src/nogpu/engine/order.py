@@ -208,6 +208,7 @@ def clock_of(device: int) -> dict[int, int]:
     """What lies before the end of all that a device's streams have got."""
     joined: dict[int, int] = {}
     with _lock:
+        _note_logged()
         for handle, clock in _clocks.items():
             if handle >> 32 == device:
                 _join(joined, clock)

@@ -618,6 +618,8 @@ class Stream:
 for _device in range(devices.count):
     Stream(handle=0, device=_device)
     Stream(handle=2, device=_device)
+if devices.count > 1:
+    order.watch()
 null = _streams[0]
 _whole: dict[int, int] = {}  # a device's native stand-in for all of its streams
 
