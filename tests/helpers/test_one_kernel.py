@@ -19,7 +19,7 @@ from helpers.data import load_network  # noqa: E402
 
 NVCC = shutil.which("nvcc")
 MAKE = {"float32": one_kernel.float32, "tensor_cores": one_kernel.tensor_cores}
-TOLERANCE = {"float32": 2e-5, "tensor_cores": 0.03}  # of logits up to 8
+TOLERANCE = {"float32": 1e-5, "tensor_cores": 0.03}  # of logits up to 3.6
 
 
 @cache
@@ -47,12 +47,14 @@ def test_reads_every_size(reader, n):
 
 
 @pytest.mark.parametrize("name, right, wrong, error", [
-    ("float32", "inside && digit < digits ?", "inside ?", "images"),
     ("tensor_cores", "conv1[y % RING][x]", "conv1[y % RING][x ^ 1]", None),
     pytest.param("tensor_cores", "min(2 * warp + 2, digits)", "2 * warp + 2", "logits",
                  marks=pytest.mark.slow),
+    pytest.param("float32", "inside && digit < digits ?", "inside ?", "images",
+                 marks=pytest.mark.slow),
 ])
 def test_a_wrong_index_is_found(monkeypatch, name, right, wrong, error):
+    """By the logits, or by the simulator, which names the array that an access is outside of."""
     for kind in ("source", "template"):
         text = getattr(kernels, kind)
         monkeypatch.setattr(kernels, kind, lambda file, text=text: text(file).replace(right, wrong))
@@ -62,7 +64,7 @@ def test_a_wrong_index_is_found(monkeypatch, name, right, wrong, error):
     except Exception as fault:
         assert error and error in str(fault)
     else:
-        assert error is None and abs(got - logits[:17]).max() > 10 * TOLERANCE[name]
+        assert error is None and abs(got - logits[:17]).max() > 5 * TOLERANCE[name]
 
 
 @pytest.mark.slow
