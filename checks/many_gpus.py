@@ -15,7 +15,7 @@ import numpy as np
 from helpers.backend import is_simulated
 
 from .machinery.stream_task import Hold, experiment, watch_for_waits
-from .machinery.task import ExperimentTask, Mistake, Refusal, Task, is_on_device
+from .machinery.task import ExperimentTask, Mistake, Refusal, Task, describe_value, is_on_device
 
 
 def _shares(n, count, *, rest=True):
@@ -26,7 +26,7 @@ def _shares(n, count, *, rest=True):
 shares = Task(
     "shares", lambda n, count: _shares(n, count), right=_shares,
     cases=lambda: [(10, 3), (8, 4), (2, 5), (0, 2), (7, 1), (23, 4)],
-    read=lambda value, case: tuple(map(tuple, value)),
+    read=lambda value, case: tuple(map(tuple, value)) if np.ndim(value) == 2 else value,
     mistakes=[("a rest that no device gets", {"rest": False})])
 ring_bytes = Task(
     "ring_bytes", lambda count, n: 2 * (count - 1) * (n // count),
@@ -72,16 +72,16 @@ def _run_read_all(answer: Callable, n: int, count: int, held: int | None) -> np.
         calls[k] += len(x)
         return _logits(x)
 
-    # The simulator's pool waits before it gives memory out again, which no answer could help.
-    plain = cp.cuda.using_allocator(None) if is_simulated(cp) else nullcontext()
+    # The simulator's pool waits before it gives memory out again.
+    pool = cp.cuda.using_allocator(None) if is_simulated(cp) else nullcontext()
     with experiment(holds):
-        with plain, watch_for_waits(holds, lambda: called.append(sum(map(bool, calls)))):
+        with pool, watch_for_waits(holds, lambda: called.append(sum(map(bool, calls)))):
             digits = answer(_images(n), devices, streams,
                             [functools.partial(read, k) for k in range(count)])
-    if calls != wanted:
-        raise Refusal(f"the devices read {calls} images, and not {wanted}.", kind="shares")
+    if calls != wanted and isinstance(digits, np.ndarray):
+        raise Refusal(f"the devices read {calls} images, and not {wanted}.")
     if called and called[0] < sum(map(bool, wanted)):
-        raise Refusal(f"Python waits when only {called[0]} of the devices have got work.", "wait")
+        raise Refusal(f"Python waits when only {called[0]} of the devices have got work.")
     return digits
 
 
@@ -102,11 +102,11 @@ def _read_ring(steps: object, case: tuple) -> np.ndarray:
     have = np.zeros((count, count, count), int)  # device, piece, whose numbers
     have[np.arange(count), :, np.arange(count)] = 1
     if not isinstance(steps, list) or len(steps) != 2 * count - 2:
-        raise Refusal(f"it must return a list of {2 * count - 2} steps.", kind="steps")
+        raise Refusal(f"expected a list of {2 * count - 2} steps, got {describe_value(steps)}.")
     for number, step in enumerate(steps):
         before = have.copy()
         if sorted(sender for sender, _, _ in step) != list(range(count)):
-            raise Refusal(f"in step {number}, each device must send one piece.", kind="senders")
+            raise Refusal(f"in step {number}, each device must send one piece.")
         for sender, piece, add in step:
             to = (sender + 1) % count
             have[to, piece] = before[sender, piece] + add * before[to, piece]
@@ -137,11 +137,10 @@ def _run_count_digits(answer: Callable, blocks: tuple[int, ...]) -> np.ndarray:
 
     with dask.config.set(scheduler=get):
         counts = answer(da.from_array(_images(sum(blocks)), chunks=(blocks, 8, 8)), read)
-    if sorted(seen) != sorted(blocks):
-        raise Refusal(f"read got arrays of {seen} images, and not each block once.", kind="blocks")
+    if sorted(seen) != sorted(blocks) and isinstance(counts, np.ndarray):
+        raise Refusal(f"read got arrays of {seen} images, and not each block once.")
     if sum(came) > 80 * len(blocks):
-        raise Refusal(f"{sum(came):,} bytes came to the client, not ten numbers of each block.",
-                      kind="shipped")
+        raise Refusal(f"{sum(came):,} bytes came to the client, not ten numbers of each block.")
     return counts
 
 

@@ -1,12 +1,8 @@
 """Right answers besides the solution, and wrong ones that are no known mistake."""
 
-import os
-
-os.environ.setdefault("NOGPU_DEVICES", "2")
-
 import helpers
 
-helpers.start()
+helpers.start(devices=2)
 
 import cupy as cp  # noqa: E402
 import numpy as np  # noqa: E402
