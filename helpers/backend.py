@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import nogpu.finder
 
@@ -21,6 +21,7 @@ from . import hosted
 
 CHOICES = ("auto", "cuda", "simulator")
 SIMULATOR = "nogpu, the course's simulator"  # as lines and tables call it
+is_simulated = nogpu.finder.is_simulated  # whether a CuPy or PyCUDA is the simulator's
 CUPY = ("cupy-cuda12x", "cupy-cuda13x", "cupy")
 INSTALL_CUPY = 'python -m pip install "cupy-cuda12x[ctk]"'
 INSTALL_PYCUDA = "python -m pip install pycuda"
@@ -232,11 +233,6 @@ def find_cupy() -> ModuleType:
     return cupy
 
 
-def is_simulated(library: ModuleType) -> bool:
-    """Whether a CuPy or PyCUDA is the simulator's."""
-    return nogpu.finder.is_simulated(library)
-
-
 def device_name(cupy: ModuleType) -> str:
     """The name of CuPy's current device."""
     return cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
@@ -256,7 +252,7 @@ def simulated_spans() -> AbstractContextManager[list]:
     return record_spans()
 
 
-def simulated_counts() -> AbstractContextManager[Any]:
+def simulated_counts() -> AbstractContextManager:
     """Within the block the simulator counts what kernels ask of memory."""
     return nogpu.counting()
 
