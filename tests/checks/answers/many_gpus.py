@@ -25,6 +25,15 @@ def shares_rounded_up(n, count):
     return [(min(n, k * size), min(n, (k + 1) * size)) for k in range(count)]
 
 
+def bytes_by_steps(count, n):
+    return (2 * count - 2) * n // count
+
+
+def bytes_of_two_arrays(count, n):
+    """Two arrays, without the pieces that need not be sent."""
+    return 2 * (n - n // count)
+
+
 def read_all_by_events(images, devices, streams, read):
     """Copies in first, then all readers; one stream of the caller's waits for all."""
     parts, jobs = np.array_split(images, len(devices)), []
@@ -132,8 +141,7 @@ def count_without_minlength(images, read):
 
 RIGHT = {
     "shares": [shares_by_divmod, shares_by_ends],
-    "ring_bytes": [lambda count, n: (2 * count - 2) * n // count,
-                   lambda count, n: 2 * (n - n // count)],
+    "ring_bytes": [bytes_by_steps, bytes_of_two_arrays],
     "read_all": [read_all_by_events, read_all_of()],
     "ring": [ring_by_holding, ring_from_the_last_piece],
     "count_digits": [count_by_two_maps, count_by_delayed],
