@@ -30,7 +30,7 @@ shares = Task(
     mistakes=[("a rest that no device gets", {"rest": False})])
 ring_bytes = Task(
     "ring_bytes", lambda count, n: 2 * (count - 1) * (n // count),
-    lambda: [(4, 800), (1, 100), (2, 60), (8, 80), (5, 35)],
+    lambda: [(4, 800), (1, 100), (2, 66), (8, 80), (7, 21)],
     mistakes=[Mistake("one half of the steps", lambda count, n: (count - 1) * (n // count)),
               Mistake("whole arrays in place of pieces", lambda count, n: (count - 1) * n)])
 
