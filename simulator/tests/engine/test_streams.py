@@ -816,9 +816,7 @@ def test_captures_that_are_refused(module: engine.Module) -> None:
     put(module, null, number(), 1)
     with pytest.raises(engine.StreamError) as caught:
         s.synchronize()
-    assert str(caught.value) == (
-        "cudaErrorStreamCaptureUnsupported: operation not permitted when stream is capturing"
-    )
+    assert str(caught.value) == "cudaErrorStreamCaptureUnsupported"
     refused("cudaErrorStreamCaptureInvalidated", lambda: s.run(lambda: None))
     refused("cudaErrorStreamCaptureInvalidated", s.end_capture)
     assert not s.capturing

@@ -421,11 +421,8 @@ def _where(record: FaultRecord, place: Place, kind: int) -> tuple[str | None, in
         return None, None, f"at address {record.address:#x}: a null pointer"
     other = memory.lookup(record.address) if kind == FaultKind.NotDeviceMemory else None
     if kind == FaultKind.NotDeviceMemory and other is None:
-        return (
-            None,
-            None,
-            f"at address {record.address:#x}, which is no device memory (a host pointer?)",
-        )
+        phrase = f"at address {record.address:#x}, which is no device memory (a host pointer?)"
+        return None, None, phrase
     state, near = _nearest(record.address, place.arrays, kind)
     if near is None:
         return None, None, f"at address {record.address:#x}, outside every array"

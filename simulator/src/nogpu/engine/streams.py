@@ -24,6 +24,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
+
 from . import devices, forking, memory, order, records, scheduler
 from .counters import Counts, begin_recording, end_recording, record, recorders_now
 from .errors import StreamError
@@ -322,7 +324,8 @@ class Stream:
             if planner is None or (
                 (planner.quiet or planner.idle(self._pointer)) and not planner.recording
             ):
-                work()
+                with np.errstate(all="ignore"):
+                    work()
                 return
         self._put(Operation("work", name, nbytes, work), nbytes <= INLINE_BYTES)
 
@@ -614,7 +617,20 @@ def synchronize(device: int | None = None) -> None:
         order.deliver()
 
 
-class _Counting(contextlib.AbstractContextManager):
+class counting(contextlib.AbstractContextManager):  # noqa: N801 -- it is called
+    """Count every launch within a ``with`` block, on whatever stream; its end waits for them.
+
+    Launches of other threads are not counted, but for those whose work runs in a copy of this
+    context (`contextvars.copy_context`). Blocks may be nested: each counts what is within it.
+
+    Examples
+    --------
+    >>> with counting() as counts:
+    ...     pass
+    >>> counts.launches
+    0
+    """
+
     def __init__(self) -> None:
         self._counts: list[Counts] = []
 
@@ -630,22 +646,6 @@ class _Counting(contextlib.AbstractContextManager):
                 synchronize()
         finally:
             end_recording(counts)
-
-
-def counting() -> contextlib.AbstractContextManager[Counts]:
-    """Count every launch within a ``with`` block, on whatever stream; its end waits for them.
-
-    Launches of other threads are not counted, but for those whose work runs in a copy of this
-    context (`contextvars.copy_context`). Blocks may be nested: each counts what is within it.
-
-    Examples
-    --------
-    >>> with counting() as counts:
-    ...     pass
-    >>> counts.launches
-    0
-    """
-    return _Counting()
 
 
 @contextlib.contextmanager

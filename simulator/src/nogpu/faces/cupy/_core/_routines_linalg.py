@@ -54,13 +54,8 @@ def _fits(a, b, shape, out):
 def _matmul_into(a, b, out):
     """Queue a product whose result NumPy writes in place."""
     x, y, target = a._view, b._view, out._view
-
-    def work():
-        with np.errstate(all="ignore"):
-            np.matmul(x, y, out=target)
-
-    core._enqueue(work, a.nbytes + b.nbytes + out.nbytes, name="matmul",
-                  asks=False)
+    core._enqueue(lambda: np.matmul(x, y, out=target), a.nbytes + b.nbytes + out.nbytes,
+                  name="matmul", asks=False)  # fmt: skip
     return out
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Collection
+from collections.abc import Iterator
 
 from nogpu import engine
 from nogpu.faces import table
@@ -14,9 +15,17 @@ class _Local(threading.local):
         self.hooks: dict[str, MemoryHook] = {}
 
 
-def _hooks() -> Collection[MemoryHook]:
-    """The hooks of this thread, in the order in which they came."""
-    return _local.hooks.values()
+@contextlib.contextmanager
+def told(what: str, **about: int) -> Iterator[dict[str, int]]:
+    """Tell this thread's hooks before a pool does something, and after, with what is known then."""
+    hooks, after = _local.hooks.values(), dict(about)
+    for hook in hooks:
+        getattr(hook, f"{what}_preprocess")(**about)
+    try:
+        yield after
+    finally:
+        for hook in hooks:
+            getattr(hook, f"{what}_postprocess")(**after)
 
 
 def get_memory_hooks() -> dict[str, MemoryHook]:

@@ -94,16 +94,6 @@ class _spbase:
     # properties
 
     @property
-    def shape(self):
-        """Rows and columns."""
-        return self._shape
-
-    @property
-    def dtype(self):
-        """The type of the values."""
-        return self.data.dtype
-
-    @property
     def nnz(self):
         """How many values are stored."""
         return self._getnnz()
@@ -666,6 +656,10 @@ def _each(name):
     return lambda self, *how: self._with(function(self.data, *how))
 
 
+table.properties(_spbase, """
+shape = _shape: Rows and columns.
+dtype = data.dtype: The type of the values.
+""")
 table.methods(_spbase, _to, """
 tocoo(self, copy=False): Return the matrix by coordinates.
 tocsr(self, copy=False): Return the matrix by compressed rows, values at one place summed.
