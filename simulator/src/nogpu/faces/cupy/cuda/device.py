@@ -74,9 +74,8 @@ class Device:
     @property
     def compute_capability(self) -> str:
         """Its compute capability, as digits."""
-        major = runtime.deviceGetAttribute(runtime.cudaDevAttrComputeCapabilityMajor, self.id)
-        minor = runtime.deviceGetAttribute(runtime.cudaDevAttrComputeCapabilityMinor, self.id)
-        return f"{major}{minor}"
+        properties = runtime.getDeviceProperties(self.id)
+        return f"{properties['major']}{properties['minor']}"
 
     @property
     def attributes(self) -> dict[str, int]:

@@ -722,25 +722,23 @@ class MemoryAsyncPool:
         """CUDA's pool does not tell."""
         raise NotImplementedError("This function is not supported in MemoryAsyncPool")
 
-    def used_bytes(self) -> int:
-        """Bytes in use."""
-        return MemoryAsync.used
-
-    def free_bytes(self) -> int:
-        """Bytes that the pool has and nobody uses."""
-        return self.total_bytes() - MemoryAsync.used
-
-    def total_bytes(self) -> int:
-        """Bytes that the pool has from the device."""
-        return max(self._total, MemoryAsync.used)
-
     def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
         """Never have more than ``size`` bytes, or than a fraction of the device; 0: no limit."""
         self._limit = _limit(size, fraction) or 2**64 - 1
 
-    def get_limit(self) -> int:
-        """The limit in bytes, the largest number of 64 bits where there is none."""
-        return self._limit
+
+_ASYNC_FIGURES = {
+    "used_bytes": lambda pool: MemoryAsync.used,
+    "free_bytes": lambda pool: pool.total_bytes() - MemoryAsync.used,
+    "total_bytes": lambda pool: max(pool._total, MemoryAsync.used),
+    "get_limit": lambda pool: pool._limit,
+}
+table.methods(MemoryAsyncPool, _ASYNC_FIGURES.get, """
+used_bytes(self) -> int: Bytes in use.
+free_bytes(self) -> int: Bytes that the pool has and nobody uses.
+total_bytes(self) -> int: Bytes that the pool has from the device.
+get_limit(self) -> int: The limit in bytes, the largest number of 64 bits where there is none.
+""")
 
 
 class PythonFunctionAllocator:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from collections.abc import Iterator
 
 from nogpu import engine
 from nogpu.faces import table
@@ -15,17 +13,20 @@ class _Local(threading.local):
         self.hooks: dict[str, MemoryHook] = {}
 
 
-@contextlib.contextmanager
-def told(what: str, **about: int) -> Iterator[dict[str, int]]:
+class told:  # noqa: N801 -- used as a function; a generator would show in traces that hooks take
     """Tell this thread's hooks before a pool does something, and after, with what is known then."""
-    hooks, after = _local.hooks.values(), dict(about)
-    for hook in hooks:
-        getattr(hook, f"{what}_preprocess")(**about)
-    try:
-        yield after
-    finally:
-        for hook in hooks:
-            getattr(hook, f"{what}_postprocess")(**after)
+
+    def __init__(self, what: str, **about: int) -> None:
+        self._what, self._about, self._hooks = what, about, _local.hooks.values()
+
+    def __enter__(self) -> dict[str, int]:
+        for hook in self._hooks:
+            getattr(hook, f"{self._what}_preprocess")(**self._about)
+        return self._about
+
+    def __exit__(self, *error: object) -> None:
+        for hook in self._hooks:
+            getattr(hook, f"{self._what}_postprocess")(**self._about)
 
 
 def get_memory_hooks() -> dict[str, MemoryHook]:
