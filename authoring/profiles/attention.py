@@ -8,20 +8,114 @@ Without FILE it writes `helpers/data/recorded/profiles/attention.json`, which th
 
 from __future__ import annotations
 
+import math
 import sys
+from collections.abc import Callable, Mapping
 from functools import partial
+from importlib import import_module
 from types import SimpleNamespace
+from typing import Any
 
-from helpers import bench
+import numpy as np
+
+from helpers import bench, network
 from helpers.attention import attention
-from helpers.measure_attention import TORCH, measure, torch_sdpa
+from helpers.backend import find_cupy
 
 from . import profiling
 
 MODULE = "authoring.profiles.attention"
 SHAPE = 4, 16, 4096, 64  # batch, heads, length, numbers of a head
 LENGTHS = 1024, 4096, 16384, 65536  # of one head
+CHECKED = 2  # heads compared with float64
+Array = Any  # cupy.ndarray or torch.Tensor
 TENSOR = "sm__inst_executed_pipe_tensor_op_hmma.sum"  # products of 16 x 8 x 8 numbers, for TF32
+
+
+def torch_by_hand(q: Array, k: Array, v: Array) -> Array:
+    """PyTorch, with the scores in memory."""
+    return (q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])).softmax(dim=-1) @ v
+
+
+def torch_sdpa(q: Array, k: Array, v: Array) -> Array:
+    """PyTorch's fused attention."""
+    from torch.nn.functional import scaled_dot_product_attention
+
+    return scaled_dot_product_attention(q, k, v)
+
+
+TORCH = {"PyTorch by hand": torch_by_hand, "PyTorch scaled-dot-product": torch_sdpa}
+
+
+def measure(variants: Mapping[str, Callable], shape: tuple[int, ...], dtype: str,
+            errors: bool = True) -> list[dict]:
+    """A row for each variant that this machine has.
+
+    Parameters
+    ----------
+    variants : mapping of str to callable
+        By name the functions of queries, keys and values: CuPy arrays, for `TORCH` tensors. One
+        that raises ImportError or NotImplementedError gets no row.
+    shape : tuple of int
+        Batch, heads, length, numbers of a head.
+    dtype : {"float32", "float16"}
+    errors : bool
+        Whether to compare with float64, which keeps two heads' scores in memory.
+
+    Returns
+    -------
+    list of dict
+        `ms`, `tflops`, `peak` (bytes besides arguments and result), and the relative `error`.
+    """
+    cp = find_cupy()
+    rng = cp.random.default_rng(12)
+    exactly = [rng.standard_normal(shape, dtype=cp.float32) for _ in range(3)]
+    rows, (batch, heads, n, d) = [], shape
+    for name, function in variants.items():
+        arrays = [x.astype(dtype) for x in exactly]
+        try:
+            torch = import_module("torch") if name in TORCH else None
+            arrays = [torch.as_tensor(x) for x in arrays] if torch else arrays
+            peak = _peak_bytes(function, arrays, torch)
+        except (ImportError, NotImplementedError):
+            continue
+        seconds = bench(function, *arrays, device="gpu", seconds=0.1).median
+        rows.append({"name": name, "dtype": dtype, "shape": list(shape), "peak": peak,
+                     "ms": seconds * 1e3,
+                     "tflops": 4 * batch * heads * n * n * d / seconds / 1e12})
+        if errors:
+            result = cp.asarray(function(*arrays)).reshape(-1, n, d)[:CHECKED]
+            rows[-1]["error"] = _error(result, exactly)
+        cp.get_default_memory_pool().free_all_blocks()
+        if torch:
+            torch.cuda.empty_cache()
+    return rows
+
+
+def _error(result: Array, exactly: list[Array]) -> float:
+    """Root mean square of the error over that of the first heads' answers in float64."""
+    cp = find_cupy()
+    q, k, v = (x.reshape(-1, *x.shape[2:])[:CHECKED].astype(np.float64) for x in exactly)
+    exact = network.softmax(q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1]), cp) @ v
+    return float(cp.sqrt(((result.astype(np.float64) - exact) ** 2).mean() / (exact**2).mean()))
+
+
+def _peak_bytes(function: Callable, arrays: list[Array], torch: Any) -> int:
+    cp = find_cupy()
+    function(*arrays)  # memory that only the first call takes does not count
+    cp.cuda.Device().synchronize()
+    cp.get_default_memory_pool().free_all_blocks()
+    if torch:
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        result = function(*arrays)
+        torch.cuda.synchronize()
+        return torch.cuda.max_memory_allocated() - before - result.nbytes
+    pool = cp.cuda.MemoryPool()
+    with cp.cuda.using_allocator(pool.malloc):
+        result_bytes = function(*arrays).nbytes
+    cp.cuda.Device().synchronize()
+    return pool.total_bytes() - result_bytes
 
 
 def own_code() -> SimpleNamespace:

@@ -129,3 +129,26 @@ def test_what_the_sanitizer_says_is_shortened_to_its_first_finding():
                                       "at k+0xc0 in kernel.cu:5",
                                       "by thread (3,0,0) in block (0,0,0)"]
     assert clinic.first_finding(["ERROR SUMMARY: 0 errors"]) == []
+
+
+def test_measure_has_a_row_for_each_variant_that_is_here(capsys):
+    helpers.start()
+    capsys.readouterr()
+    import cupy as cp
+
+    def by_matmul(q, k, v):
+        return helpers.network.softmax(q @ k.swapaxes(-1, -2) / 8, cp) @ v
+
+    def wrong(q, k, v):
+        return 2 * by_matmul(q, k, v)
+
+    def missing(q, k, v):
+        raise NotImplementedError
+
+    variants = {"matmul": by_matmul, "missing": missing, "wrong": wrong}
+    right, twice = attention.measure(variants, (1, 2, 32, 64), "float32")
+    assert (right["name"], right["dtype"], right["shape"]) == ("matmul", "float32", [1, 2, 32, 64])
+    assert right["error"] < 1e-5 and abs(twice["error"] - 1) < 1e-5
+    assert right["peak"] >= 2 * 32 * 32 * 4 and right["ms"] > 0 and right["tflops"] > 0
+    (row,) = attention.measure({"matmul": by_matmul}, (1, 2, 32, 64), "float16", errors=False)
+    assert row["dtype"] == "float16" and "error" not in row

@@ -13,10 +13,9 @@ helpers.start()
 
 import cupy as cp  # noqa: E402
 
-from helpers import inspect, kernels, network  # noqa: E402
+from helpers import inspect, kernels  # noqa: E402
 from helpers.attention import TILES, attention  # noqa: E402
 from helpers.backend import is_simulated  # noqa: E402
-from helpers.measure_attention import measure  # noqa: E402
 
 SIMULATOR = is_simulated(cp)
 CAPABILITY = 0 if SIMULATOR else int(cp.cuda.Device().compute_capability)
@@ -215,22 +214,3 @@ def test_what_a_t4_would_run_is_right(tmp_path, kernel):
     function, how = launch(module, tile, q, k, v, True, 0.1)
     function(*how, shared_mem=tile.shared)
     assert abs(how[-1][3].get() - exact(q, k, v, True, 0.1)).max() < TOLERANCE[kernel]
-
-
-def test_measure_has_a_row_for_each_variant_that_is_here():
-    def by_matmul(q, k, v):
-        return network.softmax(q @ k.swapaxes(-1, -2) / 8, cp) @ v
-
-    def wrong(q, k, v):
-        return 2 * by_matmul(q, k, v)
-
-    def missing(q, k, v):
-        raise NotImplementedError
-
-    variants = {"matmul": by_matmul, "missing": missing, "wrong": wrong}
-    right, twice = measure(variants, (1, 2, 32, 64), "float32")
-    assert (right["name"], right["dtype"], right["shape"]) == ("matmul", "float32", [1, 2, 32, 64])
-    assert right["error"] < 1e-5 and abs(twice["error"] - 1) < 1e-5
-    assert right["peak"] >= 2 * 32 * 32 * 4 and right["ms"] > 0 and right["tflops"] > 0
-    (row,) = measure({"matmul": by_matmul}, (1, 2, 32, 64), "float16", errors=False)
-    assert row["dtype"] == "float16" and "error" not in row
