@@ -4,13 +4,17 @@
 
 needs CuPy, for some of its rows PyTorch, and for the counts Nsight Compute (`ncu` on the PATH).
 Without FILE it writes `helpers/data/recorded/profiles/attention.json`, which the lesson shows.
+With `--query` in place of FILE it measures a single query alone and puts it into that file.
 """
 
 from __future__ import annotations
 
+import json
 import math
+import statistics
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from types import SimpleNamespace
@@ -21,12 +25,14 @@ import numpy as np
 from helpers import bench, network
 from helpers.attention import attention
 from helpers.backend import find_cupy
+from helpers.bounds import ceiling
 
 from . import profiling
 
 MODULE = "authoring.profiles.attention"
 SHAPE = 4, 16, 4096, 64  # batch, heads, length, numbers of a head
 LENGTHS = 1024, 4096, 16384, 65536  # of one head
+OTHER, SAMPLES = 2**28, 51  # floats that fill the caches; calls of a single query
 CHECKED = 2  # heads compared with float64
 Array = Any  # cupy.ndarray or torch.Tensor
 TENSOR = "sm__inst_executed_pipe_tensor_op_hmma.sum"  # products of 16 x 8 x 8 numbers, for TF32
@@ -75,7 +81,7 @@ def measure(variants: Mapping[str, Callable], shape: tuple[int, ...], dtype: str
         arrays = [x.astype(dtype) for x in exactly]
         try:
             torch = import_module("torch") if name in TORCH else None
-            arrays = [torch.as_tensor(x) for x in arrays] if torch else arrays
+            arrays = _as_tensors(arrays) if torch else arrays
             peak = _peak_bytes(function, arrays, torch)
         except (ImportError, NotImplementedError):
             continue
@@ -90,6 +96,12 @@ def measure(variants: Mapping[str, Callable], shape: tuple[int, ...], dtype: str
         if torch:
             torch.cuda.empty_cache()
     return rows
+
+
+def _as_tensors(arrays: list[Array]) -> list[Array]:
+    """PyTorch's tensors of the same memory."""
+    torch = import_module("torch")
+    return [torch.as_tensor(x) for x in arrays]
 
 
 def _error(result: Array, exactly: list[Array]) -> float:
@@ -138,12 +150,52 @@ def rows() -> dict[str, list[dict]]:
                         for row in measure(some, (1, 1, n, 64), "float32", errors=False)]}
 
 
-def one_query() -> float:
-    """Milliseconds of the lesson's kernel for a single query over the longest strip."""
+def one_query() -> dict:
+    """A single query over the longest strip: microseconds of a call in each way, and the bound.
+
+    `us` is a call whose keys and values are in no cache, `cached_us` a call right behind another
+    one. The bound is the time in which the memory delivers keys and values once.
+    """
     lesson = own_code()
     q = lesson.random_heads(1, 1, 1, 64)[0]
     k, v = lesson.random_heads(1, 1, LENGTHS[-1], 64)[:2]
-    return bench(lesson.by_tiles, q, k, v, device="gpu").median * 1e3
+    bound = (k.nbytes + v.nbytes) / ceiling("gpu").bandwidth * 1e6
+    rows = []
+    for name, function in {"matmul": lesson.by_matmul, "this lesson's kernel": lesson.by_tiles,
+                           "tuned": attention, **TORCH}.items():
+        with suppress(ImportError):
+            arrays = _as_tensors([q, k, v]) if name in TORCH else [q, k, v]
+            us, cached = (_microseconds(function, arrays, times) for times in (1, 2))
+            rows.append({"name": name, "us": us, "cached_us": cached, "share": bound / us})
+    return {"keys": LENGTHS[-1], "bound_us": bound, "rows": rows}
+
+
+def _microseconds(function: Callable, arrays: list[Array], times: int) -> float:
+    """Of the last of so many calls in a row, after other data filled the caches: the median.
+
+    While these are written, the host queues the calls: its own time is not measured.
+    """
+    cp = find_cupy()
+    other, (before, behind) = cp.zeros(OTHER, cp.float32), (cp.cuda.Event(), cp.cuda.Event())
+    taken = []
+    for _ in range(SAMPLES):
+        cp.add(other, 1, out=other)
+        for _ in range(times):
+            before.record()
+            function(*arrays)
+        behind.record()
+        behind.synchronize()
+        taken.append(cp.cuda.get_elapsed_time(before, behind) * 1e3)
+    return statistics.median(taken)
+
+
+def query() -> None:
+    """Measure `one_query` alone, and put it into the profile that the lesson reads."""
+    path = profiling.FOLDER / "attention.json"
+    found = profiling.heading() | one_query()
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"one_query": found}, indent=1)
+                    + "\n", encoding="utf-8")
+    print(json.dumps(found, indent=1))
 
 
 def run() -> None:
@@ -173,11 +225,11 @@ def measured() -> dict:
     import cupy as cp
 
     content = {"cupy": cp.__version__, "shape": list(SHAPE), **rows(),
-               "one_query_ms": one_query(), "counted": counted()}
+               "one_query": one_query(), "counted": counted()}
     if "torch" in sys.modules:
         content["torch"] = sys.modules["torch"].__version__
     return content
 
 
 if __name__ == "__main__":
-    profiling.run_program("attention", measured, sys.argv[1:], run=run)
+    profiling.run_program("attention", measured, sys.argv[1:], run=run, query=query)
