@@ -45,6 +45,7 @@ SECOND_EDITION = {
     "12_pycuda_dynamic_compilation",
     "13_pycuda_cupy_interop",
     "14_streams",
+    "17_one_kernel_reader",
 }
 
 PATHS = [path for folder in FOLDERS for path in notebooks(folder)]
