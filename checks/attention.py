@@ -1,4 +1,4 @@
-"""The tasks about attention in O(n) memory: merging, tiles, the kernel, causal tiles, bytes."""
+"""The tasks about attention in O(n) memory: a mask, merging, tiles, split keys."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .machinery.kernel_task import KernelTask, blank, counters, to_device
+from .machinery.kernel_task import (
+    KernelTask,
+    blank,
+    counters,
+    inputs_kept,
+    launch,
+    to_device,
+    undivided,
+)
 from .machinery.task import (
     Case,
     Mistake,
@@ -20,6 +28,41 @@ from .machinery.task import (
 )
 
 TIME_LIMIT = 2.0  # seconds for a call that takes milliseconds
+
+# two warm-ups of the lesson: a mask, and the total of many pieces
+
+window = Task(
+    "window",
+    lambda m, n, width: (np.arange(n) < np.arange(n - m, n)[:, None])
+    & (np.arange(n) >= np.arange(n - m, n)[:, None] - width),
+    lambda: [(3, 5, 2), (4, 4, 1), (1, 6, 3), (5, 7, 20), (6, 9, 4)],
+    mistakes=[
+        Mistake("a diagonal at the top left: query 0 stands at place n - m",
+                lambda m, n, width: (np.arange(n) < np.arange(m)[:, None])
+                & (np.arange(n) >= np.arange(m)[:, None] - width)),
+        Mistake("each query with itself: only digits before it count",
+                lambda m, n, width: (np.arange(n) <= np.arange(n - m, n)[:, None])
+                & (np.arange(n) > np.arange(n - m, n)[:, None] - width)),
+    ],
+)
+
+joined_total = Task(
+    "joined_total",
+    lambda tops, totals: (totals * np.exp(tops - tops.max())).sum(),
+    lambda: [(np.array(tops, float), np.array(totals, float)) for tops, totals in (
+        ([5, 5 + np.log(4)], [2, 1]), ([3], [7]), ([900, -900, 899.5], [1, 2, 3]),
+        ([-2000, -2001], [1, 1]))]
+    + [tuple(np.array(x, np.float32)[::-1] for x in ([1.5, 2.5, 0.25], [1, 2, 3]))],
+    mistakes=[
+        Mistake("totals added without rescaling: each is relative to its own top",
+                lambda tops, totals: totals.sum()),
+        Mistake("inverted factors: the pieces with the smaller tops shrink",
+                np.errstate(over="ignore")(
+                    lambda tops, totals: (totals * np.exp(tops.max() - tops)).sum())),
+    ],
+    rules=[no_python_loop(*((np.arange(n) / n, np.ones(n)) for n in (4, 400)))],
+    rtol=1e-5,
+)
 
 # merge: two parts of a softmax
 
@@ -235,227 +278,179 @@ tiled_attention = Task(
     time_limit=TIME_LIMIT,
 )
 
-# attend: the kernel
+# split and join: the keys of each query in pieces, and the merge of all of them
 
-ATTEND = r"""
-extern "C" __global__ void attend(const float* q, const float* k, const float* v, float* o,
-                                  int m, int n, float scale) {
-    __shared__ float qs[8][64], ks[32][65], vs[32][64];
-    int lane = threadIdx.x, y = threadIdx.y, query = blockIdx.x * 8 + y;
-    for (int c = lane; c < 64; c += 32) qs[y][c] = query < m ? q[query * 64 + c] : 0;
+SPLIT = r"""
+extern "C" __global__ void split(const float* q, const float* k, const float* v, float* tops,
+                                 float* totals, float* outs, int n, int each, float scale) {
+    __shared__ float top8[8], total8[8], out8[8][64];
+    int lane = threadIdx.x, y = threadIdx.y, piece = blockIdx.y * gridDim.x + blockIdx.x;
+    q += blockIdx.y * 64;
+    float q0 = q[lane], q1 = q[lane + 32];
     float top = -3.4e38f, total = 0, out0 = 0, out1 = 0;
-    for (int key = 0; key < n; key += 32) {
-        for (int row = y; row < 32; row += 8) {
-            for (int c = lane; c < 64; c += 32) {
-                ks[row][c] = key + row < n ? k[(key + row) * 64 + c] : 0;
-                vs[row][c] = key + row < n ? v[(key + row) * 64 + c] : 0;
-            }
-        }
-        __syncthreads();
-        float s = 0;
-        for (int c = 0; c < 64; c++) s += qs[y][c] * ks[lane][c];
-        s = key + lane < n ? s * scale : -3.4e38f;
-        float most = fmaxf(top, s);
-        for (int step = 16; step > 0; step /= 2)
-            most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, step));
-        float fade = expf(top - most), power = expf(s - most);
+    int begin = blockIdx.x * each, end = min(n, begin + each);
+    for (int key = begin + y; key < end; key += 8) {
+        float s = q0 * k[key * 64 + lane] + q1 * k[key * 64 + lane + 32];
+        for (int step = 16; step > 0; step /= 2) s += __shfl_xor_sync(0xffffffff, s, step);
+        s *= scale;
+        float most = fmaxf(top, s), fade = expf(top - most), power = expf(s - most);
         top = most;
         total = total * fade + power;
-        out0 *= fade;
-        out1 *= fade;
-        for (int j = 0; j < 32; j++) {
-            float p = __shfl_sync(0xffffffff, power, j);
-            out0 += p * vs[j][lane];
-            out1 += p * vs[j][lane + 32];
-        }
-        __syncthreads();
+        out0 = out0 * fade + power * v[key * 64 + lane];
+        out1 = out1 * fade + power * v[key * 64 + lane + 32];
     }
-    for (int step = 16; step > 0; step /= 2) total += __shfl_xor_sync(0xffffffff, total, step);
-    if (query < m) {
-        o[query * 64 + lane] = out0 / total;
-        o[query * 64 + lane + 32] = out1 / total;
+    top8[y] = top;
+    total8[y] = total;
+    out8[y][lane] = out0;
+    out8[y][lane + 32] = out1;
+    __syncthreads();
+    if (y >= 2) return;
+    int c = 32 * y + lane;
+    float most = top8[0], sum = 0, out = 0;
+    for (int w = 1; w < 8; w++) most = fmaxf(most, top8[w]);
+    for (int w = 0; w < 8; w++) {
+        float factor = expf(top8[w] - most);
+        sum += total8[w] * factor;
+        out += out8[w][c] * factor;
     }
+    outs[piece * 64 + c] = out;
+    tops[piece] = most;
+    totals[piece] = sum;
+}
+"""
+SPLIT_PARAMETERS = ("const float* q, const float* k, const float* v, float* tops, float* totals,"
+                    " float* outs, int n, int each, float scale")
+
+
+def _split(q: np.ndarray, k: np.ndarray, v: np.ndarray, each: int,
+           scale: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    found = []
+    for begin in range(0, len(k), each):
+        s = scale * q.astype(np.float64) @ k[begin:begin + each].astype(np.float64).T
+        powers = np.exp(s - s.max(axis=1, keepdims=True))
+        found.append((s.max(axis=1), powers.sum(axis=1), powers @ v[begin:begin + each]))
+    return tuple(np.stack(parts, axis=1).astype(np.float32) for parts in zip(*found))
+
+
+def _split_cases() -> list[Case]:
+    rng = np.random.default_rng(123)
+    cases = []
+    for m, n, each, scale, strength in ((1, 64, 16, 0.125, 1), (3, 75, 20, 0.25, 2),
+                                        (2, 20, 32, -0.5, 3), (5, 33, 1, 0.125, 1)):
+        q, k, v = (rng.standard_normal((length, 64), dtype=np.float32) for length in (m, n, n))
+        cases.append((np.float32(strength) * q, k, v + np.float32(1), each, scale))
+    far = np.float32(2.5)  # all scores are near 100, where expf overflows
+    cases.append((cases[0][0] + far, cases[0][1] + far, *cases[0][2:]))
+    # Whole numbers, exact products: scores rise within each piece, fall, or are very low.
+    q, k = (rng.integers(-1, 2, (length, 64)).astype(np.float32) for length in (3, 75))
+    q[:, 0] = 8
+    for first in (4 * np.arange(75), -4 * np.arange(75), -30_000 - 100 * (np.arange(75) * 7 % 75)):
+        k[:, 0] = first
+        cases.append((q, k.copy(), rng.standard_normal((75, 64), np.float32), 30, 0.125))
+    return cases
+
+
+def _split_launch(q: np.ndarray, k: np.ndarray, v: np.ndarray, each: int, scale: float) -> tuple:
+    pieces = len(q), -(-len(k) // each)
+    return pieces[::-1], (32, 8), (*map(to_device, (q, k, v)), blank(pieces, np.float32),
+                                 blank(pieces, np.float32), blank((*pieces, 64), np.float32),
+                                 np.int32(len(k)), np.int32(each), np.float32(scale))
+
+
+def _run_split(kernel: object, *case: object) -> tuple:
+    grid, block, arguments = _split_launch(*case)
+    with inputs_kept(arguments, SPLIT_PARAMETERS):
+        launch(kernel, grid, block, arguments)
+    return tuple(array.get() for array in arguments[3:6])
+
+
+def _divided(counts: object, *case: object) -> str | None:
+    if not counts.barriers:
+        return "no block passes a barrier: give each warp keys of its own, and merge their sums."
+    return undivided(counts, load=4 * 300 * 64)
+
+
+split = KernelTask(
+    "split", _split, _split_cases, launch=_split_launch, run=_run_split, right=SPLIT, given="",
+    parameters=SPLIT_PARAMETERS, rtol=5e-5,
+    mistakes=[
+        ("out not rescaled when a larger score comes",
+         "out0 * fade", "out0", "out1 * fade", "out1"),
+        ("total not rescaled when a larger score comes", "total * fade", "total"),
+        ("the warps' sums added without rescaling: each warp has a top of its own",
+         "expf(top8[w] - most)", "1"),
+        ("pieces that begin with the first key: piece p begins with key p * each",
+         "int key = begin + y;", "int key = y;"),
+        ("the scale left out", "s *= scale;", ""),
+        ("powers without the largest score subtracted: they overflow",
+         "expf(top - most)", "1", "expf(s - most)", "expf(s)"),
+        ("out divided by total already: to merge the pieces needs the sum itself",
+         "= out;", "= out / sum;"),
+        ("all queries taken to be the first one", "q += blockIdx.y * 64;", ""),
+        ("no barrier between the warps' sums and the merge of them", "__syncthreads();", ""),
+    ],
+    rules=[counters(_divided, *(np.ones((length, 64), np.float32) for length in (4, 80, 80)), 16,
+                    0.125)],
+)
+
+JOIN = r"""
+extern "C" __global__ void join(const float* tops, const float* totals, const float* outs,
+                                float* o, int pieces) {
+    int c = threadIdx.x, first = blockIdx.x * pieces;
+    float top = -3.4e38f, total = 0, out = 0;
+    for (int piece = first; piece < first + pieces; piece++) {
+        float most = fmaxf(top, tops[piece]);
+        float fade = expf(top - most), factor = expf(tops[piece] - most);
+        top = most;
+        total = total * fade + totals[piece] * factor;
+        out = out * fade + outs[piece * 64 + c] * factor;
+    }
+    o[blockIdx.x * 64 + c] = total > 0 ? out / total : 0;
 }
 """
 
 
-def _attend_cases() -> list[Case]:
-    rng = np.random.default_rng(123)
+def _join(tops: np.ndarray, totals: np.ndarray, outs: np.ndarray) -> np.ndarray:
+    factors = np.exp(tops.astype(np.float64) - tops.max(axis=1, keepdims=True))
+    total = (totals * factors).sum(axis=1)
+    out = (outs * factors[..., None]).sum(axis=1)
+    return (out / np.where(total == 0, 1, total)[:, None]).astype(np.float32)
+
+
+def _join_cases() -> list[Case]:
+    rng = np.random.default_rng(124)
     cases = []
-    for m, n, scale, strength in ((8, 64, 0.125, 1), (11, 75, 0.25, 2), (3, 20, 0.125, 3),
-                                  (1, 100, -0.5, 3), (17, 1, 0.125, 1)):
-        q, k, v = (rng.standard_normal((length, 64), dtype=np.float32) for length in (m, n, n))
-        cases.append((np.float32(strength) * q, k, v + np.float32(1), scale))
-    q, k, v, scale = cases[1]
-    k = k.copy()
-    k[40:60] *= np.float32(4)  # the largest scores are in the middle
-    q1, k1, v1, _ = cases[0]
-    far = np.float32(2.5)  # all scores are near 100, where expf overflows
-    cases += [(q, k, v, scale), (q1 + far, k1 + far, v1, scale)]
-    # Whole numbers, whose products are exact: scores that rise over all tiles, or fall, or are far
-    # below every constant.
-    q, k = (rng.integers(-1, 2, (length, 64)).astype(np.float32) for length in (9, 75))
-    q[:, 0] = 8
-    for first in (4 * np.arange(75), -4 * np.arange(75), -30_000 - 100 * (np.arange(75) * 7 % 75)):
-        k[:, 0] = first
-        cases.append((q, k.copy(), rng.standard_normal((75, 64), np.float32), 0.125))
+    for m, pieces, far in (1, 1, 0), (2, 33, 0), (3, 7, 90), (4, 20, -200), (1, 300, 5):
+        parts = [_random_part(rng, (m,), 64, 4, far + 3 * rng.standard_normal(), "float32")
+                 for _ in range(pieces)]
+        cases.append(tuple(np.stack(part, axis=1) for part in zip(*parts)))
+    for empty in (slice(0, 2), slice(4, 7), slice(0, 7)):  # pieces of which no key counts
+        tops, totals, outs = (x.copy() for x in cases[2])
+        tops[1, empty], totals[1, empty], outs[1, empty] = -3.4e38, 0, 0
+        cases.append((tops, totals, outs))
     return cases
 
 
-def _loads_once(counts: object, q: np.ndarray, k: np.ndarray, v: np.ndarray,
-                 scale: float) -> str | None:
-    least = q.nbytes + k.nbytes + v.nbytes
-    if counts["bytes_loaded"] > least:
-        return (f"it loads {counts['bytes_loaded']:,} bytes from global memory for 8 queries and 64"
-                f" keys, where {least:,} suffice: use what is in qs, ks and vs.")
-    return None
-
-
-attend = KernelTask(
-    "attend", lambda q, k, v, scale: _tiled_attention(
-        np.float32(8 * scale) * q, k, v, np.ones(len(k), bool), 0, 0),
-    _attend_cases, result=3, right=ATTEND,
-    launch=lambda q, k, v, scale: ((-(-len(q) // 8),), (32, 8), (
-        to_device(q), to_device(k), to_device(v), blank(q.shape, np.float32),
-        *map(np.int32, (len(q), len(k))), np.float32(scale))),
-    parameters="const float* q, const float* k, const float* v, float* o, int m, int n,"
-               " float scale",
+join = KernelTask(
+    "join", _join, _join_cases, result=3, right=JOIN, given="", rtol=5e-6,
+    launch=lambda tops, totals, outs: ((len(tops),), (64,), (
+        to_device(tops), to_device(totals), to_device(outs), blank((len(tops), 64), np.float32),
+        np.int32(tops.shape[1]))),
+    parameters="const float* tops, const float* totals, const float* outs, float* o, int pieces",
     mistakes=[
-        ("the answers not rescaled when a larger score comes: fade belongs to them too",
-         "        out0 *= fade;\n        out1 *= fade;\n", ""),
-        ("the sum of powers not rescaled when a larger score comes",
-         "total * fade + power", "total + power"),
-        ("keys beyond n counted: their score is 0, and its power is not",
-         "key + lane < n ? s * scale : -3.4e38f", "s * scale"),
-        ("each lane with a largest score of its own: the powers can be added only if all lanes"
-         " subtract the same score",
-         "most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, step))",
-         "__shfl_xor_sync(0xffffffff, most, step)"),
-        ("the scale left out", "s * scale", "s"),
-        ("powers without the largest score subtracted: they overflow",
-         "expf(top - most)", "1",
-         "expf(s - most)", "expf(s)"),
-        ("division by the lane's own sum: the lanes' sums must be added",
-         "total += __shfl_xor_sync", "total += 0 * __shfl_xor_sync"),
-        ("each lane with its own power for all keys: key j's power is in lane j",
-         "__shfl_sync(0xffffffff, power, j)", "power"),
-        ("no division by the sum at the end", "out0 / total", "out0", "out1 / total", "out1"),
-        ("no barrier before the tile is replaced: slower warps still read it",
-         "        __syncthreads();\n    }\n    for", "    }\n    for"),
+        ("sums added without rescaling: each piece is relative to its own top",
+         "expf(top - most)", "1", "expf(tops[piece] - most)", "1"),
+        ("the new piece not rescaled: its top may be the smaller one",
+         "totals[piece] * factor", "totals[piece]", "+ outs[piece * 64 + c] * factor",
+         "+ outs[piece * 64 + c]"),
+        ("no division by the total at the end", "total > 0 ? out / total : 0", "out"),
+        ("the mean of the pieces' own answers: pieces with large powers weigh more",
+         "totals[piece] * factor", "1", "total * fade", "total", "outs[piece * 64 + c] * factor",
+         "outs[piece * 64 + c] / totals[piece]", "out * fade", "out"),
+        ("what was there before not rescaled", "total * fade", "total", "out * fade", "out"),
+        ("powers relative to 0, exp(top): those overflow, or become 0",
+         "expf(top - most)", "1", "expf(tops[piece] - most)", "expf(tops[piece])"),
+        ("a division by 0 where no piece has a key", "total > 0 ? out / total : 0", "out / total"),
+        ("each query with the pieces of the first one", "first = blockIdx.x * pieces", "first = 0"),
     ],
-    rules=[counters(_loads_once)],
-    rtol=5e-5,
-)
-
-# causal_tiles: how many tiles are free of the mask, and how many are needed
-
-
-def _causal_tiles(block: int, rows: int, keys: int, n: int) -> tuple[int, int]:
-    i = block * rows + np.arange(rows)[:, None]
-    j = np.arange(-(-n // keys) * keys)
-    may = ((j <= i) & (j < n)).reshape(rows, -1, keys)
-    return int(may.all(axis=(0, 2)).sum()), int(may.any(axis=(0, 2)).sum())
-
-
-def _causal_formula(
-        block: int, rows: int, keys: int, n: int, *,
-        free: Callable = lambda block, rows, keys, n: min(block * rows + 1, n),
-        needed: Callable = lambda block, rows, keys, n: min((block + 1) * rows, n)) -> tuple:
-    """The tiles of so many keys: those that the first query has, and those that the last has."""
-    return (free(block, rows, keys, n) // keys, -(-needed(block, rows, keys, n) // keys))
-
-
-def _causal_cases() -> list[Case]:
-    sizes = (64, 64, 384), (64, 32, 300), (32, 64, 300), (8, 8, 50), (5, 3, 23), (1, 4, 9)
-    return [(block, rows, keys, n) for rows, keys, n in sizes for block in (0, 1, 2, 4, 7)]
-
-
-def _whole_numbers(answer: Callable, trials: Sequence[Trial]) -> str | None:
-    for _, _, got in trials:
-        values = got.value if isinstance(got.value, tuple) else (got.value,)
-        for value in values:
-            if not isinstance(value, (int, np.integer)):
-                return (f"it returns the {type(value).__name__} {value}: a count is a whole number,"
-                        " and // divides whole numbers.")
-    return None
-
-
-causal_tiles = Task(
-    "causal_tiles", _causal_tiles, _causal_cases, right=_causal_formula,
-    mistakes=[
-        ("the end at n forgotten", {"free": lambda block, rows, keys, n: block * rows + 1,
-                                    "needed": lambda block, rows, keys, n: (block + 1) * rows}),
-        ("the first query's own key forgotten: query i has i + 1 keys",
-         {"free": lambda block, rows, keys, n: min(block * rows, n)}),
-        ("the needed tiles rounded down: a tile of which one key is needed is needed",
-         {"needed": lambda block, rows, keys, n: min((block + 1) * rows, n) // keys * keys}),
-        ("the free tiles of the block's last query: its first query has the fewest keys",
-         {"free": lambda block, rows, keys, n: min((block + 1) * rows, n)}),
-        ("the needed tiles of the block's first query: its last query has the most keys",
-         {"needed": lambda block, rows, keys, n: min(block * rows + 1, n)}),
-        ("all tiles needed: those above the diagonal are not",
-         {"needed": lambda block, rows, keys, n: n}),
-        ("a block of queries as wide as a tile of keys: rows and keys may differ",
-         {"free": lambda block, rows, keys, n: block * keys,
-          "needed": lambda block, rows, keys, n: (block + 1) * keys}),
-    ],
-    rules=[_whole_numbers, no_python_loop((1, 8, 8, 100), (100, 80, 8, 10_000)),
-           *(peak_memory(case, 20_000, "a formula of whole numbers needs no array.")
-             for case in ((3, 8, 64, 100_000), (0, 20_000, 64, 200)))],
-    time_limit=TIME_LIMIT,
-)
-
-# requested_bytes: what all blocks load and store
-
-
-def _requested_bytes(m: int, n: int, d: int, side: int, causal: bool) -> int:
-    loaded = 0
-    for first in range(0, m, side):
-        end = min(n, first + side) if causal else n
-        loaded += min(side, m - first) + 2 * min(n, -(-end // side) * side)
-    return 4 * d * (loaded + m)
-
-
-def _bytes_cases() -> list[Case]:
-    return [(m, n, d, side, causal) for causal in (False, True)
-            for m, n, d, side in ((256, 256, 64, 64), (100, 150, 65, 64), (150, 100, 32, 60),
-                                  (1, 1000, 128, 32), (4096, 4096, 64, 128), (33, 65, 32, 17))]
-
-
-def _bytes_by(m: int, n: int, d: int, side: int, causal: bool, *, size: int = 4, answers: int = 1,
-              keys: Callable = lambda blocks, n, side, causal: (
-                  np.minimum(blocks * side, n) if causal else n + 0 * blocks),
-              whole: bool = False) -> int:
-    """The formula: `keys(1, 2, ... of each block, n, side, causal)` are those that blocks load."""
-    blocks = np.arange(m // side if whole else -(-m // side)) + 1
-    return size * d * (m + 2 * int(keys(blocks, n, side, causal).sum()) + answers * m)
-
-
-def _no_loop_over_tiles(answer: Callable, trials: Sequence[Trial]) -> str | None:
-    for causal in (False, True):
-        few, many = (instructions(answer, (n, n, 32, 64, causal)) for n in (4 * 64, 16 * 64))
-        if many > 7 * few:
-            return ("it loops over the tiles: the interpreter's work grows with the square of the"
-                    " length. A block's keys and values are one product.")
-    return None
-
-
-requested_bytes = Task(
-    "requested_bytes", _requested_bytes, _bytes_cases, right=_bytes_by,
-    mistakes=[
-        ("floats counted, not bytes", {"size": 1}),
-        ("the answers left out: they are stored once", {"answers": 0}),
-        ("keys and values read once in all: each block reads them again",
-         {"keys": lambda blocks, n, side, causal: np.array(n)}),
-        ("half of everything for causal: the tiles on the diagonal are loaded whole",
-         {"keys": lambda blocks, n, side, causal: np.array(len(blocks) * n // (1 + causal))}),
-        ("zeros beyond n counted: they are not loaded from memory",
-         {"keys": lambda blocks, n, side, causal: side * np.minimum(
-             blocks if causal else n, -(-n // side)) + 0 * blocks}),
-        ("the last, smaller block of queries left out", {"whole": True}),
-        ("the same bytes with and without causal",
-         {"keys": lambda blocks, n, side, causal: n + 0 * blocks}),
-    ],
-    rules=[_whole_numbers, _no_loop_over_tiles],
-    time_limit=TIME_LIMIT,
 )

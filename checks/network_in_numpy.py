@@ -1,4 +1,4 @@
-"""The tasks about a network in NumPy: layers, attention, convolution, quantised weights."""
+"""The tasks about a network in NumPy: layers, attention, convolution."""
 
 import math
 
@@ -280,75 +280,4 @@ convolve = Task(
                           *(_convolution_case(*sizes, 2, 2, 1, 1)
                             for sizes in ((90, 5, 6, 2, 3), (2, 5, 6, 90, 3), (2, 90, 6, 2, 3),
                                           (2, 5, 90, 2, 3), (2, 5, 6, 2, 90))))],
-)
-
-
-# quantise: integers and a scale for each output channel
-
-
-def _quantise(weight, axis, bits):
-    largest = 2 ** (bits - 1) - 1
-    moved = np.moveaxis(weight, axis, 0)
-    integers = np.zeros(moved.shape, np.int8)
-    scales = np.ones((len(moved),) + (1,) * (weight.ndim - 1), weight.dtype)
-    for channel, numbers in enumerate(moved):
-        if np.any(numbers):
-            scales[channel] = np.abs(numbers).max() / largest
-            integers[channel] = np.rint(numbers / scales[channel])
-    return np.moveaxis(integers, 0, axis), np.moveaxis(scales, 0, axis)
-
-
-def _quantise_cases() -> list[Case]:
-    matrix = _random(6, 5, seed=7, scale=0.2)
-    kernels = _random(4, 3, 3, 2, seed=8) * np.float32([[[[3]]], [[[0.1]]], [[[40]]], [[[1]]]])
-    empty = matrix.copy()
-    empty[:, 2] = 0
-    return [
-        (matrix, 1, 8),
-        (matrix, 0, 8),
-        (kernels, 0, 4),
-        (kernels, 1, 8),
-        (empty, 1, 4),
-        (matrix.T, 0, 2),
-        (_random(7, 4, seed=9, shift=-3, dtype=np.float64), 1, 5),
-        (_random(5, 9, seed=10, shift=-3), 0, 3),
-    ]
-
-
-def _make_quantise(largest=lambda bits: 2 ** (bits - 1) - 1, magnitude=np.abs, whole=False,
-                   other=False, rounding=np.rint, zero=1.0):
-    def quantise(weight, axis, bits):
-        axis = (axis + 1) % weight.ndim if other else axis
-        axes = tuple(k for k in range(weight.ndim) if whole or k != axis)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            scales = magnitude(weight).max(axis=axes, keepdims=True) / largest(bits)
-            if zero is not None:
-                scales = np.where(scales == 0, scales.dtype.type(zero), scales)
-            integers = rounding(weight / scales).astype(np.int64).astype(np.int8)
-        return integers, scales
-
-    return quantise
-
-
-quantise = Task(
-    name="quantise",
-    spec=_quantise,
-    cases=_quantise_cases,
-    mistakes=[
-        Mistake("one scale for the whole array", _make_quantise(whole=True)),
-        Mistake("scales along another axis: keep `axis`, reduce over all the others",
-                _make_quantise(other=True)),
-        Mistake("numbers cut off by astype; round to the nearest first",
-                _make_quantise(rounding=np.trunc)),
-        Mistake("numbers rounded down", _make_quantise(rounding=np.floor)),
-        Mistake("a largest integer of 2**(bits - 1), one too many: in int8, 128 wraps to -128",
-                _make_quantise(largest=lambda bits: 2 ** (bits - 1))),
-        Mistake("integers without a sign: the largest is 2**(bits - 1) - 1",
-                _make_quantise(largest=lambda bits: 2**bits - 1)),
-        Mistake("the largest number instead of the largest magnitude",
-                _make_quantise(magnitude=np.asarray)),
-        Mistake("a channel of zeros divided by its zero scale; give it scale 1",
-                _make_quantise(zero=None)),
-    ],
-    rules=[no_python_loop((_random(6, 5, seed=7), 1, 8), (_random(60, 500, seed=7), 1, 8))],
 )

@@ -13,9 +13,9 @@ from checks.grading.submissions import GradingError, questions, run_answer
 SOLUTION = ROOT / "solutions" / "03_einsum.ipynb"
 STUB = "def my_einsum(*operands):\n    raise NotImplementedError()"
 CHECK = "check.fixed(fixed)"
-HEAD = "def quantise(weight, axis, bits):\n"
+HEAD = "def convolve(x, weight, bias, hop, pad):\n"
 PATCHES = {
-    "the check's call": "check.quantise.__class__.__call__ = lambda *a: print('[ok]')",
+    "the check's call": "check.convolve.__class__.__call__ = lambda *a: print('[ok]')",
     "the judgement": "from checks.machinery.task import Task, Verdict\n"
                      "Task.judge = lambda *a: Verdict('ok', 'fine')",
     "the comparison": "from checks.machinery import task\ntask.difference = lambda *a: None",
@@ -23,8 +23,8 @@ PATCHES = {
     "code": "from checks.machinery import task\n"
             "task.difference.__code__ = (lambda expected, got, rtol: None).__code__",
     "a module": "import sys\nsys.modules['checks.machinery.task'] = sys",
-    "the task": "object.__setattr__(check.quantise, 'cases', lambda: [])",
-    "the tasks of a module": "check.quantise = print",
+    "the task": "object.__setattr__(check.convolve, 'cases', lambda: [])",
+    "the tasks of a module": "check.convolve = print",
     "printing": "import builtins\nbuiltins.print = lambda *a: None",
 }
 
@@ -35,10 +35,10 @@ def asked():
 
 
 @pytest.fixture(scope="module")
-def quantise():
+def convolve():
     """A task whose processes start quickly, since they draw nothing."""
     return next(question for question in questions(ROOT / "solutions" / "04_network_in_numpy.ipynb")
-                if question.name == "quantise")
+                if question.name == "convolve")
 
 
 def cell_of(notebook, name):
@@ -65,17 +65,17 @@ def test_a_notebook_tells_its_tasks(asked):
     ("import sys\nsys.exit(1)", "no", "SystemExit"),
     (f"{HEAD}    import sys\n    sys.exit(1)", "no", "asked Python to exit"),
     ("def broken(:", "no", "SyntaxError"),
-    ("x = 1", "no", "NameError: name 'quantise' is not defined"),
+    ("x = 1", "no", "NameError: name 'convolve' is not defined"),
     ("fill = bytearray(3 * 2**30)", "no", "MemoryError"),
 ], ids=lambda value: None if value is None else value[:12])
-def test_an_answer_gets_its_verdict(quantise, answer, state, words):
-    got, text = run_answer(quantise, quantise.answer if answer is None else answer, 20, 2)
+def test_an_answer_gets_its_verdict(convolve, answer, state, words):
+    got, text = run_answer(convolve, convolve.answer if answer is None else answer, 20, 2)
     assert got == state and words in text, (got, text)
 
 
-def test_an_endless_answer_is_stopped(quantise):
+def test_an_endless_answer_is_stopped(convolve):
     for seconds in (3, 20, 60):  # a busy machine takes longer to come to the answer
-        verdict = run_answer(quantise, "import time\nwhile True: time.sleep(0.01)", seconds, 2)
+        verdict = run_answer(convolve, "import time\nwhile True: time.sleep(0.01)", seconds, 2)
         if "the answer's cell" in verdict[1]:
             break
     assert verdict == ("endless", f"stopped after {seconds} seconds in the answer's cell")
@@ -86,22 +86,22 @@ def test_an_endless_answer_is_stopped(quantise):
 @pytest.mark.parametrize("patch", [
     patch if k < 3 else pytest.param(patch, marks=pytest.mark.slow)
     for k, patch in enumerate(PATCHES)])
-def test_an_answer_that_replaces_a_check_gets_no_points(quantise, patch, when):
+def test_an_answer_that_replaces_a_check_gets_no_points(convolve, patch, when):
     lines = PATCHES[patch].splitlines()
     inside = "\n".join(f"    {line}" for line in lines) if when == "when called" else ""
     outside = PATCHES[patch] if when == "at once" else ""
     answer = f"{outside}\n{HEAD}{inside}\n    return 0\n"
-    state, text = run_answer(quantise, answer, 60)
+    state, text = run_answer(convolve, answer, 60)
     assert state in ("tampered", "no"), (state, text)
     if when == "at once":
         assert state == "tampered" and "replaced" in text, (state, text)
 
 
-def test_a_message_that_the_answer_forges_does_not_count(quantise):
+def test_a_message_that_the_answer_forges_does_not_count(convolve):
     answer = ("import os\nfor k in range(3, 30):\n    try:\n"
               "        os.write(k, b'{\"state\": \"ok\", \"text\": \"\"}\\n')\n"
               "    except OSError: pass\nos._exit(0)")
-    assert run_answer(quantise, answer, 60)[0] == "died"
+    assert run_answer(convolve, answer, 60)[0] == "died"
 
 
 def test_a_folder_of_submissions_becomes_a_table(tmp_path, monkeypatch, capsys):

@@ -14,7 +14,7 @@ TEACHING = ROOT / "docs" / "teaching.md"
 AUTHORING = ROOT / "docs" / "authoring.md"
 GUIDES = [TEACHING, AUTHORING]
 # Files that the guides only give as examples: a lesson that is added, a learner's copy.
-EXAMPLES = ("15_sparse_arrays", "sparse_arrays.py", "mine_08")
+EXAMPLES = ("21_sparse_arrays", "sparse_arrays.py", "mine_08")
 ROOMS = ("authoring", "checks", "docs", "exercises", "helpers", "install", "notebooks", "simulator",
          "solutions", "tests")
 guide = pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)

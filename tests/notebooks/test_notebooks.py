@@ -45,6 +45,8 @@ SECOND_EDITION = {
     "12_pycuda_dynamic_compilation",
     "13_pycuda_cupy_interop",
     "14_streams",
+    "15_rounding_and_formats",
+    "16_attention",
     "17_one_kernel_reader",
 }
 

@@ -172,116 +172,110 @@ def endless(q, k, v, counts, rows, keys):
     return q
 
 
-# Powers of two; scores in shared memory, and sums of the whole warp.
-ATTEND = r"""
-extern "C" __global__ void attend(const float* q, const float* k, const float* v, float* o,
-                                  int m, int n, float scale) {
-    __shared__ float qs[8][64], ks[32][65], vs[32][64], ps[8][32];
-    int lane = threadIdx.x, y = threadIdx.y, query = blockIdx.x * 8 + y;
-    for (int c = lane; c < 64; c += 32) qs[y][c] = query < m ? q[query * 64 + c] : 0;
-    float top = -3.4e38f, total = 0, out[2] = {};
-    for (int key = 0; key < n; key += 32) {
-        for (int row = y; row < 32; row += 8) {
-            for (int c = lane; c < 64; c += 32) {
-                ks[row][c] = key + row < n ? k[(key + row) * 64 + c] : 0;
-                vs[row][c] = key + row < n ? v[(key + row) * 64 + c] : 0;
+def window_by_places(m, n, width):
+    place = np.arange(n - m, n)[:, None]
+    ago = place - np.arange(n)
+    return (ago > 0) & (ago <= width)
+
+
+def window_row_by_row(m, n, width):
+    may = np.zeros((m, n), bool)
+    for i in range(m):
+        may[i, max(0, n - m + i - width):n - m + i] = True
+    return may
+
+
+def joined_by_logarithms(tops, totals):
+    return math.exp(np.logaddexp.reduce(tops + np.log(totals)) - max(tops))
+
+
+def joined_in_a_loop(tops, totals):
+    return sum(total * math.exp(top - max(tops)) for top, total in zip(tops, totals))
+
+
+# Two passes over the keys, and all threads agree on the largest score between them.
+SPLIT = r"""
+extern "C" __global__ void split(const float* q, const float* k, const float* v, float* tops,
+                                 float* totals, float* outs, int n, int each, float scale) {
+    __shared__ float largest[8], sums[66];
+    int c = 2 * threadIdx.x, y = threadIdx.y, thread = 32 * y + threadIdx.x;
+    int at = blockIdx.y * gridDim.x + blockIdx.x, begin = blockIdx.x * each;
+    int last = min(n, begin + each);
+    float q0 = q[64 * blockIdx.y + c], q1 = q[64 * blockIdx.y + c + 1];
+    float top = -3.4e38f, total = 0, out0 = 0, out1 = 0;
+    if (thread < 66) sums[thread] = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int key = begin + y; key < last; key += 8) {
+            float s = scale * (q0 * k[64 * key + c] + q1 * k[64 * key + c + 1]);
+            for (int step = 1; step < 32; step *= 2) s += __shfl_xor_sync(0xffffffff, s, step);
+            if (pass == 0) {
+                top = fmaxf(top, s);
+            } else {
+                float power = exp2f((s - top) * 1.44269504f);
+                total += power;
+                out0 += power * v[64 * key + c];
+                out1 += power * v[64 * key + c + 1];
             }
         }
-        __syncthreads();
-        int there = min(32, n - key);
-        float s = 0, before = top;
-        for (int c = 0; c < 64; c++) s += qs[y][c] * ks[lane][c];
-        s *= scale * 1.44269504f;
-        ps[y][lane] = s;
-        __syncwarp();
-        for (int j = 0; j < there; j++) top = fmaxf(top, ps[y][j]);
-        __syncwarp();
-        ps[y][lane] = exp2f(s - top);
-        __syncwarp();
-        float fade = exp2f(before - top);
-        total *= fade;
-        for (int h = 0; h < 2; h++) out[h] *= fade;
-        for (int j = 0; j < there; j++) {
-            total += ps[y][j];
-            for (int h = 0; h < 2; h++) out[h] += ps[y][j] * vs[j][lane + 32 * h];
+        if (pass == 0) {
+            largest[y] = top;
+            __syncthreads();
+            for (int w = 0; w < 8; w++) top = fmaxf(top, largest[w]);
         }
-        __syncthreads();
     }
-    if (query >= m) return;
-    for (int h = 0; h < 2; h++) o[query * 64 + lane + 32 * h] = out[h] / total;
+    atomicAdd(&sums[c], out0);
+    atomicAdd(&sums[c + 1], out1);
+    if (threadIdx.x == 0) atomicAdd(&sums[64], total);
+    __syncthreads();
+    if (thread < 64) outs[64 * at + thread] = sums[thread];
+    if (thread == 64) tops[at] = top;
+    if (thread == 65) totals[at] = sums[64];
 }
 """
-FROM_MEMORY = ATTEND.replace("ps[y][j] * vs[j][lane + 32 * h]",
-                             "ps[y][j] * v[(key + j) * 64 + lane + 32 * h]")
+# One warp does it all.
+ONE_WARP = (attention.SPLIT.replace("begin + y; key < end; key += 8", "begin; key < end; key++")
+            .replace("__syncthreads();", "if (y) return;").split("    top8[y] = top;")[0] + """
+    if (y) return;
+    outs[piece * 64 + lane] = out0;
+    outs[piece * 64 + lane + 32] = out1;
+    tops[piece] = top;
+    totals[piece] = total;
+}
+""")
+# Each warp does all keys of the piece.
+ALL_KEYS = (attention.SPLIT.replace("begin + y; key < end; key += 8", "begin; key < end; key++")
+            .replace("sum += total8[w]", "sum = total8[w]")
+            .replace("out += out8[w]", "out = out8[w]"))
 
 
-# A warp without a query skips the weighted sum with all its lanes, and reaches every barrier.
-ALL_OR_NONE = attention.ATTEND.replace("for (int j = 0; j < 32; j++)",
-                                      "if (query < m) for (int j = 0; j < 32; j++)")
-
-
-def causal_by_lengths(block, rows, keys, n):
-    """By the length of a range, which needs no loop."""
-    last = min(block * rows + rows, n)
-    return len(range(keys, min(block * rows + 1, n) + 1, keys)), len(range(0, last, keys))
-
-
-def causal_by_the_specification(block, rows, keys, n):
-    i = block * rows + np.arange(rows)[:, None]
-    j = np.arange(-(-n // keys) * keys)
-    may = ((j <= i) & (j < n)).reshape(rows, -1, keys)
-    return may.all(axis=(0, 2)).sum(), may.any(axis=(0, 2)).sum()
-
-
-def causal_by_a_row(block, rows, keys, n):
-    starts = np.arange(0, n, keys)
-    free = (starts + keys <= min(block * rows + 1, n)).sum()
-    return free, (starts < (block + 1) * rows).sum()
-
-
-def causal_by_queries(block, rows, keys, n):
-    first, last = block * rows, block * rows + rows - 1
-    free = 0
-    while (free + 1) * keys <= n and (free + 1) * keys - 1 <= first:
-        free += 1
-    return free, sum(1 for start in range(0, n, keys) if start <= last)
-
-
-def bytes_by_blocks(m, n, d, side, causal):
-    nbytes = 0
-    for last in range(side, m + side, side):
-        nbytes += 8 * d * (min(last, n) if causal else n)
-    return nbytes + 8 * m * d
-
-
-def bytes_by_sum(m, n, d, side, causal):
-    """An arithmetic series: no loop at all."""
-    blocks, inside = -(-m // side), min(n // side, -(-m // side))
-    visited = blocks * n
-    if causal:
-        visited = side * inside * (inside + 1) // 2 + (blocks - inside) * n
-    return 8 * d * (m + visited)
-
-
-def bytes_by_the_specification(m, n, d, side, causal):
-    loaded = 0
-    for first in range(0, m, side):
-        loaded += min(side, m - first)
-        for key in range(0, min(n, first + side) if causal else n, side):
-            loaded += 2 * min(side, n - key)
-    return 4 * d * (loaded + m)
-
-
-def bytes_in_float(m, n, d, side, causal):
-    return float(bytes_by_blocks(m, n, d, side, causal))
+# The largest top first, then the sums.
+JOIN = r"""
+extern "C" __global__ void join(const float* tops, const float* totals, const float* outs,
+                                float* o, int pieces) {
+    tops += blockIdx.x * pieces;
+    totals += blockIdx.x * pieces;
+    outs += blockIdx.x * pieces * 64;
+    float top = tops[0], total = 0, out = 0;
+    for (int p = 1; p < pieces; p++) top = fmaxf(top, tops[p]);
+    for (int p = 0; p < pieces; p++) {
+        float factor = expf(tops[p] - top);
+        total += totals[p] * factor;
+        out += outs[64 * p + threadIdx.x] * factor;
+    }
+    if (total == 0) total = 1;
+    o[64 * blockIdx.x + threadIdx.x] = out / total;
+}
+"""
 
 
 RIGHT = {
     "merge": [merge_by_logarithms, lambda *parts: list(merge_by_logarithms(*parts))],
     "tiled_attention": [keys_outside],
-    "attend": [ATTEND, cp.RawKernel(ATTEND, "attend"), ALL_OR_NONE],
-    "causal_tiles": [causal_by_lengths],
-    "requested_bytes": [bytes_by_blocks, bytes_by_sum],
+    "window": [window_by_places, window_row_by_row],
+    "joined_total": [joined_by_logarithms, lambda tops, totals: totals @ np.exp(tops - tops.max())],
+    "split": [SPLIT, cp.RawKernel(SPLIT, "split"),
+              attention.SPLIT.replace("tops[piece] = most", "if (c == 0) tops[piece] = most")],
+    "join": [JOIN, cp.RawKernel(JOIN, "join")],
 }
 WRONG = {
     "merge": [
@@ -313,36 +307,44 @@ WRONG = {
         (all_queries_of_a_tile, "of `rows` queries only"),
         (endless, "it has not ended after"),
     ],
-    "attend": [
-        (attention.ATTEND.replace("        top = most;\n", "        if (key == 0) top = most;\n"),
-         "values are wrong"),
-        (attention.ATTEND.replace("most = fmaxf(top, s)", "most = s"), "values are wrong"),
-        (attention.ATTEND.replace("top = -3.4e38f", "top = 0"), "values are wrong"),
-        (attention.ATTEND.replace("s * scale : -3.4e38f", "s * scale : -1e4f"), "values are wrong"),
-        (attention.ATTEND.replace("        o[query * 64 + lane] =",
-                                  "        ((float*)q)[query * 64 + lane] = 0;\n"
-                                  "        o[query * 64 + lane] ="), "changed one of its inputs"),
-        (FROM_MEMORY, "use what is in qs, ks and vs"),
-        (ATTEND.replace("if (query >= m) return;", ""), "of the kernel attend"),
-        (ATTEND.replace("float scale)", "double scale)"), "A launch does not convert arguments"),
-        (ATTEND.replace("ps[8][32]", "ps[8][16]"), "an access outside a shared array"),
+    "window": [
+        (lambda m, n, width: window_by_places(m, n, n), "expected"),
+        (lambda m, n, width: window_by_places(m, n, width).astype(int), "expected dtype bool"),
+        (lambda m, n, width: window_by_places(m, n, width).T, "expected shape"),
+        (lambda m, n, width: window_by_places(m, n, width - 1), "expected"),
     ],
-    "causal_tiles": [
-        (lambda block, rows, keys, n: (0, 0), "expected"),
-        (causal_by_the_specification, "needs no array"),
-        (causal_by_a_row, "needs no array"),
-        (causal_by_queries, "it loops in Python"),
-        (lambda block, rows, keys, n: tuple(map(float, causal_by_lengths(block, rows, keys, n))),
-         "a count is a whole number"),
-        (lambda block, rows, keys, n: causal_by_queries(block, rows, keys, n)[0],
-         "expected a tuple of 2 values"),
-        (lambda block, rows, keys, n: (block * rows / keys, (block + 1) * rows / keys),
-         "expected"),
+    "joined_total": [
+        (joined_in_a_loop, "it loops in Python"),
+        (lambda tops, totals: (totals * np.exp(np.minimum(tops, 700))).sum(), "expected"),
+        (lambda tops, totals: (totals * np.exp(tops - tops[0])).sum(), "expected"),
+        (lambda tops, totals: totals * np.exp(tops - tops.max()), "expected a number"),
     ],
-    "requested_bytes": [
-        (lambda m, n, d, side, causal: 4 * d * n * n, "expected"),
-        (bytes_by_the_specification, "it loops over the tiles"),
-        (bytes_in_float, "a count is a whole number"),
-        (lambda m, n, d, side, causal: 4 * d * (4 * n), "expected"),
+    "split": [
+        (attention.SPLIT.replace("most = fmaxf(top, s)", "most = s"), "are wrong"),
+        (attention.SPLIT.replace("        top = most;", "        if (key < begin + 8) top = most;"),
+         "are wrong"),
+        (attention.SPLIT.replace("top = -3.4e38f", "top = 0"), "are wrong"),
+        (attention.SPLIT.replace("top = -3.4e38f", "top = -1e4f"), "are wrong"),
+        (attention.SPLIT.replace("end = min(n, begin + each)", "end = min(n, begin + each) - 1"),
+         "are wrong"),
+        (attention.SPLIT.replace("for (int w = 0; w < 8", "for (int w = 0; w < 7"), "are wrong"),
+        (attention.SPLIT.replace("most = top8[0], sum", "most = 0, sum"), "are wrong"),
+        (attention.SPLIT.replace("= blockIdx.y * gridDim.x + blockIdx.x", "= blockIdx.x"), ""),
+        (attention.SPLIT.replace("s += __shfl", "s += 0 * __shfl"), "makes a race"),
+        (ONE_WARP, "no block passes a barrier"),
+        (ALL_KEYS, "elements, where"),
+        (SPLIT.replace("float scale)", "double scale)"), "A launch does not convert arguments"),
+        (attention.SPLIT.replace("    outs[piece", "    ((float*)k)[begin * 64 + c] = 0;\n"
+                                 "    outs[piece"),
+         "changed one of its inputs"),
+    ],
+    "join": [
+        (JOIN.replace("float top = tops[0]", "float top = 0"), "are wrong"),
+        (JOIN.replace("top = fmaxf(top, tops[p])", "top = tops[p]"), "are wrong"),
+        (JOIN.replace("int p = 0;", "int p = 1;"), "are wrong"),
+        (JOIN.replace("p < pieces; p++) {", "p < pieces - 1; p++) {"), "are wrong"),
+        (JOIN.replace("outs += blockIdx.x * pieces * 64;", ""), "are wrong"),
+        (JOIN.replace("if (total == 0) total = 1;", ""), "a division by 0"),
+        (JOIN.replace("[64 * p + threadIdx.x]", "[64 * p]"), "are wrong"),
     ],
 }

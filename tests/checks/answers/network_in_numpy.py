@@ -121,35 +121,11 @@ def convolution_with_bias_along_the_width(x, weight, bias, hop, pad):
     return convolution_by_einsum(x, weight, 0 * bias, hop, pad) + bias[:, None]
 
 
-def quantised_rows(weight, axis, bits):
-    """Move the channels to the front, flatten the rest, and move everything back."""
-    rows = np.moveaxis(weight, axis, 0).reshape(weight.shape[axis], -1)
-    scales = np.maximum(rows.max(axis=1), -rows.min(axis=1)) / (2 ** (bits - 1) - 1)
-    scales[scales == 0] = 1
-    shape = [1] * weight.ndim
-    shape[axis] = -1
-    scales = scales.reshape(shape)
-    return np.round(weight / scales).astype(np.int8), scales
-
-
-def quantised_by_loop(weight, axis, bits):
-    integers, scales = np.zeros(weight.shape, np.int8), []
-    for channel in range(weight.shape[axis]):
-        index = (slice(None),) * axis + (channel,)
-        scale = np.abs(weight[index]).max() / (2 ** (bits - 1) - 1) or weight.dtype.type(1)
-        integers[index] = np.rint(weight[index] / scale)
-        scales.append(scale)
-    shape = [1] * weight.ndim
-    shape[axis] = -1
-    return integers, np.array(scales, weight.dtype).reshape(shape)
-
-
 RIGHT = {
     "linear_cost": [layer_cost, layer_cost_by_an_array],
     "repair_heads": [heads_swapped, heads_by_einsum],
     "multi_head": [attention_by_einsum, attention_by_rows],
     "convolve": [convolution_by_shifts, convolution_by_einsum],
-    "quantise": [quantised_rows],
 }
 
 WRONG = {
@@ -183,11 +159,5 @@ WRONG = {
         (convolution_with_bias_along_the_width, "it raised ValueError"),
         (lambda *case: convolution_by_einsum(*(x.astype(np.float32) for x in case[:3]),
                                              *case[3:]).astype(case[0].dtype), "wrong"),
-    ],
-    "quantise": [
-        (quantised_by_loop, "loops in Python"),
-        (lambda weight, axis, bits: quantised_rows(weight, axis, bits)[0], "expected a tuple of 2"),
-        (lambda weight, axis, bits: tuple(map(np.squeeze, quantised_rows(weight, axis, bits))),
-         "expected shape"),
     ],
 }

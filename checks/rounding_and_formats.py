@@ -1,0 +1,260 @@
+"""The tasks about rounding and number formats."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+
+from helpers import kernels
+from helpers.backend import is_simulated
+
+from .machinery.kernel_task import (
+    KernelTask,
+    blank,
+    counters,
+    inputs_kept,
+    rehearse,
+    to_device,
+    undivided,
+)
+from .machinery.task import Mistake, Refusal, Task, describe_value, no_python_loop, no_warnings
+
+HALF_ULP = 2.0**-24  # a rounding of a float32 changes it by at most this share
+
+# two warm-ups of the lesson: the gap behind a number, and what an addition rounds away
+
+gap = Task(
+    name="gap",
+    spec=lambda x, fraction: math.ldexp(1.0, math.frexp(x)[1] - 1 - fraction),
+    cases=lambda: [(1000.0, 23), (1.0, 10), (2.0**24, 23), (0.75, 7), (2047.0, 10), (3e-5, 0),
+                   (1.5, 3), (2.0**-20, 7)],
+    mistakes=[
+        Mistake("eps times x: between two powers of 2, all gaps are equal",
+                lambda x, fraction: x * 2.0**-fraction),
+        Mistake("half a gap, the largest error of a rounding",
+                lambda x, fraction: math.ldexp(0.5, math.frexp(x)[1] - 1 - fraction)),
+        Mistake("a logarithm cut off towards zero: below 1 it has to be rounded down",
+                lambda x, fraction: 2.0 ** (int(math.log2(x)) - fraction)),
+    ],
+)
+
+
+def _lost_cases() -> list[tuple]:
+    rng = np.random.default_rng(151)
+    a, b = (rng.standard_normal((5, 4), np.float32) for _ in range(2))
+    return [(np.float32([1e8, -1e8]), np.float32([1, 3])), (a + np.copysign(np.float32(4), a), b),
+            (1e20 * (3 + a), 1e-20 * b), ((1e4 + a).T, b.T), (a[:0], b[:0])]
+
+
+lost = Task(
+    name="lost",
+    spec=lambda a, b: b - ((a + b) - a),
+    cases=_lost_cases,
+    mistakes=[
+        Mistake("what arrived of b, not what is lost", lambda a, b: (a + b) - a),
+        Mistake("the lost part with the wrong sign", lambda a, b: ((a + b) - a) - b),
+        Mistake("the numbers exchanged: `total - b` is rounded, `total - a` is exact",
+                lambda a, b: a - ((a + b) - b)),
+    ],
+)
+
+# plausible: may this be a product of rounded inputs, added in float32?
+
+
+def _make_plausible(terms=1, inputs=2, elementwise=True, magnitudes=True):
+    def plausible(c, a, b, fraction):
+        exact = a.astype(np.float64) @ b
+        size = np.abs(a.astype(np.float64)) @ np.abs(b) if magnitudes else np.abs(exact)
+        u = inputs * 2.0 ** -(fraction + 1) if fraction < 23 else 0.0
+        bound, error = (u + terms * len(b) * HALF_ULP) * size * 1.01, np.abs(c - exact)
+        bound = bound if elementwise else bound.max(initial=0)
+        return bool(np.all(error <= bound))
+
+    return plausible
+
+
+def _plausible_cases() -> list[tuple]:
+    rng = np.random.default_rng(152)
+    cases = []
+    for (m, n, p), fraction, factor in (((5, 40, 7), 23, 1), ((3, 300, 2), 23, 1e-4),
+                                        ((4, 30, 6), 10, 1e3), ((2, 9, 5), 7, 0.01)):
+        a, b = (rng.standard_normal(shape, np.float32) for shape in ((m, n), (n, p)))
+        a[0] *= 1e-4  # a row of small results
+        a, b = a * np.float32(factor), b / np.float32(factor**2)
+        gaps = [np.spacing(np.abs(x)) * np.float32(2 ** (23 - fraction)) for x in (a, b)]
+        c = np.matmul(*(np.rint(x / step) * step for x, step in zip((a, b), gaps)))
+        share = n * HALF_ULP + (2.0**-fraction if fraction < 23 else 0)
+        exact, bound = a.astype(np.float64) @ b, share * (np.abs(a) @ np.abs(b))
+        cases += [(c, a, b, fraction), (np.float32(exact + 0.95 * bound), a, b, fraction)]
+        for where, share in ((0, 1), -2.5), ((-1, -1), 2.5), ((1, 0), np.nan):
+            wrong = c.copy()  # in one element
+            wrong[where] = exact[where] + share * bound[where]
+            cases.append((wrong, a, b, fraction))
+    # all terms rounded in one direction, as far as it goes
+    a, b = np.full((2, 8), 1 + 2.0**-11, np.float32), np.full((8, 3), -1 - 2.0**-11, np.float32)
+    x = np.float32([[1.9]])  # a single term: x times 1
+    zero = np.float32([[1, -1, 2.0**-30]])  # terms that cancel: the result is as small as an error
+    return cases + [(*map(np.asfortranarray, cases[0][:3]), 23),
+                    (np.full((2, 3), -8, np.float32), a, b, 10),
+                    (x + 3 * np.spacing(x), x, x / x, 23), (x + 4 * np.spacing(x), x, x / x, 22),
+                    (np.float32([[0]]), zero, np.ones((3, 1), np.float32), 23),
+                    (np.zeros((2, 3), np.float32), a[:, :0], b[:0], 10)]
+
+
+def _as_bool(value: object, case: tuple) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise Refusal(f"expected a bool, got {describe_value(value)}.")
+    return bool(value)
+
+
+plausible = Task(
+    name="plausible",
+    spec=_make_plausible(),
+    cases=_plausible_cases,
+    read=_as_bool,
+    mistakes=[
+        Mistake("a bound for the sums alone: the rounding of the inputs is missing",
+                _make_plausible(inputs=0)),
+        Mistake("a bound for the inputs alone: each of the n terms goes through n roundings",
+                _make_plausible(terms=0)),
+        Mistake("a bound from the result, which is small where terms cancel",
+                _make_plausible(magnitudes=False)),
+        Mistake("the largest bound for all elements", _make_plausible(elementwise=False)),
+    ],
+)
+
+# column_sums: a compensated sum for each column
+
+
+def _sums_cases() -> list[tuple]:
+    rng = np.random.default_rng(153)
+    first = rng.standard_normal((300, 1), np.float32)
+    first[0] = 3e6
+    return [(np.float32([[0.1, 2.9062645]] * 40_000),), (rng.random((5000, 3), np.float32),),
+            (np.concatenate([first, -first[:150]]),), (np.float32([[4, -3, 0] * 11_000]),),
+            (rng.standard_normal((40, 70), np.float32),), (np.full((9000, 1), -3.3, np.float32),)]
+
+
+def _within(y: np.ndarray, case: tuple) -> np.ndarray:
+    """The exact sums where `y` is near enough."""
+    exact, size = (np.sum(x, axis=0, dtype=np.float64) for x in (case[0], np.abs(case[0])))
+    wrong = np.flatnonzero(~(np.abs(y - exact) <= 4 * HALF_ULP * size))
+    if y.shape == exact.shape and len(wrong):
+        j = wrong[0]
+        off = abs(float(y[j]) - exact[j]) / (HALF_ULP * size[j] or 1)
+        raise Refusal(f"column {j}: expected {exact[j]:.9g}, got {y[j]:.9g}. The error is {off:.3g}"
+                      " times 2^-24 of the sum of the magnitudes, and 4 times are allowed.")
+    return exact
+
+
+column_sums = KernelTask(
+    "column_sums", lambda x: x.sum(axis=0, dtype=np.float64), _sums_cases, read=_within,
+    launch=lambda x: ((-(-x.shape[1] // 64),), (64,),
+                      (to_device(x), blank(x.shape[1], np.float32), *np.int32(x.shape))),
+    parameters="const float* x, float* y, int rows, int columns", given="", single=True,
+    right=kernels.source("column_sums"),
+    mistakes=[
+        Mistake.replacing("a plain sum: nothing that is lost is added again", " + lost,", ","),
+        Mistake.replacing("the lost part with the wrong sign", "] + lost", "] - lost"),
+        Mistake.replacing("what arrived kept, not what is lost", "term - (total - sum)",
+                          "total - sum"),
+    ],
+    rules=[counters(lambda counts, x: undivided(counts, load=x.size, store=x.shape[1]),
+                    np.ones((3, 200), np.float32))],
+)
+
+# int8_layer: a scale for each row of the input and for each output
+
+
+def _make_layer(rows=1, columns=0, rounding=np.rint, wide=np.int64):
+    def layer(x, weight):
+        def quantise(array, axis):
+            scale = np.abs(array).max(axis=axis, keepdims=True) / np.float32(127)
+            scale = np.where(scale == 0, np.float32(1), scale)
+            return rounding(array / scale).astype(np.int64).astype(np.int8), scale
+
+        (left, one), (right, other) = quantise(x, rows), quantise(weight, columns)
+        return ((left.astype(wide) @ right.astype(wide)) * (one * other)).astype(np.float32)
+
+    return layer
+
+
+def _layer_cases() -> list[tuple]:
+    rng = np.random.default_rng(154)
+    cases = []
+    for n, k, outputs in ((3, 40, 5), (1, 7, 2), (6, 300, 3), (4, 1, 6)):
+        x, weight = (rng.standard_normal(size, np.float32) for size in ((n, k), (k, outputs)))
+        cases.append((x * np.float32(10.0) ** np.arange(n, dtype=np.float32)[:, None],
+                      weight * np.float32(0.1) ** np.arange(outputs, dtype=np.float32)))
+    x, weight = (array.copy() for array in cases[0])
+    x[1], weight[:, 2] = 0, 0
+    return [*cases, (x, weight), (np.asfortranarray(x), weight[:, ::-1])]
+
+
+def _as_integers(y: np.ndarray, case: tuple) -> np.ndarray:
+    """`y` without the scales, so that small rows and columns count as much as large ones."""
+    if not isinstance(y, np.ndarray) or y.dtype != np.float32:
+        raise Refusal(f"expected an array of float32, got {describe_value(y)}.")
+    rows, columns = (np.abs(array.astype(np.float64)).max(axis=axis, keepdims=True) / 127
+                     for axis, array in zip((1, 0), case))
+    scale = np.where(rows == 0, 1, rows) * np.where(columns == 0, 1, columns)
+    return y / scale if y.shape == scale.shape else y
+
+
+int8_layer = Task(
+    name="int8_layer",
+    spec=lambda x, weight: _as_integers(_make_layer()(x, weight), (x, weight)),
+    cases=_layer_cases,
+    read=_as_integers,
+    mistakes=[
+        Mistake("one scale for the whole input", _make_layer(rows=None)),
+        Mistake("one scale for all weights", _make_layer(columns=None)),
+        Mistake("a product in int8, which overflows", _make_layer(wide=np.int8)),
+        Mistake("numbers cut off: round to the nearest first", _make_layer(rounding=np.trunc)),
+    ],
+    rules=[no_warnings,
+           no_python_loop(*((np.ones(size[:2], np.float32), np.ones(size[1:], np.float32))
+                            for size in ((2, 3, 4), (90, 3, 4), (2, 90, 4), (2, 3, 90))))],
+)
+
+# half_product: tensor cores for matrices of any size
+
+_PARAMETERS = "const float* a, const float* b, float* c, int m, int n, int k"
+
+
+def _half_cases() -> list[tuple]:
+    rng = np.random.default_rng(155)
+    return [(rng.standard_normal((m, k), np.float32), rng.standard_normal((k, n), np.float32))
+            for m, n, k in ((16, 32, 48), (5, 3, 7), (33, 17, 20), (1, 40, 1), (20, 1, 31))]
+
+
+def _run_half(kernel: object, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    import cupy
+
+    (m, k), n = a.shape, b.shape[1]
+    arguments = (to_device(a), to_device(b), blank((m, n), np.float32), *np.int32((m, n, k)))
+    grid = (-(-n // 16), -(-m // 16))
+    toolkit = () if is_simulated(cupy) else ("-I/usr/local/cuda/include",)
+    bare = SimpleNamespace(code=kernel.code, name=kernel.name)  # CuPy would compile a RawKernel
+    kernel = cupy.RawKernel(kernel.code, kernel.name, toolkit)
+    rehearse(bare if toolkit else kernel, grid, (32,), arguments)  # with the simulator's mma.h
+    with inputs_kept(arguments, _PARAMETERS):
+        kernel(grid, (32,), arguments)
+        return arguments[2].get()
+
+
+half_product = KernelTask(
+    "half_product", lambda a, b: a.astype(np.float16).astype(np.float32) @ b.astype(np.float16),
+    _half_cases, run=_run_half, right=kernels.source("half_product"), rtol=1e-5,
+    parameters=_PARAMETERS, given="#include <mma.h>\nusing namespace nvcuda; {}",
+    refused=[(r"\A(?![\s\S]*mma_sync)", "the source has no `mma_sync`: use the tensor cores.")],
+    mistakes=[
+        Mistake.replacing("nothing in place of what is outside: pad with zeros",
+                          "inside_a ? a[(top + i) * k + p + j] : 0.0f", "a[(top + i) * k + p + j]"),
+        Mistake.replacing("no guard where c is written", "if (i < m && j < n) ", ""),
+        Mistake.replacing("a missing barrier between writing the tiles and loading them",
+                          "        __syncthreads();\n        wmma::load", "        wmma::load"),
+    ],
+)
