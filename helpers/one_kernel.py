@@ -31,8 +31,9 @@ def tensor_cores(w: dict[str, Array], fast: bool = True) -> Reader:
     conv2 = w["conv2.weight"].transpose(2, 3, 1, 0).reshape(288, 32)
     padded = [np.pad(matrix, ((0, 0), (0, 8))).astype(np.float16)
               for matrix in (conv2, *(w[name] for name in LAYERS), conv1)]
-    options = (() if backend.is_simulated(cp) else
-               (f"-I{cp.cuda.get_cuda_path()}/include", *["-DFAST"] * fast))
+    options = (() if backend.is_simulated(cp) else  # CuPy's own folder may lack parts of mma.h
+               ("-I/usr/local/cuda/include", f"-I{cp.cuda.get_cuda_path()}/include",
+                *["-DFAST"] * fast))
     return _reader(kernels.source("reader_tensor_cores"), 16, 256, 115_200, w, padded, options)
 
 
