@@ -168,7 +168,7 @@ def without_order() -> Iterator[None]:
 @pytest.mark.usefixtures("without_order")
 def test_the_legacy_default_stream(module: engine.Module) -> None:
     blocking, free, x = Stream(), Stream(non_blocking=True), number()
-    null, per_thread = engine.streams.null, engine.streams.per_thread
+    null, per_thread = engine.streams.null, engine.streams.from_handle(2)
     with held(module, blocking):
         put(module, null, x, 7)
         put(module, free, number(), 1)

@@ -38,6 +38,8 @@ class KernelFault(Exception):
         What the runtime records for it; empty where it records none.
     kernel : str
         Its name.
+    device : int
+        Where it ran.
     file, line, text : str, int or None, str
         The source file's name, the line, and what it says.
     array : str or None
@@ -60,6 +62,7 @@ class KernelFault(Exception):
     records: ClassVar[tuple[FaultKind, ...]] = ()
 
     kernel: str = ""
+    device: int = 0
     file: str | None = None
     line: int | None = None
     text: str = ""
@@ -262,6 +265,8 @@ class Place:
     dynamic_bytes: int
     arrays: Sequence[memory.Allocation] = ()
     """What the launch's arguments pointed to, as it was then."""
+    device: int | None = None
+    """Where it runs, if there are several."""
 
 
 def _elements(offset: int, size: int, itemsize: int) -> str:
@@ -406,6 +411,8 @@ def build(record: FaultRecord, place: Place) -> KernelFault:
         detail = f"{who} caused {name}"
 
     where = f"kernel '{place.kernel}'"
+    if place.device is not None:
+        where += f" on device {place.device}"
     if line:
         where += f", {file}:{line}"
     message = f"{where}: {detail}"
@@ -413,7 +420,7 @@ def build(record: FaultRecord, place: Place) -> KernelFault:
         message += f"\n    {text}"
     fault = cls(message)
     fault.kernel, fault.file, fault.line, fault.text = place.kernel, file, line, text
-    fault.array, fault.index = array, index
+    fault.array, fault.index, fault.device = array, index, place.device or 0
     fault.block, fault.thread = block, thread
     if record.has_other:
         fault.other_block = tuple(record.other_block)
@@ -449,7 +456,8 @@ def _where(record: FaultRecord, place: Place, kind: int) -> tuple[str | None, in
         return name, index, phrase
     if kind == FaultKind.NullPointer:
         return None, None, f"at address {record.address:#x}: a null pointer"
-    if kind == FaultKind.NotDeviceMemory:
+    other = memory.lookup(record.address) if kind == FaultKind.NotDeviceMemory else None
+    if kind == FaultKind.NotDeviceMemory and other is None:
         return (
             None,
             None,
@@ -471,6 +479,8 @@ def _where(record: FaultRecord, place: Place, kind: int) -> tuple[str | None, in
             phrase += f", {-offset:,} bytes before its start ({elements})"
         else:
             phrase += f", across its end ({near.nbytes:,} bytes)"
+    elif other is not None:
+        phrase += f", which is on device {other.device}: without peer access it is out of reach"
     elif kind == FaultKind.UseAfterFree or state == "freed":
         phrase += ", which was freed"
     return label, index, phrase

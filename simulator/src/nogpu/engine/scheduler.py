@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from ctypes import byref, c_int64, c_uint32, c_uint64
 from typing import NamedTuple
 
@@ -115,9 +115,9 @@ class Scheduler:
 
     # ---- streams and events ------------------------------------------------------------------
 
-    def stream(self, handle: int, blocking: bool) -> int:
-        """A new native stream."""
-        return self._short.cs_stream(handle, int(blocking))
+    def stream(self, handle: int, blocking: bool, standing: int) -> int:
+        """A new native stream; what it stands for beyond itself: see ``runtime/streams.h``."""
+        return self._short.cs_stream(handle, blocking, standing, handle >> 32)
 
     def end_stream(self, stream: int) -> None:
         """Forget it when its work is done."""
@@ -435,12 +435,3 @@ def get() -> Scheduler | None:
                 except RuntimeUnavailable:
                     _tried = True
     return _scheduler
-
-
-def timed(
-    scheduler: Scheduler, stream: int, kind: str, name: str, nbytes: int, work: Callable[[], None]
-) -> None:
-    """Run something at once and record its span."""
-    start = time.perf_counter_ns()
-    work()
-    scheduler.inline_span(Span(stream, kind, name, start, time.perf_counter_ns(), nbytes))

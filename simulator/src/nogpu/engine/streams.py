@@ -24,7 +24,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from . import forking, memory, order, records, scheduler
+from . import devices, forking, memory, order, records, scheduler
 from .counters import Counts, begin_recording, end_recording, record, recorders_now
 from .errors import StreamError
 from .module import Kernel
@@ -32,7 +32,7 @@ from .scheduler import Operation, Span
 
 __all__ = [
     "INLINE_BYTES", "Event", "Graph", "Span", "Stream", "counting", "from_handle", "null",
-    "per_thread", "record_spans", "synchronize",
+    "record_spans", "synchronize",
 ]  # fmt: skip
 
 INLINE_BYTES = 256 * 1024  # array work up to this size runs at once on a stream that is idle
@@ -105,15 +105,15 @@ class _Capture:
 
 
 class Event:
-    """A mark in a stream. One that was never recorded counts as done.
+    """A mark in a stream of its device. One that was never recorded counts as done.
 
     Attributes
     ----------
     recorded : bool
     """
 
-    def __init__(self, timing: bool = True) -> None:
-        self.timing, self.recorded = timing, False
+    def __init__(self, timing: bool = True, device: int = 0) -> None:
+        self.timing, self.recorded, self.device = timing, False, device
         self._native: int | None = None
         self._node = 0
         self._at = 0  # where there is no scheduler
@@ -162,11 +162,11 @@ class Event:
         Raises
         ------
         StreamError
-            ``cudaErrorInvalidResourceHandle`` where one was never recorded or has no timing,
-            ``cudaErrorNotReady`` where one is not done.
+            ``cudaErrorInvalidResourceHandle`` where one was never recorded or has no timing, or
+            where they are of two devices, ``cudaErrorNotReady`` where one is not done.
         """
         for event in (self, later):
-            if not event.recorded or not event.timing:
+            if not event.recorded or not event.timing or event.device != self.device:
                 raise _error("cudaErrorInvalidResourceHandle")
         states = self._state(), later._state()
         if not (states[0][0] and states[1][0]):
@@ -237,7 +237,7 @@ class Graph:
 
 
 class Stream:
-    """A queue of work. ``null`` below is the legacy default stream.
+    """A queue of a device's work. ``null`` below is the first device's legacy default stream.
 
     Parameters
     ----------
@@ -248,12 +248,19 @@ class Stream:
 
     Attributes
     ----------
+    device : int
+    legacy : bool
+        Whether it is its device's legacy default stream.
     handle : int
-        What travels between libraries: 0 for the legacy default stream.
+        What travels between libraries; its upper half is the device. Of the legacy default stream,
+        which libraries call 0 on each device, the lower half is 0.
     """
 
-    def __init__(self, non_blocking: bool = False, priority: int = 0, *, handle: int = -1) -> None:
-        self.handle = next(_handles) if handle < 0 else handle
+    def __init__(
+        self, non_blocking: bool = False, priority: int = 0, *, device: int = 0, handle: int = -1
+    ) -> None:
+        self.device, self.legacy = device, handle == 0
+        self.handle = device << 32 | (next(_handles) if handle < 0 else handle)
         self.non_blocking, self.priority = non_blocking, min(0, max(-5, priority))
         self._capture: _Capture | None = None
         self._last: frozenset[int] = frozenset()  # while capturing
@@ -268,10 +275,11 @@ class Stream:
         """The native stream."""
         if self._native is None:
             with _lock:
-                if self.handle and null._native is None:
-                    _ = null._pointer
+                if not self.legacy:
+                    _ = from_handle(0, self.device)._pointer
                 if self._native is None:
-                    self._native = scheduler.get().stream(self.handle, not self.non_blocking)
+                    self._native = scheduler.get().stream(
+                        self.handle, not self.non_blocking, int(self.legacy))
         return self._native
 
     def _may_queue(self) -> _Capture | None:
@@ -279,7 +287,7 @@ class Stream:
         if self._capture is not None:
             self._capture.check()
             return self._capture
-        if _captures and self.handle == 0:
+        if _captures and self.legacy:
             capture = self._implied_capture()
             if capture is not None:
                 raise capture.refuse("cudaErrorStreamCaptureImplicit")
@@ -287,8 +295,9 @@ class Stream:
 
     def _implied_capture(self) -> _Capture | None:
         """The capture that work on the legacy default stream would have to wait for, if any."""
-        return next((one for one in list(_captures) if self.handle == 0
-                     and any(not stream.non_blocking for stream in one.streams)), None)  # fmt: skip
+        return next((one for one in list(_captures) if self.legacy
+                     and any(not stream.non_blocking and stream.device == self.device
+                             for stream in one.streams)), None)  # fmt: skip
 
     def is_capturing(self) -> bool:
         """`capturing`, as CUDA answers it.
@@ -307,13 +316,11 @@ class Stream:
         return planner.quiet or planner.idle(self._pointer)
 
     def _now(self, planner: scheduler.Scheduler | None, operation: Operation) -> None:
+        start = time.perf_counter_ns()
+        operation.now()
         if planner is not None and planner.recording:
-            scheduler.timed(
-                planner, self.handle, operation.kind, operation.name, operation.nbytes,
-                operation.now,
-            )  # fmt: skip
-        else:
-            operation.now()
+            planner.inline_span(Span(self.handle, operation.kind, operation.name, start,
+                                     time.perf_counter_ns(), operation.nbytes))  # fmt: skip
 
     def _put(self, operation: Operation, small: bool) -> int:
         """Queue it, or run it now where it is small and could start. Its number, 0 if it ran."""
@@ -365,9 +372,11 @@ class Stream:
         """
         if recorders_now(False) and not self.capturing:
             self.synchronize()
-            kernel.launch(grid, block, arguments, shared, cooperative=cooperative)
+            kernel.launch(
+                grid, block, arguments, shared, cooperative=cooperative, device=self.device)
             return
-        prepared = kernel.prepare(grid, block, arguments, shared, cooperative=cooperative)
+        prepared = kernel.prepare(
+            grid, block, arguments, shared, cooperative=cooperative, device=self.device)
         self._put(Operation("kernel", kernel.name, 0, prepared, keep), False)
 
     def copy(
@@ -403,6 +412,12 @@ class Stream:
         if kind[-1] == "D":
             last = (height - 1) * destination_pitch
             memory._check_range(destination, last + width, f"{name} (destination)")
+        others = ()
+        if devices.count > 1 and kind == "DtoD" and self.legacy and self._capture is None:
+            # Between devices: after the work of both, and before what they get from now on.
+            others = [from_handle(0, memory.find(at).device) for at in (source, destination)]
+        for other in others:
+            self.follow(other)
         rows = records.Rows(destination, source, width, height, destination_pitch, source_pitch)
         operation = Operation(kind, name, nbytes, rows, keep, pinned)
         pageable = kind != "DtoD" and not pinned
@@ -415,6 +430,8 @@ class Stream:
                 self._waited()
                 return
         number = self._put(operation, nbytes <= INLINE_BYTES or pageable)
+        for other in others:
+            other.follow(self)
         if number and pageable:
             planner = scheduler.get()
             planner.wait_nodes([number])
@@ -485,7 +502,9 @@ class Stream:
         self._waited()
 
     def record(self, event: Event) -> None:
-        """Queue the event's mark."""
+        """Queue the mark of an event of the same device."""
+        if event.device != self.device:
+            raise _error("cudaErrorInvalidResourceHandle")
         capture = self._may_queue()
         event.recorded = True
         if capture is not None:
@@ -510,7 +529,7 @@ class Stream:
             if theirs not in _captures:
                 raise _error("cudaErrorCapturedEvent")
             theirs.check()
-            if self.handle == 0:
+            if self.legacy:
                 raise theirs.refuse("cudaErrorStreamCaptureImplicit")
             if capture is None:
                 self._capture, self._last = theirs, last
@@ -528,6 +547,13 @@ class Stream:
             if event._native is not None:
                 scheduler.get().wait_event(self._pointer, event._native)
 
+    def follow(self, other: Stream) -> None:
+        """Let what is queued from now on wait for all that another stream has got."""
+        if other is not self:
+            event = Event(timing=False, device=other.device)
+            other.record(event)
+            self.wait(event)
+
     def begin_capture(self, mode: str = "relaxed") -> None:
         """Record what is queued from now on, and run nothing.
 
@@ -541,7 +567,7 @@ class Stream:
         """
         if mode not in ("global", "thread_local", "relaxed"):
             raise ValueError(f"capture mode {mode!r}: global, thread_local or relaxed")
-        if self.handle == 0:
+        if self.legacy:
             raise _error("cudaErrorStreamCaptureUnsupported")
         if self._capture is not None:
             raise _error("cudaErrorIllegalState")
@@ -589,12 +615,15 @@ class Stream:
             scheduler.get().end_stream(pointer)
 
 
-null = Stream(handle=0)
-per_thread = Stream(non_blocking=False, handle=2)
+for _device in range(devices.count):
+    Stream(handle=0, device=_device)
+    Stream(handle=2, device=_device)
+null = _streams[0]
+_whole: dict[int, int] = {}  # a device's native stand-in for all of its streams
 
 
-def from_handle(handle: int) -> Stream:
-    """The stream of a handle, 1 being another name for the legacy default stream.
+def from_handle(handle: int, device: int = 0) -> Stream:
+    """The stream of a handle; 0 and 1 are a device's legacy default stream, 2 a thread's.
 
     Raises
     ------
@@ -602,21 +631,25 @@ def from_handle(handle: int) -> Stream:
         ``cudaErrorInvalidResourceHandle`` for a handle that no stream has.
     """
     try:
-        return _streams[0 if handle == 1 else handle]
+        return _streams[handle if handle > 2 else device << 32 | handle & 2]
     except KeyError:
         raise _error("cudaErrorInvalidResourceHandle") from None
 
 
-def synchronize() -> None:
-    """Wait for all streams; raises the first exception of what ran since the last wait."""
+def synchronize(device: int | None = None) -> None:
+    """Wait for all streams, or for a device's; raises the first exception since the last wait."""
     for capture in list(_captures):
         raise capture.refuse("cudaErrorStreamCaptureUnsupported")
+    device = None if devices.count == 1 else device
     planner = scheduler.get()
     if planner is not None:
-        planner.wait_stream(None)
-        planner.report(None)
+        with _lock:
+            if device is not None and device not in _whole:
+                _whole[device] = planner.stream(device << 32, False, 2)
+        planner.wait_stream(_whole.get(device))
+        planner.report(_whole.get(device))
     if order.watching:
-        order.host_knows(None)
+        order.host_knows(None if device is None else order.clock_of(device))
         order.deliver()
 
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 
 import numpy as np
+from cupy_backends.cuda.api import _contexts as _driver
 from cupy_backends.cuda.api import _errors, _frees, runtime
 
 from nogpu import engine
@@ -89,7 +90,7 @@ class DeviceAllocation(Place, Dependent):
         self._enter_context()
         _frees.free_waiting()
         try:
-            self._allocation = engine.allocate(nbytes)
+            self._allocation = engine.allocate(nbytes, device=_driver.state.device)
         except engine.OutOfMemory:
             raise failed(routine, "CUDA_ERROR_OUT_OF_MEMORY") from None
         self._address = self._allocation.address
@@ -173,7 +174,7 @@ def mem_get_info() -> tuple[int, int]:
     """Bytes free, and in all."""
     need("cuMemGetInfo")
     _frees.free_waiting()
-    used, capacity = engine.usage()
+    used, capacity = engine.usage(_driver.state.device)
     return capacity - used, capacity
 
 
@@ -223,13 +224,13 @@ def _between(name: str) -> Callable:
         pinned = queued and runtime._is_pinned(host.address)
         _copy(routine, *ends, host.nbytes, kind, stream, (host,), pinned)
         if not queued:
-            engine.streams.null.synchronize()
+            _streams.queue_of(None).synchronize()
 
     return copy
 
 
 def _within(name: str) -> Callable:
-    """Copies within the device, which is the only one."""
+    """Copies within a device, and between two: an address tells its device."""
     queued = name.endswith("_async")
     name = "memcpy_dtod_async" if queued else "memcpy_dtod"
     routine = f"cuMemcpyDtoD{'Async' if queued else ''}"
@@ -255,7 +256,7 @@ memcpy_dtod(dest: object, src: object, size: int) -> None: Copy within the devic
 memcpy_dtod_async(dest: object, src: object, size: int, stream: object = None) -> None:
     Queue a copy within the device.
 memcpy_peer(dest: object, src: object, size: int, dest_context: object = None,
-        src_context: object = None) -> None: Copy between devices: here within the only one.
+        src_context: object = None) -> None: Copy between devices.
 memcpy_peer_async(dest: object, src: object, size: int, dest_context: object = None,
         src_context: object = None, stream: object = None) -> None: Queue `memcpy_peer`.
 """)
@@ -339,7 +340,7 @@ class Memcpy2D:
         kind, to, origin, keep = self._ends()
         self._rows(stream, to, origin, kind, keep)
         if stream is None:
-            engine.streams.null.synchronize()
+            _streams.queue_of(None).synchronize()
 
 
 def _end_setter(name: str) -> Callable:
@@ -394,7 +395,7 @@ class Memcpy3D(Memcpy2D):
                 origin + (self.src_z + plane) * self.src_pitch * self.src_height,
                 kind, keep)
         if stream is None:
-            engine.streams.null.synchronize()
+            _streams.queue_of(None).synchronize()
 
 
 # host memory that the device can reach
@@ -483,7 +484,7 @@ class ManagedAllocation(HostAllocation):
     _what, _routine = "managed_allocation", "cuMemAllocManaged"
 
     def _obtain(self, nbytes: int) -> None:
-        self._memory = engine.allocate(nbytes, unwritten=False)
+        self._memory = engine.allocate(nbytes, unwritten=False, device=_driver.state.device)
         self._address = self._memory.address
 
     def attach(self, flags: int, stream: object = None) -> None:

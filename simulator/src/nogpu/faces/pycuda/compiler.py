@@ -107,7 +107,7 @@ def compile_plain(
     cache_dir: str | bool | None = None, target: str = "cubin",
 ) -> bytes:  # fmt: skip
     """Compile a source as it is; return an image for `pycuda.driver.module_from_buffer`."""
-    options = options if "-arch" in options else [*options, "-arch", "sm_75"]
+    options = options if "-arch" in options else [*options, "-arch", "sm_90"]
     module = _build(source, options, plain=False, keep=keep)
     return _image(source, options, module, plain=False)
 

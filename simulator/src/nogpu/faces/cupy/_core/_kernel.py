@@ -337,6 +337,8 @@ class ElementwiseKernel(_Codes):
         if kernel is None:
             kernel = self._compile(key, letters)
         packed.append(_indexer(loop_shape))
+        if core._contexts.several:
+            core.reach(*items)
         grid, block = function._linear(total, block_size)
         function._launch(kernel, grid, block, packed, 0, stream, items)
         return result

@@ -59,7 +59,8 @@ def _matmul_into(a, b, out):
         with np.errstate(all="ignore"):
             np.matmul(x, y, out=target)
 
-    core._enqueue(work, a.nbytes + b.nbytes + out.nbytes, name="matmul")
+    core._enqueue(work, a.nbytes + b.nbytes + out.nbytes, name="matmul",
+                  asks=False)
     return out
 
 
@@ -69,7 +70,7 @@ def _product(a, b, shape, dtype, out=None):
     if dtype.kind in "iu" and LEAST_INNER <= inner < MOST_INNER:
         return _host.compute(
             lambda x, y: _product_of_integers(x, y, dtype).reshape(shape),
-            [a, b], shape, dtype, out)
+            [a, b], shape, dtype, out, asks=False)
 
     if out is not None and work == a.dtype == b.dtype == out.dtype and _fits(a, b, shape, out):
         return _matmul_into(a, b, out)
@@ -77,7 +78,7 @@ def _product(a, b, shape, dtype, out=None):
     def matmul(x, y):
         return np.matmul(x.astype(work, copy=False), y.astype(work, copy=False)).reshape(shape)
 
-    return _host.compute(matmul, [a, b], shape, dtype, out)
+    return _host.compute(matmul, [a, b], shape, dtype, out, asks=False)
 
 
 def dot(a, b, out=None):

@@ -1,4 +1,4 @@
-"""The device: there is one, and it is this machine's processor."""
+"""The devices, which are this machine's processor: one, or as many as the program wants."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Device:
 
     @property
     def pci_bus_id(self) -> str:
-        """Its place on the PCI bus: the simulator says 0000:00:00.0."""
+        """Its place on the PCI bus: the simulator's devices follow one another there."""
         return runtime.deviceGetPCIBusId(self.id)
 
 

@@ -87,7 +87,7 @@ def _launch(
     cooperative: bool = False,
 ) -> None:  # fmt: skip
     queue = _streams._engine_stream(stream)
-    _contexts.launch_module(kernel.module, queue.handle)
+    _contexts.launch_module(kernel.module, queue)
     try:
         if not queue.capturing:  # as on a GPU: a freed block's next owner waits for its turn
             keep = [item for item in keep if not _kept_by_its_pool(item)]
@@ -126,7 +126,7 @@ class Function:
     """A kernel of a loaded module."""
 
     def __init__(self, module: Module, name: str) -> None:
-        self.module, self.ptr = module, next(_handles)
+        self.module, self.device, self.ptr = module, module.device, next(_handles)
         self._kernel = module._find_kernel(name)
         scan = module._kernel_scan(name)
         self._names = scan.parameters if scan is not None else ()
@@ -183,7 +183,7 @@ class Module:
         return result
 
     def _use(self, module: engine.Module) -> None:
-        self._module, self.ptr = module, next(_handles)
+        self._module, self.ptr, self.device = module, next(_handles), _contexts.state.device
 
     def load(self, cubin: bytes) -> None:
         """Load an image that `compile_using_nvrtc` made."""
