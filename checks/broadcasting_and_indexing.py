@@ -10,7 +10,6 @@ from helpers.data import load_digits
 
 from .machinery.task import (
     Case,
-    Mistake,
     Task,
     Trial,
     difference,
@@ -51,19 +50,18 @@ def _stretched(rows: int, columns: int, itemsize: int) -> tuple:
 
 
 stretched = Task(
-    name="stretched",
-    spec=_stretched,
+    "stretched", _stretched,
     cases=lambda: [(3, 4, 8), (5, 7, 4), (9, 2, 2), (6, 17, 1), (11, 3, 16)],
     mistakes=[
-        Mistake("the strides of a stored table of rows and columns; both arrays are only repeated",
-                lambda rows, columns, itemsize: ((columns * itemsize, itemsize),) * 2),
-        Mistake("the column's strides first; the row's are asked for first",
-                lambda rows, columns, itemsize: ((itemsize, 0), (0, itemsize))),
-        Mistake("counts of elements; strides count bytes",
-                lambda rows, columns, itemsize: ((0, 1), (1, 0))),
-        Mistake("a step along the axis that is repeated; there the stride is 0, and along the"
-                " other axis the next element is `itemsize` bytes further",
-                lambda rows, columns, itemsize: ((itemsize, 0), (itemsize, 0))),
+        ("the strides of a stored table of rows and columns; both arrays are only repeated",
+         lambda rows, columns, itemsize: ((columns * itemsize, itemsize),) * 2),
+        ("the column's strides first; the row's are asked for first",
+         lambda rows, columns, itemsize: ((itemsize, 0), (0, itemsize))),
+        ("counts of elements; strides count bytes",
+         lambda rows, columns, itemsize: ((0, 1), (1, 0))),
+        ("a step along the axis that is repeated; there the stride is 0, and along the other axis"
+         " the next element is `itemsize` bytes further",
+         lambda rows, columns, itemsize: ((itemsize, 0), (itemsize, 0))),
     ],
 )
 
@@ -74,14 +72,13 @@ def _full_range(images):
     return np.stack([(image - image.min()) / (image.max() - image.min()) for image in images])
 
 
-def _ranges(images, axis, keepdims=True):
+def _ranges(images, *, axis=(1, 2), keepdims=True):
     low, high = (f(axis=axis, keepdims=keepdims) for f in (images.min, images.max))
     return (images - low) / (high - low)
 
 
 full_range = Task(
-    name="full_range",
-    spec=_full_range,
+    "full_range", _full_range, right=_ranges,
     cases=lambda: [
         (_random((5, 8, 8)),),
         (_random((8, 8, 8), seed=1) * np.float32([[[1]], [[3]]] * 4),),
@@ -90,14 +87,12 @@ full_range = Task(
         (_random((1, 8, 8), seed=4),),
     ],
     mistakes=[
-        Mistake("one range for all images; each image has its own (axis=(1, 2), keepdims=True)",
-                lambda images: _ranges(images, None)),
-        Mistake("a range for each row of pixels; an image has one (axis=(1, 2))",
-                lambda images: _ranges(images, 2)),
-        Mistake("a range for each pixel, over all images; an image has one (axis=(1, 2))",
-                lambda images: _ranges(images, 0)),
-        Mistake("no keepdims: with as many images as rows this fits, and uses the wrong ranges",
-                lambda images: _ranges(images, (1, 2), keepdims=False)),
+        ("one range for all images; each image has its own (axis=(1, 2), keepdims=True)",
+         {"axis": None}),
+        ("a range for each row of pixels; an image has one (axis=(1, 2))", {"axis": 2}),
+        ("a range for each pixel, over all images; an image has one (axis=(1, 2))", {"axis": 0}),
+        ("no keepdims: with as many images as rows this fits, and uses the wrong ranges",
+         {"keepdims": False}),
     ],
     rules=[no_python_loop((_random((4, 8, 8)),), (_random((400, 8, 8)),))],
     rtol=1e-5,
@@ -132,8 +127,7 @@ def _mean_of_frames(frames, hop):
 
 
 overlap_add = Task(
-    name="overlap_add",
-    spec=_overlap_add,
+    "overlap_add", _overlap_add,
     cases=lambda: [
         (_random((5, 4)), 2),
         (-_random((7, 5)), 3),
@@ -147,15 +141,15 @@ overlap_add = Task(
         (_random((8, 12))[::-2, ::3], 3),
     ],
     mistakes=[
-        Mistake("`view += frames` on the overlapping view, or plain assignment: where frames"
-                " overlap, only the last one survives", _add_on_the_view),
-        Mistake("a signal of count * hop elements, which loses the end of the last frame; the last"
-                " frame starts at (count - 1) * hop and is `width` long",
-                lambda frames, hop: np.append(
-                    _overlap_add(frames, hop), np.zeros(hop, frames.dtype))[:len(frames) * hop]),
-        Mistake("the mean of the frames that overlap; it should be their sum", _mean_of_frames),
-        Mistake("frames put end to end; frame k starts at k * hop",
-                lambda frames, hop: frames.reshape(-1).copy()),
+        ("`view += frames` on the overlapping view, or plain assignment: where frames overlap,"
+         " only the last one survives", _add_on_the_view),
+        ("a signal of count * hop elements, which loses the end of the last frame; the last frame"
+         " starts at (count - 1) * hop and is `width` long",
+         lambda frames, hop: np.append(
+             _overlap_add(frames, hop), np.zeros(hop, frames.dtype))[:len(frames) * hop]),
+        ("the mean of the frames that overlap; it should be their sum", _mean_of_frames),
+        ("frames put end to end; frame k starts at k * hop",
+         lambda frames, hop: frames.reshape(-1).copy()),
     ],
     rules=[_own_zeros, no_python_loop((_random((5, 8)), 2), (_random((500, 8)), 2))],
 )
@@ -203,14 +197,11 @@ def _softmax_cases() -> list[Case]:
     ]
 
 
-def _without_warnings(function: Callable) -> Callable:
+def _softmax_by(scores, mask, *, function: Callable, **options):
     """An answer from `function(scores, mask)`, without the warnings that NumPy would give."""
-
-    def masked_softmax(scores, mask):
-        with np.errstate(all="ignore"):
-            return function(scores, np.broadcast_to(mask, scores.shape)).astype(scores.dtype)
-
-    return masked_softmax
+    with np.errstate(all="ignore"):
+        mask = np.broadcast_to(mask, scores.shape)
+        return function(scores, mask, **options).astype(scores.dtype)
 
 
 def _softmax(scores, axis=-1):
@@ -218,44 +209,46 @@ def _softmax(scores, axis=-1):
     return e / e.sum(axis=axis, keepdims=True)
 
 
-def _weights(scores, mask, shift, axis=-1, guard=True):
-    """exp(scores - shift) where kept, divided by its sum; 0 / 0 becomes 0 when guarded."""
-    e = np.where(mask, np.exp(scores - shift), 0)
-    total = e.sum(axis=axis, keepdims=True)
+def _weights(scores, mask, highest=lambda scores: 0, guard=True):
+    """exp(scores - highest) where kept, divided by its sum; 0 / 0 becomes 0 when guarded."""
+    e = np.where(mask, np.exp(scores - highest(scores)), 0)
+    total = e.sum(axis=-1, keepdims=True)
     return e / (np.where(total == 0, 1, total) if guard else total)
 
 
+def _highest(scores):
+    return scores.max(axis=-1, keepdims=True)
+
+
+def _one_sum(scores, mask):
+    kept = np.where(mask, scores, -np.inf)
+    e = np.exp(kept - kept.max())
+    return np.where(mask, e / e.sum(), 0)
+
+
 masked_softmax = Task(
-    name="masked_softmax",
-    spec=_masked_softmax,
-    cases=_softmax_cases,
+    "masked_softmax", _masked_softmax, _softmax_cases, right=_softmax_by,
     mistakes=[
-        *[Mistake("exp without the row's maximum subtracted first: exp(89) is already infinite in"
-                  " float32", _without_warnings(lambda s, m, guard=guard: _weights(
-                      s, m, 0, guard=guard))) for guard in (True, False)],
-        Mistake("a large negative number in place of masked scores: a row that is masked entirely"
-                " then gets equal weights instead of zeros",
-                _without_warnings(lambda s, m: _softmax(np.where(m, s, -1e9)))),
-        Mistake("-inf in place of masked scores, also in a row that is masked entirely: -inf - -inf"
-                " is not a number",
-                _without_warnings(lambda s, m: _softmax(np.where(m, s, -np.inf)))),
-        Mistake("softmax first and zeros afterwards: the weights that are left no longer sum to"
-                " one", _without_warnings(lambda s, m: np.where(m, _softmax(s), 0))),
-        *[Mistake("a maximum over the masked scores too: if one of them is huge, all others vanish",
-                  _without_warnings(lambda s, m, guard=guard: _weights(
-                      s, m, s.max(axis=-1, keepdims=True), guard=guard)))
-          for guard in (True, False)],
-        Mistake("the mask the other way round; True means keep",
-                _without_warnings(lambda s, m: _masked_softmax(s, ~m))),
-        Mistake("scores multiplied by the mask: a score of zero is a score like any other, and"
-                " gets a weight", _without_warnings(lambda s, m: _softmax(s * m))),
-        Mistake("a sum over the whole array; each row must sum to one (axis=-1, keepdims=True)",
-                _without_warnings(lambda s, m: np.where(
-                    m, (e := np.exp(np.where(m, s, -np.inf) - np.max(s, where=m, initial=-np.inf)))
-                    / e.sum(), 0))),
-        Mistake("softmax along the first axis; the last one must sum to one",
-                _without_warnings(lambda s, m: np.moveaxis(_masked_softmax(
-                    np.moveaxis(s, 0, -1), np.moveaxis(m, 0, -1)), -1, 0))),
+        *[("exp without the row's maximum subtracted first: exp(89) is already infinite in float32",
+           {"function": _weights, "guard": guard}) for guard in (True, False)],
+        ("a large negative number in place of masked scores: a row that is masked entirely then"
+         " gets equal weights instead of zeros",
+         {"function": lambda s, m: _softmax(np.where(m, s, -1e9))}),
+        ("-inf in place of masked scores, also in a row that is masked entirely: -inf - -inf is"
+         " not a number", {"function": lambda s, m: _softmax(np.where(m, s, -np.inf))}),
+        ("softmax first and zeros afterwards: the weights that are left no longer sum to one",
+         {"function": lambda s, m: np.where(m, _softmax(s), 0)}),
+        *[("a maximum over the masked scores too: if one of them is huge, all others vanish",
+           {"function": _weights, "highest": _highest, "guard": guard}) for guard in (True, False)],
+        ("the mask the other way round; True means keep",
+         {"function": lambda s, m: _masked_softmax(s, ~m)}),
+        ("scores multiplied by the mask: a score of zero is a score like any other, and gets a"
+         " weight", {"function": lambda s, m: _softmax(s * m)}),
+        ("a sum over the whole array; each row must sum to one (axis=-1, keepdims=True)",
+         {"function": _one_sum}),
+        ("softmax along the first axis; the last one must sum to one",
+         {"function": lambda s, m: np.moveaxis(_masked_softmax(
+             np.moveaxis(s, 0, -1), np.moveaxis(m, 0, -1)), -1, 0)}),
     ],
     rules=[
         no_python_loop((_scores((4, 6)), _scores((4, 6), seed=1) > -1),
@@ -310,18 +303,13 @@ def _repair_cases() -> list[Case]:
     ]
 
 
-def _make_repair(doubtful: Callable | None = None, values: Callable | None = None) -> Callable:
-    """An answer with another idea of what is doubtful, or of what stands there afterwards."""
-
-    def repair(x, y, fast, share):
-        size = np.square(x).sum(axis=1)[:, None] + np.square(y).sum(axis=1)
-        mask = (fast < share * size) if doubtful is None else doubtful(x, y, fast, share, size)
-        right = np.square(x[:, None] - y).sum(axis=-1)
-        if values is not None:
-            right = values(x, y, fast, size).astype(fast.dtype)
-        return np.where(mask, right, fast)
-
-    return repair
+def _repaired(x, y, fast, share, *, values: Callable = lambda right, x, y, size: right,
+              doubtful: Callable = lambda fast, share, size, x: fast < share * size):
+    """The right answer, or one with another idea of what is doubtful, or of what replaces it."""
+    size = np.square(x).sum(axis=1)[:, None] + np.square(y).sum(axis=1)
+    right = np.square(x[:, None] - y).sum(axis=-1)
+    return np.where(doubtful(fast, share, size, x), values(right, x, y, size).astype(fast.dtype),
+                    fast)
 
 
 def _few_instructions(answer: Callable, trials: Sequence[Trial]) -> str | None:
@@ -338,25 +326,23 @@ def _all_doubtful() -> Case:
 
 
 repair = Task(
-    name="repair",
-    spec=_repair,
-    cases=_repair_cases,
+    "repair", _repair, _repair_cases, right=_repaired,
     mistakes=[
-        Mistake("all entries computed again; those that are not doubtful stay as they are in"
-                " `fast`", _make_repair(lambda x, y, fast, share, size: np.ones_like(fast, bool))),
-        Mistake("negative entries only; `share` says which are doubtful",
-                _make_repair(lambda x, y, fast, share, size: fast < 0)),
-        Mistake("the mask the other way round: the doubtful entries were kept",
-                _make_repair(lambda x, y, fast, share, size: fast >= share * size)),
-        Mistake("entries compared with |x|**2 alone; |y|**2 belongs to the size, too",
-                _make_repair(lambda x, y, fast, share, size: fast < share * np.square(x).sum(
-                    axis=1, keepdims=True))),
-        Mistake("entries compared with the largest size of the table; each pair has its own",
-                _make_repair(lambda x, y, fast, share, size: fast < share * size.max(initial=0))),
-        Mistake("|x|**2 + |y|**2 - 2 x @ y.T once more; subtract first, then square",
-                _make_repair(values=lambda x, y, fast, size: size - 2 * x @ y.T)),
-        Mistake("zeros in place of doubtful entries; compute them again",
-                _make_repair(values=lambda x, y, fast, size: np.zeros_like(fast))),
+        ("all entries computed again; those that are not doubtful stay as they are in `fast`",
+         {"doubtful": lambda fast, share, size, x: np.ones_like(fast, bool)}),
+        ("negative entries only; `share` says which are doubtful",
+         {"doubtful": lambda fast, share, size, x: fast < 0}),
+        ("the mask the other way round: the doubtful entries were kept",
+         {"doubtful": lambda fast, share, size, x: fast >= share * size}),
+        ("entries compared with |x|**2 alone; |y|**2 belongs to the size, too",
+         {"doubtful": lambda fast, share, size, x:
+          fast < share * np.square(x).sum(axis=1, keepdims=True)}),
+        ("entries compared with the largest size of the table; each pair has its own",
+         {"doubtful": lambda fast, share, size, x: fast < share * size.max(initial=0)}),
+        ("|x|**2 + |y|**2 - 2 x @ y.T once more; subtract first, then square",
+         {"values": lambda right, x, y, size: size - 2 * x @ y.T}),
+        ("zeros in place of doubtful entries; compute them again",
+         {"values": lambda right, x, y, size: np.zeros_like(right)}),
     ],
     rules=[
         _few_instructions,  # first, since measuring the memory of a loop over pairs takes seconds
@@ -418,22 +404,19 @@ def _vote_cases() -> list[Case]:
 
 
 vote = Task(
-    name="vote",
-    spec=_vote,
-    cases=_vote_cases,
+    "vote", _vote, _vote_cases,
     mistakes=[
-        Mistake("the label of the nearest neighbour alone; k of them vote",
-                lambda distances, labels, k: labels[distances.argmin(axis=1)]),
-        Mistake("`votes[rows, labels] += 1`, which loses votes: each label gets at most one",
-                _lost_votes),
-        Mistake("the smallest label of several with equally many votes; the one with the nearest"
-                " neighbour wins",
-                lambda distances, labels, k: _votes(_nearest_labels(distances, labels, k)).argmax(
-                    axis=1).astype(labels.dtype)),
-        Mistake("an order that turns equal distances round; of equal ones the first comes first"
-                " (kind=\"stable\")",
-                lambda distances, labels, k: _winners(voters := labels[::-1][np.argsort(
-                    distances[:, ::-1], axis=1, kind="stable")[:, :k]], _votes(voters))),
+        ("the label of the nearest neighbour alone; k of them vote",
+         lambda distances, labels, k: labels[distances.argmin(axis=1)]),
+        ("`votes[rows, labels] += 1`, which loses votes: each label gets at most one", _lost_votes),
+        ("the smallest label of several with equally many votes; the one with the nearest"
+         " neighbour wins",
+         lambda distances, labels, k: _votes(_nearest_labels(distances, labels, k)).argmax(
+             axis=1).astype(labels.dtype)),
+        ("an order that turns equal distances round; of equal ones the first comes first"
+         ' (kind="stable")',
+         lambda distances, labels, k: _winners(voters := labels[::-1][np.argsort(
+             distances[:, ::-1], axis=1, kind="stable")[:, :k]], _votes(voters))),
     ],
     rules=[no_python_loop((_random((4, 30)), np.arange(30) % 10, 3),
                           (_random((400, 30)), np.arange(30) % 10, 3),
@@ -467,15 +450,11 @@ def _scatter_cases() -> list[Case]:
     ]
 
 
-def _make_scatter_add(function: Callable) -> Callable:
-    """An answer whose table is filled by `function(table, flat ids, flat vectors)`."""
-
-    def scatter_add(vectors, ids, rows):
-        table = np.zeros((rows, vectors.shape[-1]), vectors.dtype)
-        function(table, ids.reshape(-1), vectors.reshape(-1, vectors.shape[-1]))
-        return table
-
-    return scatter_add
+def _scatter_by(vectors, ids, rows, *, fill: Callable):
+    """An answer whose table is filled by `fill(table, flat ids, flat vectors)`."""
+    table = np.zeros((rows, vectors.shape[-1]), vectors.dtype)
+    fill(table, ids.reshape(-1), vectors.reshape(-1, vectors.shape[-1]))
+    return table
 
 
 def _add_at_once(table, ids, vectors):
@@ -507,20 +486,16 @@ def _no_add_at(answer: Callable, trials: Sequence[Trial]) -> str | None:
 
 
 scatter_add = Task(
-    name="scatter_add",
-    spec=_scatter_add,
-    cases=_scatter_cases,
+    "scatter_add", _scatter_add, _scatter_cases, right=_scatter_by,
     mistakes=[
-        Mistake("`table[ids] += vectors`, or plain assignment: of several vectors for one row"
-                " only the last one stays", _make_scatter_add(_add_at_once)),
-        Mistake("np.unique with return_index: it gives the first vector of each row and drops the"
-                " others",
-                _make_scatter_add(_first_rows)),
-        Mistake("np.add.reduceat with a start for every row: a row without vectors has an empty"
-                " range, and reduceat then gives the next element instead of zero",
-                _make_scatter_add(_every_row)),
-        Mistake("runs of equal ids without sorting first: an id that comes back later overwrites"
-                " its earlier sum", _make_scatter_add(_unsorted_runs)),
+        ("`table[ids] += vectors`, or plain assignment: of several vectors for one row only the"
+         " last one stays", {"fill": _add_at_once}),
+        ("np.unique with return_index: it gives the first vector of each row and drops the others",
+         {"fill": _first_rows}),
+        ("np.add.reduceat with a start for every row: a row without vectors has an empty range,"
+         " and reduceat then gives the next element instead of zero", {"fill": _every_row}),
+        ("runs of equal ids without sorting first: an id that comes back later overwrites its"
+         " earlier sum", {"fill": _unsorted_runs}),
     ],
     rules=[
         _no_add_at,
@@ -583,9 +558,9 @@ def _digit_cases() -> list[Case]:
     ]
 
 
-def _make_nearest(measure: Callable) -> Callable:
-    """The answer that picks by another measure."""
-    return lambda train, labels, images: labels[measure(train, images).argmin(axis=1)]
+def _nearest_by(train, labels, images, *, measure: Callable = _moved_distances, **options):
+    """The right answer, or one that picks by another measure."""
+    return labels[measure(train, images, **options).argmin(axis=1)]
 
 
 def _memory_digits() -> Case:
@@ -595,23 +570,19 @@ def _memory_digits() -> Case:
 
 
 nearest_moved = Task(
-    name="nearest_moved",
-    spec=_nearest_moved,
-    cases=_digit_cases,
+    "nearest_moved", _nearest_moved, _digit_cases, right=_nearest_by,
     mistakes=[
-        Mistake("differences of unsigned bytes, whose squares wrap: 20**2 is 144. Convert before"
-                " you subtract", _make_nearest(lambda t, i: _moved_distances(t, i, dtype=None))),
-        Mistake("the known images as they are; each may be moved by one pixel, up, down, left,"
-                " right and diagonally", _make_nearest(lambda t, i: _moved_distances(
-                    t, i, places=0))),
-        *[Mistake("the sum over the nine places, or the farthest one; the least distance counts",
-                  _make_nearest(lambda t, i, reduce=reduce: _moved_distances(t, i, reduce=reduce)))
-          for reduce in (np.add, np.maximum)],
-        Mistake("the neighbour's place in `train`; its label is asked for",
-                lambda train, labels, images: _moved_distances(train, images).argmin(axis=1)),
-        Mistake("a roll, which brings pixels back on the other side; paper moves in instead",
-                _make_nearest(lambda t, i: np.min([_moved_distances(np.roll(
-                    t, move, axis=(1, 2)), i, places=0) for move in np.ndindex(3, 3)], axis=0))),
+        ("differences of unsigned bytes, whose squares wrap: 20**2 is 144. Convert before you"
+         " subtract", {"dtype": None}),
+        ("the known images as they are; each may be moved by one pixel, up, down, left, right and"
+         " diagonally", {"places": 0}),
+        *[("the sum over the nine places, or the farthest one; the least distance counts",
+           {"reduce": reduce}) for reduce in (np.add, np.maximum)],
+        ("the neighbour's place in `train`; its label is asked for",
+         lambda train, labels, images: _moved_distances(train, images).argmin(axis=1)),
+        ("a roll, which brings pixels back on the other side; paper moves in instead",
+         {"measure": lambda train, images: np.min([_moved_distances(np.roll(
+             train, move, axis=(1, 2)), images, places=0) for move in np.ndindex(3, 3)], axis=0)}),
     ],
     rules=[
         peak_memory(_memory_digits(), 10 * MB, "all differences at once take 60,000 x 9 x 64"

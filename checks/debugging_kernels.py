@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,11 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .clinic import KINDS, PATIENTS, Patient
-from .machinery.kernel_task import explained, wrong_declaration
+from .machinery.kernel_task import declared_kernels, explained, wrong_declaration
 from .machinery.task import (
     Case,
     ExperimentTask,
-    Mistake,
     Refusal,
     Task,
     Verdict,
@@ -30,10 +28,10 @@ from .machinery.task import (
 moves = Task(
     "moves", lambda n: n // 32 * (n // 32 - 1), lambda: [(512,), (32,), (96,), (2048,)],
     mistakes=[
-        Mistake("all blocks: one on the diagonal writes the tile that it has read",
-                lambda n: (n // 32) ** 2),
-        Mistake("blocks on one side of the diagonal only", lambda n: n // 32 * (n // 32 - 1) // 2),
-        Mistake("elements: a tile of 32 x 32 elements counts once", lambda n: n * (n - 1)),
+        ("all blocks: one on the diagonal writes the tile that it has read",
+         lambda n: (n // 32) ** 2),
+        ("blocks on one side of the diagonal only", lambda n: n // 32 * (n // 32 - 1) // 2),
+        ("elements: a tile of 32 x 32 elements counts once", lambda n: n * (n - 1)),
     ],
 )
 
@@ -80,7 +78,7 @@ def _diagnosis(name: str, *mistakes: tuple[str, tuple]) -> PatientTask:
         return "diagnosed"
 
     return PatientTask(name, lambda n: "diagnosed", lambda: [(1000,)], read=read, mistakes=[
-        Mistake(sentence, lambda n, wrong=wrong: wrong) for sentence, wrong in mistakes])
+        (sentence, lambda n, wrong=wrong: wrong) for sentence, wrong in mistakes])
 
 
 def _patient(name: str, threads: tuple, *mistakes: tuple) -> PatientTask:
@@ -130,7 +128,7 @@ def _unrepaired(patient: Patient, code: object) -> str | None:
         return f"the repaired source must be a str, not {describe_value(code)}."
     if code == patient.source:
         return "the repaired source is the broken one. Did `replace` find the text to replace?"
-    declared = re.search(rf"\b{patient.name}\s*\(([^)]*)\)", patient.source).group(1)
+    declared = declared_kernels(patient.source)[patient.name]
     if sentence := wrong_declaration(code, patient.name, declared):
         return sentence
     for seed in range(7, 12):
@@ -228,9 +226,9 @@ first_wrong = ExperimentTask(
     run=_first_wrong, signature=lambda wrong, kernels: 0, right=_by_halves, mistakes=[
         ("one run for each `k`: a run can be right by luck", {"runs": 1}),
         ("the last kernel after which every run is right", {"before": 1}),
-        Mistake("one kernel after another: each experiment should halve what is left",
-                lambda wrong, kernels: next(
-                    k for k in range(1, kernels + 1) if any(wrong(k) for _ in range(5)))),
+        ("one kernel after another: each experiment should halve what is left",
+         lambda wrong, kernels: next(
+             k for k in range(1, kernels + 1) if any(wrong(k) for _ in range(5)))),
     ])
 
 one_barrier_too_few = _patient(

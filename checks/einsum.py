@@ -12,15 +12,13 @@ from helpers.draw.contraction import Contraction
 
 from .machinery.task import (
     Case,
-    Mistake,
     Refusal,
-    Rule,
     Task,
     Trial,
-    describe_value,
-    hint_at_return,
     names_in,
     no_python_loop,
+    require_type,
+    rule,
 )
 
 
@@ -112,43 +110,36 @@ def recorded_operations(answer: Callable, case: Case) -> list[tuple[str, int]]:
     return log
 
 
-def fewest_operations(*cases: Case, subscripts: str) -> Rule:
+@rule
+def fewest_operations(answer: Callable, trials: Sequence[Trial], *cases: Case,
+                      subscripts: str) -> str | None:
     """In each of `cases`, no more operations than the cheapest order of pairs needs."""
-
-    def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
-        for case in cases:
-            needed = Contraction.read(subscripts, *case).in_pairs()[0]
-            done = sum(count for _, count in recorded_operations(answer, case))
-            shapes = ", ".join(str(x.shape) for x in case)
-            if done < needed:
-                return (f"for shapes {shapes} only {done:,} of its operations could be counted:"
-                        " compute with the arrays that it gets, by np.einsum or @.")
-            if done > 1.05 * needed:
-                return (f"for shapes {shapes} it does {done:,} operations, where {needed:,}"
-                        " suffice. Which two arrays give something small, contracted first?")
-        return None
-
-    return rule
+    for case in cases:
+        needed = Contraction.read(subscripts, *case).in_pairs()[0]
+        done = sum(count for _, count in recorded_operations(answer, case))
+        shapes = ", ".join(str(x.shape) for x in case)
+        if done < needed:
+            return (f"for shapes {shapes} only {done:,} of its operations could be counted: compute"
+                    " with the arrays that it gets, by np.einsum or @.")
+        if done > 1.05 * needed:
+            return (f"for shapes {shapes} it does {done:,} operations, where {needed:,} suffice."
+                    " Which two arrays give something small, contracted first?")
+    return None
 
 
-def _calls_no_einsum(case: Case) -> Rule:
-    def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
-        if (any("einsum" in name for name in names_in(answer))
-                or any(name == "einsum" for name, _ in recorded_operations(answer, case))):
-            return "it calls np.einsum, which this task does not allow."
-        return None
-
-    return rule
+@rule
+def _calls_no_einsum(answer: Callable, trials: Sequence[Trial], case: Case) -> str | None:
+    if (any("einsum" in name for name in names_in(answer))
+            or any(name == "einsum" for name, _ in recorded_operations(answer, case))):
+        return "it calls np.einsum, which this task does not allow."
+    return None
 
 
 # letters, and first_letters, a warm-up of the lesson
 
 
 def _require_text(value: object, case: Case) -> str:
-    if not isinstance(value, str):
-        raise Refusal(f'expected letters as a string, such as "ij", got {describe_value(value)}.'
-                      f"{hint_at_return(value)}")
-    return value
+    return require_type(value, str, 'expected letters as a string, such as "ij", got')
 
 
 def _task_of_letters(name: str, table: dict[str, tuple]) -> Task:
@@ -179,7 +170,7 @@ def _task_of_letters(name: str, table: dict[str, tuple]) -> Task:
     return Task(
         name=name, spec=spec, cases=lambda: [(part,) for part in table], read=read,
         part=lambda case: case[0],
-        mistakes=[Mistake(looks_like, answer_with(part, wrong))
+        mistakes=[(looks_like, answer_with(part, wrong))
                   for part, (*_, known) in table.items() for wrong, looks_like in known.items()])
 
 
@@ -240,20 +231,19 @@ def _alone(subscripts: str) -> str:
 
 
 alone = Task(
-    name="alone",
-    spec=_alone,
+    "alone", _alone,
     read=_require_text,
     cases=lambda: [(text,) for text in "nchw,oihw->no ij,jk->ik ij,kj-> bthd,bshe->bhts z,ay->"
                    " a,b->ab ijk,k->k k,ijk->k i,i-> ab,bc->abc cba,b->b ,ba->".split()],
     mistakes=[
-        Mistake("all letters that are summed; those in both arrays are contracted", lambda text:
-                "".join(sorted(set(text.split("->")[0]) - set(text.split("->")[1]) - {","}))),
-        Mistake("the letters of one array only, kept ones too", lambda text: "".join(
-            sorted(set.__xor__(*map(set, text.split("->")[0].split(",")))))),
-        Mistake("the letters in the order of the arrays; sort them", lambda text: "".join(
+        ("all letters that are summed; those in both arrays are contracted",
+         lambda text: "".join(sorted(set(text.split("->")[0]) - set(text.split("->")[1]) - {","}))),
+        ("the letters of one array only, kept ones too",
+         lambda text: "".join(sorted(set.__xor__(*map(set, text.split("->")[0].split(",")))))),
+        ("the letters in the order of the arrays; sort them", lambda text: "".join(
             c for c in text.split("->")[0] if c.isalpha() and text.count(c) == 1)),
-        Mistake("the letters of the first array only", lambda text: "".join(sorted(
-            set(text.split(",")[0]) - set(text.split(",")[1])))),
+        ("the letters of the first array only",
+         lambda text: "".join(sorted(set(text.split(",")[0]) - set(text.split(",")[1])))),
     ],
 )
 
@@ -265,21 +255,18 @@ def _number_as_array(value: object, case: Case) -> object:
     return np.asarray(value) if number else value
 
 
-def _all_by_matmul(*cases: Case) -> Rule:
+@rule
+def _all_by_matmul(answer: Callable, trials: Sequence[Trial], *cases: Case) -> str | None:
     """In each of `cases`, products of matrices do all work, and no more than the letters need."""
-
-    def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
-        for case in cases:
-            log, needed = recorded_operations(answer, case), Contraction.read(*case).operations
-            products = [count for name, count in log
-                        if name in ("matmul", "dot", "inner", "vdot", "tensordot")]
-            others = sum(count for _, count in log) - sum(products)
-            if products != [needed] or others:
-                return (f'for "{case[0]}" `@` does {products} operations, where the letters need'
-                        f" {needed:,}, and other functions do {others:,}: let one `@` do all.")
-        return None
-
-    return rule
+    for case in cases:
+        log, needed = recorded_operations(answer, case), Contraction.read(*case).operations
+        products = [count for name, count in log
+                    if name in ("matmul", "dot", "inner", "vdot", "tensordot")]
+        others = sum(count for _, count in log) - sum(products)
+        if products != [needed] or others:
+            return (f'for "{case[0]}" `@` does {products} operations, where the letters need'
+                    f" {needed:,}, and other functions do {others:,}: let one `@` do all.")
+    return None
 
 
 def _in_order_of_groups(subscripts, x, y):
@@ -290,8 +277,7 @@ def _in_order_of_groups(subscripts, x, y):
 
 
 letters_to_matmul = Task(
-    name="letters_to_matmul",
-    spec=lambda subscripts, x, y: np.asarray(np.einsum(subscripts, x, y)),
+    "letters_to_matmul", lambda subscripts, x, y: np.asarray(np.einsum(subscripts, x, y)),
     cases=lambda: [(letters, np.array(_random(one, dtype), order="FC"[len(one) // 4]),
                     np.array(-_random(two, dtype, 2), order="CF"[len(two) % 2])[::-1])
                    for letters, one, two, dtype in (
@@ -307,8 +293,9 @@ letters_to_matmul = Task(
         ("abc,cab->b", (2, 3, 4), (4, 2, 3), np.float64),
         ("ab,ab->ba", (3, 4), (3, 4), np.float64))],
     read=_number_as_array,
-    mistakes=[Mistake("a result whose axes stand in the order batch, left, right; the letters right"
-                      " of the arrow give the order", _in_order_of_groups)],
+    mistakes=[
+        ("a result whose axes stand in the order batch, left, right; the letters right of the arrow"
+         " give the order", _in_order_of_groups)],
     rules=[
         _calls_no_einsum(("ij,jk->ik", _random((3, 4)), _random((4, 5)))),
         no_python_loop(*(("bij,bjk->bik", _random((2 * n, 3 * n, 4 * n)),
@@ -360,65 +347,56 @@ def _einsum_cases() -> list[Case]:
     ]
 
 
-def _make_my_einsum(implicit: Callable | None = None, output: Callable = lambda c, order: c,
-                 summed: Callable = lambda letters, count: letters, widen: bool = False,
-                 stretch: bool = False, diagonal: bool = True) -> Callable:
-    """A my_einsum that is right but for what the arguments replace."""
-
-    def my_einsum(subscripts, *operands):
-        inputs, arrow, kept = subscripts.partition("->")
-        found = "".join(inputs.split(","))
-        if not arrow:
-            once = (c for c in sorted(set(found)) if found.count(c) == 1)
-            kept = implicit(found) if implicit else "".join(once)
-        if stretch:
-            result = Contraction.read(f"{inputs}->{kept}", *operands)
-        else:
-            _my_einsum(f"{inputs}->{kept}", *operands)
-            result = Contraction.read(f"{inputs}->{kept}", *operands)
-        order = "".join(result.sizes)
-        kept = output(kept, order)
-        if not diagonal:  # repeated letters: sum over all rows and columns
-            for k, term in enumerate(inputs.split(",")):
-                for c in set(term):
-                    if term.count(c) > 1 and c not in kept:
-                        operands = [*operands]
-                        axis = term.rindex(c)
-                        operands[k] = operands[k].sum(axis=axis, dtype=operands[k].dtype)
-                        term = term[:axis] + term[axis + 1:]
-                inputs = ",".join([*inputs.split(",")[:k], term, *inputs.split(",")[k + 1:]])
-        counts = {c: sum(c in term for term in inputs.split(",")) for c in order}
-        lost = [c for c in order if c not in kept]
-        keep = [c for c in lost if c not in summed(lost, counts)]
-        product = np.asarray(np.einsum(f"{inputs}->{kept}{''.join(keep)}", *operands))
-        return product.astype(np.int64) if widen and product.dtype == np.int32 else product
-
-    return my_einsum
+def _einsum_by_letters(subscripts, *operands, implicit: Callable | None = None,
+                       output: Callable = lambda letters, order: letters,
+                       summed: Callable = lambda letters, counts: letters, widen: bool = False,
+                       stretch: bool = False, diagonal: bool = True) -> np.ndarray:
+    """The right answer; each of the keywords changes one thing."""
+    inputs, arrow, kept = subscripts.partition("->")
+    found = "".join(inputs.split(","))
+    if not arrow:
+        once = (c for c in sorted(set(found)) if found.count(c) == 1)
+        kept = implicit(found) if implicit else "".join(once)
+    if not stretch:
+        _my_einsum(f"{inputs}->{kept}", *operands)
+    order = "".join(Contraction.read(f"{inputs}->{kept}", *operands).sizes)
+    kept = output(kept, order)
+    if not diagonal:  # repeated letters: sum over all rows and columns
+        for k, term in enumerate(inputs.split(",")):
+            for c in set(term):
+                if term.count(c) > 1 and c not in kept:
+                    operands = [*operands]
+                    axis = term.rindex(c)
+                    operands[k] = operands[k].sum(axis=axis, dtype=operands[k].dtype)
+                    term = term[:axis] + term[axis + 1:]
+            inputs = ",".join([*inputs.split(",")[:k], term, *inputs.split(",")[k + 1:]])
+    counts = {c: sum(c in term for term in inputs.split(",")) for c in order}
+    lost = [c for c in order if c not in kept]
+    keep = [c for c in lost if c not in summed(lost, counts)]
+    product = np.asarray(np.einsum(f"{inputs}->{kept}{''.join(keep)}", *operands))
+    return product.astype(np.int64) if widen and product.dtype == np.int32 else product
 
 
 my_einsum = Task(
-    name="my_einsum",
-    spec=_my_einsum,
-    cases=_einsum_cases,
+    "my_einsum", _my_einsum, _einsum_cases, right=_einsum_by_letters,
     read=_number_as_array,
     mistakes=[
-        Mistake("an implicit output in the order of first appearance; it is alphabetical",
-                _make_my_einsum(implicit=lambda found: "".join(
-                    c for c in dict.fromkeys(found) if found.count(c) == 1))),
-        Mistake("an implicit output that keeps every letter; those that appear twice are summed",
-                _make_my_einsum(implicit=lambda found: "".join(sorted(set(found))))),
-        Mistake("a result whose axes stand in the order of first appearance; the letters right of"
-                " the arrow give the order", _make_my_einsum(
-                    output=lambda kept, order: "".join(c for c in order if c in kept))),
-        Mistake("only the letters that appear in two operands were summed; those that stand in"
-                " one alone and not right of the arrow are summed as well",
-                _make_my_einsum(summed=lambda lost, count: [c for c in lost if count[c] > 1])),
-        Mistake("a repeated letter taken for two: it selects the diagonal, where both indices are"
-                " equal", _make_my_einsum(diagonal=False)),
-        Mistake("a size of 1 that was stretched by broadcasting: here a letter has one size, and"
-                " anything else is a ValueError", _make_my_einsum(stretch=True)),
-        Mistake("a sum that widened int32 to int64: tell `sum` the dtype of the product",
-                _make_my_einsum(widen=True)),
+        ("an implicit output in the order of first appearance; it is alphabetical",
+         {"implicit": lambda found: "".join(
+             c for c in dict.fromkeys(found) if found.count(c) == 1)}),
+        ("an implicit output that keeps every letter; those that appear twice are summed",
+         {"implicit": lambda found: "".join(sorted(set(found)))}),
+        ("a result whose axes stand in the order of first appearance; the letters right of the"
+         " arrow give the order",
+         {"output": lambda kept, order: "".join(c for c in order if c in kept)}),
+        ("only the letters that appear in two operands were summed; those that stand in one alone"
+         " and not right of the arrow are summed as well",
+         {"summed": lambda lost, count: [c for c in lost if count[c] > 1]}),
+        ("a repeated letter taken for two: it selects the diagonal, where both indices are equal",
+         {"diagonal": False}),
+        ("a size of 1 that was stretched by broadcasting: here a letter has one size, and anything"
+         " else is a ValueError", {"stretch": True}),
+        ("a sum that widened int32 to int64: tell `sum` the dtype of the product", {"widen": True}),
     ],
     rules=[
         _calls_no_einsum(("ij,jk->ik", _random((3, 4)), _random((4, 5)))),
@@ -442,18 +420,12 @@ def _convolution(x, filters):
     return result
 
 
-def _make_convolution(subscripts: str,
-                      change: Callable = lambda x, filters: (x, filters)) -> Callable:
-    """The einsum with these letters of the windows and the filters, both changed first."""
-
-    def convolution(x, filters):
-        if x.shape[1] != filters.shape[1]:
-            raise ValueError
-        x, filters = change(x, filters)
-        return np.einsum(subscripts, sliding_window_view(x, filters.shape[2:], axis=(2, 3)),
-                         filters)
-
-    return convolution
+def _convolution_of_windows(x, filters, *, letters="nchwij,ocij->nohw", flip=False):
+    """The right answer, or another with other letters or with the filters flipped."""
+    if x.shape[1] != filters.shape[1]:
+        raise ValueError
+    windows = sliding_window_view(x, filters.shape[2:], axis=(2, 3))
+    return np.einsum(letters, windows, filters[:, :, ::-1, ::-1] if flip else filters)
 
 
 def _convolution_cases() -> list[Case]:
@@ -468,22 +440,17 @@ def _convolution_cases() -> list[Case]:
 
 
 convolution = Task(
-    name="convolution",
-    spec=_convolution,
-    cases=_convolution_cases,
+    "convolution", _convolution, _convolution_cases, right=_convolution_of_windows,
     mistakes=[
-        Mistake("two letters for the channels: image and filter share the channels, so they need"
-                " one letter", _make_convolution("nchwij,oqij->nohw")),
-        Mistake("flipped filters; here filter element [0, 0] is multiplied by the window's element"
-                " [0, 0]",
-                _make_convolution("nchwij,ocij->nohw", lambda x, f: (x, f[:, :, ::-1, ::-1]))),
-        Mistake("axes in the order n, rows, columns, filters",
-                _make_convolution("nchwij,ocij->nhwo")),
-        Mistake("channels that were kept apart: c must be summed",
-                _make_convolution("nchwij,ocij->nochw")),
-        Mistake("only the window at the upper left: the window's place and the place in the"
-                " window need letters of their own",
-                lambda x, f: np.einsum("ncij,ocij->no", x[:, :, :f.shape[2], :f.shape[3]], f)),
+        ("two letters for the channels: image and filter share the channels, so they need one"
+         " letter", {"letters": "nchwij,oqij->nohw"}),
+        ("flipped filters; here filter element [0, 0] is multiplied by the window's element [0, 0]",
+         {"flip": True}),
+        ("axes in the order n, rows, columns, filters", {"letters": "nchwij,ocij->nhwo"}),
+        ("channels that were kept apart: c must be summed", {"letters": "nchwij,ocij->nochw"}),
+        ("only the window at the upper left: the window's place and the place in the window need"
+         " letters of their own",
+         lambda x, f: np.einsum("ncij,ocij->no", x[:, :, :f.shape[2], :f.shape[3]], f)),
     ],
     rules=[no_python_loop((_random((1, 2, 5, 6)), _random((3, 2, 3, 3))),
                           (_random((2, 2, 30, 40)), _random((3, 2, 3, 3))))],
@@ -497,8 +464,8 @@ def _low_rank_scores(x, u, v, y):
     return x @ u @ v.T @ y.T
 
 
-def _make_low_rank_scores(subscripts: str) -> Callable:
-    return lambda x, u, v, y: np.einsum(subscripts, x, u, v, y)
+def _scores_of_letters(x, u, v, y, *, letters):
+    return np.einsum(letters, x, u, v, y)
 
 
 def _rank_case(t: int, k: int, d: int, e: int, r: int, dtype: type = np.float64) -> Case:
@@ -507,20 +474,18 @@ def _rank_case(t: int, k: int, d: int, e: int, r: int, dtype: type = np.float64)
 
 
 low_rank_scores = Task(
-    name="low_rank_scores",
-    spec=_low_rank_scores,
+    "low_rank_scores", _low_rank_scores, right=_scores_of_letters,
     cases=lambda: [
         _rank_case(7, 9, 6, 5, 2),
         _rank_case(5, 4, 8, 9, 3, np.float32),
         tuple(np.asfortranarray(-x) for x in _rank_case(6, 8, 7, 9, 2)),
     ],
     mistakes=[
-        Mistake("the transposed scores: rows of x come first",
-                _make_low_rank_scores("td,dr,er,ke->kt")),
-        Mistake("two letters for the rank: the columns of u and of v share one letter",
-                _make_low_rank_scores("td,dr,es,ke->tk")),
-        Mistake("two letters for the features of y and of v: they share one letter",
-                _make_low_rank_scores("td,dr,er,kf->tk")),
+        ("the transposed scores: rows of x come first", {"letters": "td,dr,er,ke->kt"}),
+        ("two letters for the rank: the columns of u and of v share one letter",
+         {"letters": "td,dr,es,ke->tk"}),
+        ("two letters for the features of y and of v: they share one letter",
+         {"letters": "td,dr,er,kf->tk"}),
     ],
     rules=[fewest_operations(_rank_case(60, 80, 32, 24, 3), _rank_case(90, 50, 40, 64, 4),
                              subscripts="td,dr,er,ke->tk")],
@@ -536,8 +501,8 @@ def _fixed(q, k, v):
     return np.ascontiguousarray(mixed.transpose(0, 2, 1, 3))
 
 
-def _make_fixed(first: str, second: str) -> Callable:
-    return lambda q, k, v: np.einsum(second, np.einsum(first, q, k), v)
+def _fixed_by_letters(q, k, v, *, first="bthd,bshd->bhts", second="bhts,bshe->bthe"):
+    return np.einsum(second, np.einsum(first, q, k), v)
 
 
 def _attention_case(b: int, t: int, s: int, h: int, d: int, e: int,
@@ -547,8 +512,7 @@ def _attention_case(b: int, t: int, s: int, h: int, d: int, e: int,
 
 
 fixed = Task(
-    name="fixed",
-    spec=_fixed,
+    "fixed", _fixed, right=_fixed_by_letters,
     cases=lambda: [
         _attention_case(2, 4, 4, 3, 5, 5),  # sizes with which the broken function runs
         _attention_case(2, 4, 6, 3, 5, 7),
@@ -556,16 +520,15 @@ fixed = Task(
         tuple((-x)[:, ::-1, ::2] for x in _attention_case(2, 3, 5, 4, 2, 6)),
     ],
     mistakes=[
-        Mistake("the function as it was: neither line is repaired",
-                _make_fixed("bthd,bshe->bhts", "bhtt,bthe->bthe")),
-        Mistake("the first line as it was: d and e are two letters for one axis, and each is"
-                " summed alone", _make_fixed("bthd,bshe->bhts", "bhts,bshe->bthe")),
-        Mistake("the second line as it was: tt selects the diagonal of the scores, so each query"
-                " gets only the key at its own place",
-                _make_fixed("bthd,bshd->bhts", "bhtt,bthe->bthe")),
-        Mistake("axes in the order b, h, t, e: the result wants t before the heads",
-                _make_fixed("bthd,bshd->bhts", "bhts,bshe->bhte")),
-        Mistake("heads that were mixed: q and k need the same letter for them",
-                _make_fixed("bthd,bsgd->bhts", "bhts,bshe->bthe")),
+        ("the function as it was: neither line is repaired",
+         {"first": "bthd,bshe->bhts", "second": "bhtt,bthe->bthe"}),
+        ("the first line as it was: d and e are two letters for one axis, and each is summed alone",
+         {"first": "bthd,bshe->bhts"}),
+        ("the second line as it was: tt selects the diagonal of the scores, so each query gets"
+         " only the key at its own place", {"second": "bhtt,bthe->bthe"}),
+        ("axes in the order b, h, t, e: the result wants t before the heads",
+         {"second": "bhts,bshe->bhte"}),
+        ("heads that were mixed: q and k need the same letter for them",
+         {"first": "bthd,bsgd->bhts"}),
     ],
 )

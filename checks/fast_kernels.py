@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from types import SimpleNamespace
 
@@ -10,7 +11,7 @@ import numpy as np
 from helpers import network
 
 from .machinery.kernel_task import KernelTask, blank, counters, to_device, undivided, wasteful
-from .machinery.task import Case, Mistake, Task, no_python_loop
+from .machinery.task import Case, Task, no_python_loop
 
 
 def _scores_launch(a: np.ndarray, b: np.ndarray) -> tuple[tuple, tuple, tuple]:
@@ -61,7 +62,6 @@ def _loads_tiles(counts: object, a: np.ndarray, b: np.ndarray) -> str | None:
 scores = KernelTask(
     "scores", lambda a, b: _product(a, b.T), _scores_cases, result=2, right=SCORES, given="",
     launch=_scores_launch,
-    parameters="const float* a, const float* b, float* c, int m, int n, int k",
     mistakes=[
         ("b read as if it had k rows: here row j of b belongs to column j of c",
          "r < n && p + x < k ? b[r * k + p + x]",
@@ -73,8 +73,7 @@ scores = KernelTask(
          "i < m && p + x < k", "i < m && i * k + p + x < m * k",
          "r < n && p + x < k", "r < n && r * k + p + x < n * k"),
         ("the row of b taken from blockIdx.y: a block needs rows of a by blockIdx.y, and rows of b"
-         " by blockIdx.x",
-         "r = blockIdx.x", "r = blockIdx.y"),
+         " by blockIdx.x", "r = blockIdx.x", "r = blockIdx.y"),
         ("the rest of k left out: the number of slices is rounded up", "p < k;", "p + 32 <= k;"),
         ("the sum of the last slice only", "for (int q", "sum = 0; for (int q"),
         ("no barrier before the slices are used: some warps read what is not yet written",
@@ -157,14 +156,12 @@ linear = KernelTask(
     lambda: [_layer(*sizes) for sizes in ((256, 64, 64, 0), (300, 32, 32, 1), (1, 96, 64, 0),
                                           (130, 64, 96, 3))],
     launch=_linear_launch, right=LINEAR, result=3, given="", rtol=1e-5,
-    parameters="const float* x, const float* w, const float* bias, float* y, int m, int n, int k,"
-    " int gelu",
     mistakes=[
         ("the bias left out", " + bias[j]", ""),
         ("the bias of the first 32 columns of y in all blocks", "bias[j]", "bias[j - first]"),
         ("GELU in every case: it is wanted where gelu is not 0", "if (gelu) z", "z"),
-        ("the bias added after GELU: it comes before", "sum[r][s] + bias[j]", "sum[r][s]",
-         "y[i * n + j] = z", "y[i * n + j] = z + bias[j]"),
+        ("the bias added after GELU: it comes before",
+         "sum[r][s] + bias[j]", "sum[r][s]", "y[i * n + j] = z", "y[i * n + j] = z + bias[j]"),
         ("no guard for the stores of the last block: m is any number", "if (i < m) y", "y"),
         ("blockIdx exchanged: x counts to the right, along n",
          "64 * blockIdx.y, first = 32 * blockIdx.x", "64 * blockIdx.x, first = 32 * blockIdx.y"),
@@ -186,15 +183,14 @@ loads = Task(
     "loads", lambda m, n, k: (2 * m * n * k, m * k + k * n),
     lambda: [(4096, 4096, 4096), (70, 90, 50), (1, 3, 1), (640_000, 32, 288)],
     mistakes=[
-        Mistake("one load for each multiply-add; it needs a number of A and one of B",
-                lambda m, n, k: (m * n * k, m * k + k * n)),
-        Mistake("the numbers of C in place of those of A and B",
-                lambda m, n, k: (2 * m * n * k, m * n)),
-        Mistake("the numbers of C as well: they are stored, and not loaded",
-                lambda m, n, k: (2 * m * n * k, m * k + k * n + m * n)),
-        Mistake("the blocks rounded up: threads outside of C return and load nothing",
-                lambda m, n, k: (2 * -(-m // 16) * -(-n // 16) * 256 * k, m * k + k * n)),
-        Mistake("the loads of one thread", lambda m, n, k: (2 * k, m * k + k * n)),
+        ("one load for each multiply-add; it needs a number of A and one of B",
+         lambda m, n, k: (m * n * k, m * k + k * n)),
+        ("the numbers of C in place of those of A and B", lambda m, n, k: (2 * m * n * k, m * n)),
+        ("the numbers of C as well: they are stored, and not loaded",
+         lambda m, n, k: (2 * m * n * k, m * k + k * n + m * n)),
+        ("the blocks rounded up: threads outside of C return and load nothing",
+         lambda m, n, k: (2 * -(-m // 16) * -(-n // 16) * 256 * k, m * k + k * n)),
+        ("the loads of one thread", lambda m, n, k: (2 * k, m * k + k * n)),
     ],
 )
 
@@ -202,33 +198,33 @@ loads_each = Task(
     "loads_each", lambda high, wide: (high + wide) / (high * wide),
     lambda: [(1, 1), (8, 1), (1, 8), (8, 8), (4, 2), (16, 3)],
     mistakes=[
-        Mistake("multiply-adds for each load", lambda high, wide: high * wide / (high + wide)),
-        Mistake("the loads of all multiply-adds together", lambda high, wide: high + wide),
-        Mistake("two loads for each: a number in a register is not loaded again",
-                lambda high, wide: 2),
-        Mistake("loads from one of the two slices only", lambda high, wide: 1 / wide),
+        ("multiply-adds for each load", lambda high, wide: high * wide / (high + wide)),
+        ("the loads of all multiply-adds together", lambda high, wide: high + wide),
+        ("two loads for each: a number in a register is not loaded again", lambda high, wide: 2),
+        ("loads from one of the two slices only", lambda high, wide: 1 / wide),
     ],
 )
 
 # useful: the share of the sums that are numbers of C
 
+def _useful(m: int, n: int, high: int, wide: int, *,
+            blocks: Callable = lambda size, tile: -(-size // tile)) -> float:
+    return m * n / (blocks(m, high) * high * blocks(n, wide) * wide)
+
+
 useful = Task(
-    "useful",
-    lambda m, n, high, wide: m * n / (-(-m // high) * high * -(-n // wide) * wide),
-    lambda: [(70, 90, 16, 16), (128, 128, 128, 128), (640_000, 32, 128, 128), (1, 1, 16, 64),
-             (4097, 4097, 128, 128), (100, 301, 60, 50), (7, 9, 3, 5)],
+    "useful", _useful, right=_useful,
+    cases=lambda: [(70, 90, 16, 16), (128, 128, 128, 128), (640_000, 32, 128, 128), (1, 1, 16, 64),
+                   (4097, 4097, 128, 128), (100, 301, 60, 50), (7, 9, 3, 5)],
     mistakes=[
-        Mistake("the useless share", lambda m, n, high, wide:
-                1 - m * n / (-(-m // high) * high * -(-n // wide) * wide)),
-        Mistake("all sums divided by the useful ones", lambda m, n, high, wide:
-                -(-m // high) * high * -(-n // wide) * wide / (m * n)),
-        Mistake("one block more than needed where the sizes are multiples of the tile",
-                lambda m, n, high, wide:
-                m * n / ((m // high + 1) * high * (n // wide + 1) * wide)),
-        Mistake("rows and columns of the tile exchanged", lambda m, n, high, wide:
-                m * n / (-(-m // wide) * wide * -(-n // high) * high)),
-        Mistake("the blocks rounded up together: rows and columns are rounded up for themselves",
-                lambda m, n, high, wide: m * n / (-(-m * n // (high * wide)) * high * wide)),
+        ("the useless share", lambda *sizes: 1 - _useful(*sizes)),
+        ("all sums divided by the useful ones", lambda *sizes: 1 / _useful(*sizes)),
+        ("one block more than needed where the sizes are multiples of the tile",
+         {"blocks": lambda size, tile: size // tile + 1}),
+        ("rows and columns of the tile exchanged",
+         lambda m, n, high, wide: _useful(m, n, wide, high)),
+        ("the blocks rounded up together: rows and columns are rounded up for themselves",
+         lambda m, n, high, wide: _useful(m * n, 1, high * wide, 1)),
     ],
 )
 
@@ -276,28 +272,23 @@ naive_sectors = Task(
 
 # most: the share of the arithmetic that the counted loads allow
 
+def _most(m: int, n: int, k: int, global_loads: int, shared_loads: int, *, lanes: int = 32,
+          rate: int = 4, together: Callable = sum, limit: float = 1) -> float:
+    return min(limit, m * n * k / lanes / rate / together((global_loads, shared_loads)))
+
+
 most = Task(
-    "most",
-    lambda m, n, k, global_loads, shared_loads:
-    min(1, m * n * k / 32 / 4 / (global_loads + shared_loads)),
-    lambda: [(4096, 4096, 4096, 4294967296, 0), (4096, 4096, 4096, 134217728, 3221937852),
-             (4096, 4096, 4096, 8388608, 402694252), (64, 32, 7, 0, 448), (64, 32, 7, 112, 0),
-             (33, 35, 64, 900, 800), (8, 8, 8, 3, 1)],
+    "most", _most, right=_most,
+    cases=lambda: [
+        (4096, 4096, 4096, 4294967296, 0), (4096, 4096, 4096, 134217728, 3221937852),
+        (4096, 4096, 4096, 8388608, 402694252), (64, 32, 7, 0, 448), (64, 32, 7, 112, 0),
+        (33, 35, 64, 900, 800), (8, 8, 8, 3, 1)],
     mistakes=[
-        Mistake("more than all of the time: without the limit of the loads it is 1",
-                lambda m, n, k, global_loads, shared_loads:
-                m * n * k / 32 / 4 / (global_loads + shared_loads)),
-        Mistake("the multiply-adds of threads: the loads are those of warps, 32 threads",
-                lambda m, n, k, global_loads, shared_loads:
-                min(1, m * n * k / 4 / (global_loads + shared_loads))),
-        Mistake("one multiply-add of a warp in a clock: there are four",
-                lambda m, n, k, global_loads, shared_loads:
-                min(1, m * n * k / 32 / (global_loads + shared_loads))),
-        Mistake("one of the two kinds of loads only: both take the same path",
-                lambda m, n, k, global_loads, shared_loads:
-                min(1, m * n * k / 32 / 4 / max(global_loads, shared_loads))),
-        Mistake("the share of the path: the arithmetic's share is asked for",
-                lambda m, n, k, global_loads, shared_loads:
-                min(1, 4 * 32 * (global_loads + shared_loads) / (m * n * k))),
+        ("more than all of the time: without the limit of the loads it is 1", {"limit": math.inf}),
+        ("the multiply-adds of threads: the loads are those of warps, 32 threads", {"lanes": 1}),
+        ("one multiply-add of a warp in a clock: there are four", {"rate": 1}),
+        ("one of the two kinds of loads only: both take the same path", {"together": max}),
+        ("the share of the path: the arithmetic's share is asked for",
+         lambda *counts: min(1, 1 / _most(*counts, limit=math.inf))),
     ],
 )

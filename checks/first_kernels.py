@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from .machinery.kernel_task import KernelTask, blank, counters, to_device, undivided
-from .machinery.task import Case, Mistake, Trial, difference, replaced
+from .machinery.task import Case, Trial, difference, replaced
 
 
 class Recipe(NamedTuple):
@@ -53,10 +53,10 @@ clipped = KernelTask(
     right=Recipe.of("ElementwiseKernel", "T x, T low, T high", "T y",
                     "y = x < low ? low : x > high ? high : x", "clipped"),
     mistakes=[
-        Mistake.replacing("the limits exchanged", "x < low ? low : x > high ? high : x",
-                          "x < low ? high : x > high ? low : x"),
-        Mistake.replacing("the lower limit alone", "x > high ? high : x", "x"),
-        Mistake.replacing("a zero in place of the limit", "? low :", "? 0 :"),
+        ("the limits exchanged",
+         "x < low ? low : x > high ? high : x", "x < low ? high : x > high ? low : x"),
+        ("the lower limit alone", "x > high ? high : x", "x"),
+        ("a zero in place of the limit", "? low :", "? 0 :"),
     ],
     rtol=1e-14)
 
@@ -77,15 +77,14 @@ smooth = KernelTask(
     lambda: [(np.random.default_rng(n).standard_normal(n, np.float32), (grid,), (block,))
              for n, grid, block in ((1, 1, 32), (2, 1, 2), (100, 4, 32), (33_000, 165, 201))],
     launch=lambda x, grid, block: (grid, block, (to_device(x), to_device(0 * x), np.int32(x.size))),
-    parameters="const float* x, float* y, int n", right=SMOOTH,
+    right=SMOOTH,
     given=SMOOTH.replace("n - 1", "n").replace("(x[i - 1] + x[i] + x[i + 1]) / 3",
                                                "1 / 3 * (x[i - 1] + x[i] + x[i + 1])"),
     mistakes=[
-        Mistake.replacing("1 / 3 between integers, which is 0 in C",
-                          "(x[i - 1] + x[i] + x[i + 1]) / 3",
-                          "1 / 3 * (x[i - 1] + x[i] + x[i + 1])"),
-        Mistake.replacing("a guard that lets a thread read behind the array", "n - 1", "n"),
-        Mistake.replacing("the sum in place of the mean", " / 3", ""),
+        ("1 / 3 between integers, which is 0 in C",
+         "(x[i - 1] + x[i] + x[i + 1]) / 3", "1 / 3 * (x[i - 1] + x[i] + x[i + 1])"),
+        ("a guard that lets a thread read behind the array", "n - 1", "n"),
+        ("the sum in place of the mean", " / 3", ""),
     ],
     rtol=1e-6,
 )
@@ -130,16 +129,15 @@ gelu_gradient = KernelTask(
     "gelu_gradient", _gelu_gradient, _gelu_gradient_cases, kind="elementwise",
     right=GELU_GRADIENT, given="",
     mistakes=[
-        Mistake.replacing("the bias left out", "x + bias", "x"),
-        Mistake.replacing("dy left out: the derivative alone", "dy * (", "("),
-        Mistake.replacing("GELU's first factor alone: z is in the tanh as well",
-                          " + T(0.5) * z * (1 - t * t) * inner", ""),
-        Mistake.replacing("the derivative of the tanh without that inside it", " * inner", ""),
-        Mistake.replacing("1 - t in place of 1 - t * t", "1 - t * t", "1 - t"),
-        Mistake.replacing("1 / 2 between integers, which is 0 in C",
-                          "(T(0.5) * (1 + t) + T(0.5)", "((1 / 2) * (1 + t) + (1 / 2)"),
-        Mistake.replacing("the bias added behind the derivative",
-                          "x + bias", "x", "* inner)", "* inner) + bias"),
+        ("the bias left out", "x + bias", "x"),
+        ("dy left out: the derivative alone", "dy * (", "("),
+        ("GELU's first factor alone: z is in the tanh as well",
+         " + T(0.5) * z * (1 - t * t) * inner", ""),
+        ("the derivative of the tanh without that inside it", " * inner", ""),
+        ("1 - t in place of 1 - t * t", "1 - t * t", "1 - t"),
+        ("1 / 2 between integers, which is 0 in C",
+         "(T(0.5) * (1 + t) + T(0.5)", "((1 / 2) * (1 + t) + (1 / 2)"),
+        ("the bias added behind the derivative", "x + bias", "x", "* inner)", "* inner) + bias"),
     ],
     rules=[_as_precise_as_the_type],
     single=True,
@@ -176,25 +174,21 @@ def _decay_launch(v: np.ndarray, g: np.ndarray, a: float, grid: tuple, block: tu
 
 decay = KernelTask(
     "decay", _decay, _decay_cases, launch=_decay_launch, result=0, right=DECAY, given="",
-    parameters="float* v, const float* g, float a, int n",
     mistakes=[
-        Mistake.replacing("one element a thread: with fewer threads than elements, the rest stays"
-                          " as it was",
-                          "i += step", "i += n"),
-        Mistake.replacing("`i <= n` in place of `i < n`: one element too many", "i < n", "i <= n"),
-        Mistake.replacing("no guard: the threads beyond the last element work as well",
-                          "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)",
-                          "int i = blockIdx.x * blockDim.x + threadIdx.x;"),
-        Mistake.replacing("every block starting at element 0: count from blockIdx.x * blockDim.x",
-                          "int i = blockIdx.x * blockDim.x + threadIdx.x", "int i = threadIdx.x"),
-        Mistake.replacing("a step of one block: the step is the number of threads in the whole"
-                          " grid",
-                          "gridDim.x * blockDim.x;", "blockDim.x;"),
-        Mistake.replacing("a step to the neighbour's element: the step is the number of threads"
-                          " in the whole grid",
-                          "i += step", "i++"),
-        Mistake.replacing("the factors of the old and the new value exchanged",
-                          "a * v[i] + (1 - a) * g[i]", "a * g[i] + (1 - a) * v[i]"),
+        ("one element a thread: with fewer threads than elements, the rest stays as it was",
+         "i += step", "i += n"),
+        ("`i <= n` in place of `i < n`: one element too many", "i < n", "i <= n"),
+        ("no guard: the threads beyond the last element work as well",
+         "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)",
+         "int i = blockIdx.x * blockDim.x + threadIdx.x;"),
+        ("every block starting at element 0: count from blockIdx.x * blockDim.x",
+         "int i = blockIdx.x * blockDim.x + threadIdx.x", "int i = threadIdx.x"),
+        ("a step of one block: the step is the number of threads in the whole grid",
+         "gridDim.x * blockDim.x;", "blockDim.x;"),
+        ("a step to the neighbour's element: the step is the number of threads in the whole grid",
+         "i += step", "i++"),
+        ("the factors of the old and the new value exchanged",
+         "a * v[i] + (1 - a) * g[i]", "a * g[i] + (1 - a) * v[i]"),
     ],
     rules=[counters(lambda counts, v, *rest: undivided(counts, load=2 * v.size, store=v.size),
                     np.ones(500, np.float32), np.ones(500, np.float32), 0.5, (4,), (128,))],
@@ -236,14 +230,12 @@ log_sum_exp = KernelTask(
     given=SUM[:SUM.index("    both.m")] + SUM[SUM.index("    return both"):],
     run=lambda kernel, x, axis: kernel(to_device(x), axis=axis).get(),
     mistakes=[
-        Mistake.replacing("sums added without rescaling: a.s counts in units of exp(a.m), not of"
-                          " exp(both.m)",
-                          "a.s * expf(a.m - both.m) + b.s * expf(b.m - both.m)", "a.s + b.s"),
-        Mistake.replacing("only one of the two sums rescaled", "b.s * expf(b.m - both.m)", "b.s"),
-        Mistake.replacing("rescaling in the wrong direction",
-                          "a.m - both.m", "both.m - a.m",
-                          "b.m - both.m", "both.m - b.m"),
-        Mistake.replacing("the smaller m kept, with which exp(x - m) overflows", "fmaxf", "fminf"),
+        ("sums added without rescaling: a.s counts in units of exp(a.m), not of exp(both.m)",
+         "a.s * expf(a.m - both.m) + b.s * expf(b.m - both.m)", "a.s + b.s"),
+        ("only one of the two sums rescaled", "b.s * expf(b.m - both.m)", "b.s"),
+        ("rescaling in the wrong direction",
+         "a.m - both.m", "both.m - a.m", "b.m - both.m", "both.m - b.m"),
+        ("the smaller m kept, with which exp(x - m) overflows", "fmaxf", "fminf"),
     ],
     single=True,
     rtol=3e-6,
@@ -295,23 +287,18 @@ _WHERE = "i * row_step + j * column_step"
 leaky_view = KernelTask(
     "leaky_view", _leaky_view, _leaky_view_cases, launch=_leaky_view_launch, right=LEAKY_VIEW,
     given="",
-    parameters="const float* x, float* y, int rows, int columns, long long row_step,"
-               " long long column_step, float slope",
     mistakes=[
-        Mistake.replacing("the view's memory read from end to end, as if it were C-contiguous",
-                          _WHERE, "k"),
-        Mistake.replacing("rows and columns exchanged: k counts along a row first",
-                          "k / columns, j = k % columns", "k % rows, j = k / rows"),
-        Mistake.replacing("k divided by the number of rows; a row has `columns` elements",
-                          "k / columns, j = k % columns", "k / rows, j = k % rows"),
-        Mistake.replacing("one element a thread: with fewer threads than elements, the rest stays"
-                          " undone",
-                          "k += step", "k += rows * columns"),
-        Mistake.replacing("the two steps exchanged", _WHERE, "i * column_step + j * row_step"),
-        Mistake.replacing("steps multiplied by four once more: they count elements, not bytes",
-                          _WHERE, f"4 * ({_WHERE})"),
-        Mistake.replacing("only the row's step used: columns have a step as well",
-                          _WHERE, "i * row_step + j"),
+        ("the view's memory read from end to end, as if it were C-contiguous", _WHERE, "k"),
+        ("rows and columns exchanged: k counts along a row first",
+         "k / columns, j = k % columns", "k % rows, j = k / rows"),
+        ("k divided by the number of rows; a row has `columns` elements",
+         "k / columns, j = k % columns", "k / rows, j = k % rows"),
+        ("one element a thread: with fewer threads than elements, the rest stays undone",
+         "k += step", "k += rows * columns"),
+        ("the two steps exchanged", _WHERE, "i * column_step + j * row_step"),
+        ("steps multiplied by four once more: they count elements, not bytes",
+         _WHERE, f"4 * ({_WHERE})"),
+        ("only the row's step used: columns have a step as well", _WHERE, "i * row_step + j"),
     ],
     rules=[counters(lambda counts, x, *rest: undivided(counts, load=x.size, store=x.size),
                     np.ones((8, 64), np.float32), 0.1, (4,), (128,))],
@@ -358,24 +345,18 @@ _PRODUCT = "a * (2LL * n - a - 1) / 2 + j[t] - a - 1"
 pair_index = KernelTask(
     "pair_index", _pair_index, _pair_index_cases, launch=_pair_index_launch, result=2,
     right=PAIR_INDEX, given=PAIR_INDEX[:PAIR_INDEX.index("    if (t")] + "}",
-    parameters="const int* i, const int* j, long long* k, int n, int count",
     mistakes=[
-        Mistake.replacing("an int product: it overflows before it is stored in a long long",
-                          "long long a", "int a",
-                          "2LL", "2"),
-        Mistake.replacing("a conversion that comes too late: (long long)(a * b) converts a product"
-                          " that has overflowed",
-                          "long long a", "int a",
-                          _PRODUCT, "(long long)(a * (2 * n - a - 1) / 2) + j[t] - a - 1"),
-        Mistake.replacing("unsigned int, which overflows at twice the size",
-                          "long long a", "unsigned a",
-                          "2LL * n", "2u * n"),
-        Mistake.replacing("2 * n computed as an int: it overflows before it becomes a long long",
-                          "2LL * n", "2 * n"),
-        Mistake.replacing("a product in float or double, which is rounded",
-                          "a * (2LL * n - a - 1) / 2",
-                          "(long long)((float)a * (2LL * n - a - 1) / 2)"),
-        Mistake.replacing("the distance from i forgotten: j counts from i + 1",
-                          "+ j[t] - a - 1", "+ j[t]"),
+        ("an int product: it overflows before it is stored in a long long",
+         "long long a", "int a", "2LL", "2"),
+        ("a conversion that comes too late: (long long)(a * b) converts a product that has"
+         " overflowed",
+         "long long a", "int a", _PRODUCT, "(long long)(a * (2 * n - a - 1) / 2) + j[t] - a - 1"),
+        ("unsigned int, which overflows at twice the size",
+         "long long a", "unsigned a", "2LL * n", "2u * n"),
+        ("2 * n computed as an int: it overflows before it becomes a long long",
+         "2LL * n", "2 * n"),
+        ("a product in float or double, which is rounded",
+         "a * (2LL * n - a - 1) / 2", "(long long)((float)a * (2LL * n - a - 1) / 2)"),
+        ("the distance from i forgotten: j counts from i + 1", "+ j[t] - a - 1", "+ j[t]"),
     ],
 )

@@ -25,10 +25,10 @@ def _conditions() -> list[Case]:
 
 
 branch_cost = Task("branch_cost", _branch_cost, _conditions, mistakes=[  # the lesson's warm-up
-    Mistake("each lane paying for its own side; a warp pays for all its lanes",
-            lambda taken, yes, no: (yes * taken.sum() + no * (~taken).sum()) / 32),
-    Mistake("every warp paying for both sides, also where its lanes agree",
-            lambda taken, yes, no: (yes + no) * taken.size // 32),
+    ("each lane paying for its own side; a warp pays for all its lanes",
+     lambda taken, yes, no: (yes * taken.sum() + no * (~taken).sum()) / 32),
+    ("every warp paying for both sides, also where its lanes agree",
+     lambda taken, yes, no: (yes + no) * taken.size // 32),
 ])
 
 warp_and_lane = Task(  # the lesson's warm-up
@@ -36,10 +36,9 @@ warp_and_lane = Task(  # the lesson's warm-up
     lambda: [(5, 2, 16), (0, 0, 8), (7, 3, 8), (7, 4, 8), (31, 7, 32), (3, 21, 24), (0, 1, 1000),
              (9, 3, 21)],
     mistakes=[
-        Mistake("x and y exchanged: x counts first",
-                lambda x, y, width: divmod(x * width + y, 32)),
-        Mistake("y counted as the warp: rows of a block need not have 32 threads",
-                lambda x, y, width: (y, x)),
+        ("x and y exchanged: x counts first", lambda x, y, width: divmod(x * width + y, 32)),
+        ("y counted as the warp: rows of a block need not have 32 threads",
+         lambda x, y, width: (y, x)),
     ])
 
 
@@ -103,14 +102,13 @@ def _full_warps(answer: Callable, trials: Sequence[Trial]) -> str | None:
 count_in_rounds = Task(
     "count_in_rounds", lambda c, limit, most, advance: _in_rounds(c, limit, most, advance),
     _points, rules=[_full_warps], time_limit=2.0, mistakes=[
-        Mistake("one round only: the points that are still going need further rounds",
-                lambda c, limit, most, advance: _in_rounds(c, min(limit, most), most, advance)),
-        Mistake("a last round as long as the others; together the rounds have `limit` steps",
-                lambda c, limit, most, advance: _in_rounds(c, -(-limit // most) * most, most,
-                                                           advance)),
-        Mistake("every round beginning with z = 0; go on with the z of the round before",
-                lambda c, limit, most, advance: _in_rounds(
-                    c, limit, most, lambda c, z, k: advance(c, 0 * z, k))),
+        ("one round only: the points that are still going need further rounds",
+         lambda c, limit, most, advance: _in_rounds(c, min(limit, most), most, advance)),
+        ("a last round as long as the others; together the rounds have `limit` steps",
+         lambda c, limit, most, advance: _in_rounds(c, -(-limit // most) * most, most, advance)),
+        ("every round beginning with z = 0; go on with the z of the round before",
+         lambda c, limit, most, advance: _in_rounds(
+             c, limit, most, lambda c, z, k: advance(c, 0 * z, k))),
     ])
 
 
@@ -137,18 +135,16 @@ floats_a_thread = Task(
              (99999, 800, 107, 1024, {1: 32, 2: 33, 4: 64, 8: 65}),
              (90000, 1000, 132, 512, {8: 96, 4: 42, 16: 128}), (700, 433, 61, 33, _REGISTERS)],
     mistakes=[
-        Mistake("the most floats; they need registers, so fewer threads have room",
-                lambda *gpu: max(gpu[-1])),
-        Mistake("registers left out: they limit how many blocks have room",
-                lambda *gpu: _floats(*gpu[:-1], {k: 1 for k in gpu[-1]})),
-        Mistake("parts of a block: a multiprocessor takes whole blocks only",
-                lambda *gpu: _floats(*gpu, rate=lambda k, bandwidth, latency, sms, block, registers:
-                                     min(bandwidth, sms * min(2048, 65536 / registers[k]) * 4 * k
-                                         / latency))),
-        Mistake("more bytes in flight than the bandwidth can use",
-                lambda *gpu: _floats(1e9, *gpu[1:])),
-        Mistake("floats counted as one byte; each takes four",
-                lambda *gpu: _floats(4 * gpu[0], *gpu[1:])),
+        ("the most floats; they need registers, so fewer threads have room",
+         lambda *gpu: max(gpu[-1])),
+        ("registers left out: they limit how many blocks have room",
+         lambda *gpu: _floats(*gpu[:-1], {k: 1 for k in gpu[-1]})),
+        ("parts of a block: a multiprocessor takes whole blocks only",
+         lambda *gpu: _floats(*gpu, rate=lambda k, bandwidth, latency, sms, block, registers:
+                              min(bandwidth, sms * min(2048, 65536 / registers[k]) * 4 * k
+                                  / latency))),
+        ("more bytes in flight than the bandwidth can use", lambda *gpu: _floats(1e9, *gpu[1:])),
+        ("floats counted as one byte; each takes four", lambda *gpu: _floats(4 * gpu[0], *gpu[1:])),
     ])
 
 QUARTERS = r"""
@@ -182,11 +178,10 @@ def _launches() -> list[Case]:
 quarters = KernelTask(
     "quarters", _quarters, _launches, right=QUARTERS, given="", result=0,
     launch=lambda x, grid, block: (grid, block, (to_device(x), np.int32(len(x)))),
-    parameters="float* x, int n", single=True, mistakes=[
-        Mistake.replacing("one group a thread: with fewer threads than groups, the rest stays as"
-                          " it was", "i += step", "i += n"),
-        Mistake.replacing("no end at a quarter: every number is in exactly one group",
-                          "i < q", "i + 3 * q < n"),
+    single=True, mistakes=[
+        ("one group a thread: with fewer threads than groups, the rest stays as it was",
+         "i += step", "i += n"),
+        ("no end at a quarter: every number is in exactly one group", "i < q", "i + 3 * q < n"),
         Mistake.replacing("four neighbours in a group; they lie a quarter of the array apart",
                           "x[i]", "x[4 * i]", "x[i + q]", "x[4 * i + 1]", "x[i + 2 * q]",
                           "x[4 * i + 2]", "x[i + 3 * q]", "x[4 * i + 3]", times=2),

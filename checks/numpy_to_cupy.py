@@ -9,16 +9,15 @@ import numpy as np
 
 from .machinery.task import (
     Case,
-    Mistake,
     Refusal,
-    Rule,
     Task,
     Trial,
-    describe_value,
-    hint_at_return,
+    describe_returned,
     is_on_device,
     no_python_loop,
     require_tuple,
+    require_type,
+    rule,
 )
 
 
@@ -32,33 +31,31 @@ def _from_device(value: object, what: str = "the result") -> np.ndarray:
     """A result on the host; a Refusal where it was not on the device."""
     if not is_on_device(value):
         raise Refusal(f"{what} must stay on the device, as a CuPy array; it is"
-                      f" {describe_value(value)}.{hint_at_return(value)}")
+                      f" {describe_returned(value)}")
     return value.get()
 
 
-def traffic_at_most(case: Callable[[], Case], up: int = 0, down: int = 0,
-                    waits: int | None = 0) -> Rule:
+@rule
+def traffic_at_most(answer: Callable, trials: Sequence[Trial], case: Callable[[], Case],
+                    up: int = 0, down: int = 0, waits: int | None = 0) -> str | None:
     """In `case` at most `up` copies to the device, `down` to the host, and `waits` waits."""
+    from helpers.transfers import traffic
 
-    def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
-        from helpers.transfers import traffic
-
-        seen = traffic(answer, *case())
-        for copies, limit, where in ((seen.to_device, up, "to the device"),
-                                     (seen.to_host, down, "to the host")):
-            if len(copies) > limit:
-                return (f"the number of its copies {where} is {len(copies)}, where {limit} suffice."
-                        + _hint_at_line(seen))
-        if waits is not None and seen.waits > waits:
-            return f"it waits for the device; number of waits: {seen.waits}.{_hint_at_line(seen)}"
-        return None
-
-    return rule
+    seen = traffic(answer, *case())
+    for copies, limit, where in ((seen.to_device, up, "to the device"),
+                                 (seen.to_host, down, "to the host")):
+        if len(copies) > limit:
+            return (f"the number of its copies {where} is {len(copies)}, where {limit} suffice."
+                    + _hint_at_line(seen))
+    if waits is not None and seen.waits > waits:
+        return f"it waits for the device; number of waits: {seen.waits}.{_hint_at_line(seen)}"
+    return None
 
 
-def _no_loop(*makers: Callable[[], Case]) -> Rule:
+@rule
+def _no_loop(answer: Callable, trials: Sequence[Trial], *makers: Callable[[], Case]) -> str | None:
     """`no_python_loop` with cases that are on the device, made when they are needed."""
-    return lambda answer, trials: no_python_loop(*(make() for make in makers))(answer, trials)
+    return no_python_loop(*(make() for make in makers))(answer, trials)
 
 
 def _hint_at_line(seen) -> str:
@@ -72,12 +69,9 @@ def _hint_at_line(seen) -> str:
 # largest_error, a warm-up of the lesson: arrays of both libraries compared on the host
 
 
-def _make_largest_error(take=np.max, size=np.abs, number=float):
-    def largest_error(x, reference):
-        x = x.get() if is_on_device(x) else x
-        return number(take(size(x - reference)))
-
-    return largest_error
+def _largest_error(x, reference, *, take=np.max, size=np.abs, number=float):
+    x = x.get() if is_on_device(x) else x
+    return number(take(size(x - reference)))
 
 
 def _error_case(*shape: int, seed: int, dtype=np.float32, on_device: bool = True) -> Case:
@@ -90,43 +84,43 @@ def _error_case(*shape: int, seed: int, dtype=np.float32, on_device: bool = True
 
 
 def _read_number(value: object, case: Case) -> object:
-    if not isinstance(value, float):  # NumPy's float64 is one, too
-        raise Refusal(f"it must return a Python float; it returned {describe_value(value)}.")
-    return value
+    # NumPy's float64 is one, too.
+    return require_type(value, float, "it must return a Python float; it returned")
 
 
 largest_error = Task(
-    name="largest_error",
-    spec=_make_largest_error(),
+    "largest_error", _largest_error, right=_largest_error,
     cases=lambda: [_error_case(9, seed=1), _error_case(4, 5, seed=2, dtype=np.float64),
                    _error_case(3, 1, 7, seed=3, on_device=False), _error_case(1, 1, seed=4),
                    _error_case(6, seed=5, dtype=np.float64, on_device=False)],
     read=_read_number,
     mistakes=[
-        Mistake("the largest difference with its sign; take the absolute value",
-                _make_largest_error(size=np.positive)),
-        Mistake("a mean of the differences", _make_largest_error(take=np.mean)),
-        Mistake("a NumPy number instead of a Python float", _make_largest_error(number=np.asarray)),
+        ("the largest difference with its sign; take the absolute value", {"size": np.positive}),
+        ("a mean of the differences", {"take": np.mean}),
+        ("a NumPy number instead of a Python float", {"number": np.asarray}),
     ],
 )
 
 
 # reading_speed, a warm-up of the lesson: launches and work at the same time
+
+
+def _speed(n, launch, digit, *, time=max):
+    return n / time((launch, n * digit))
+
+
 reading_speed = Task(
-    name="reading_speed",
-    spec=lambda n, launch, digit: n / max(launch, n * digit),
+    "reading_speed", _speed, right=_speed,
     cases=lambda: [(100, 3e-3, 1e-6), (8000, 2e-3, 5e-7), (100_000, 3e-3, 1e-6), (1, 0.5, 0.125),
                    (7, 1e-5, 2e-4)],
     mistakes=[
-        Mistake("launches and work one after the other; the device computes meanwhile",
-                lambda n, launch, digit: n / (launch + n * digit)),
-        Mistake("the launches alone; with many digits the work takes longer",
-                lambda n, launch, digit: n / launch),
-        Mistake("the work alone; with few digits the launches take longer",
-                lambda n, launch, digit: 1 / digit),
-        Mistake("the shorter of the two times; the call ends when both are done",
-                lambda n, launch, digit: n / min(launch, n * digit)),
-        Mistake("the seconds of a call", lambda n, launch, digit: max(launch, n * digit)),
+        ("launches and work one after the other; the device computes meanwhile", {"time": sum}),
+        ("the launches alone; with many digits the work takes longer",
+         {"time": lambda times: times[0]}),
+        ("the work alone; with few digits the launches take longer",
+         {"time": lambda times: times[1]}),
+        ("the shorter of the two times; the call ends when both are done", {"time": min}),
+        ("the seconds of a call", lambda n, launch, digit: max(launch, n * digit)),
     ],
 )
 
@@ -182,63 +176,51 @@ def _benchmark_case(launch: float, run: float, before: float) -> Case:
     return tuple(_NamedMethod(device, name) for name in ("work", "clock", "synchronize"))
 
 
-def _make_seconds(warm=True, before=True, early=False, together=False, summary=statistics.median):
-    """`seconds` on a device not yet used; the keywords change one thing each."""
+def _seconds(work, clock, synchronize, *, warm=True, before=True, early=False, together=False,
+             summary=statistics.median):
+    """The median of five samples of a call, on a device not yet used.
 
-    def seconds(work, clock, synchronize):
-        device = work.device.fresh()
-        if warm:
-            device.work()
-        if together:
-            if before:
-                device.synchronize()
-            begin = device.clock()
-            for _ in range(5):
-                device.work()
-            end = device.clock()
+    Each of the keywords changes one thing; `together` makes one sample of the five calls.
+    """
+    device, taken = work.device.fresh(), []
+    calls = 5 if together else 1
+    if warm:
+        device.work()
+    for _ in range(5 // calls):
+        if before:
             device.synchronize()
-            return ((end if early else device.clock()) - begin) / 5
-        taken = []
-        for _ in range(5):
-            if before:
-                device.synchronize()
-            begin = device.clock()
+        begin = device.clock()
+        for _ in range(calls):
             device.work()
-            end = device.clock()
-            device.synchronize()
-            taken.append((end if early else device.clock()) - begin)
-        return summary(taken)
-
-    return seconds
+        end = device.clock()
+        device.synchronize()
+        taken.append(((end if early else device.clock()) - begin) / calls)
+    return summary(taken)
 
 
 seconds = Task(
-    name="seconds",
-    spec=lambda work, clock, synchronize: _make_seconds()(work, clock, synchronize),
+    "seconds", _seconds, right=_seconds,
     cases=lambda: [
         _benchmark_case(0.0625, 2.0, 0.0),
         _benchmark_case(0.5, 0.125, 64.0),
         _benchmark_case(0.03125, 5.0, 7.0),
     ],
     mistakes=[
-        Mistake("the time of a launch: the end is read before the device is done",
-                _make_seconds(early=True)),
-        Mistake("a sample that begins while the device still works on the call before",
-                _make_seconds(before=False)),
-        Mistake("samples without a warm-up", _make_seconds(warm=False)),
-        Mistake("five calls in one sample: one slow call spoils it, and the launches overlap with"
-                " the device's work", _make_seconds(together=True)),
-        Mistake("a mean: one slow call spoils it. Take the median",
-                _make_seconds(summary=statistics.fmean)),
-        Mistake("the function as it was given, with all four faults",
-                _make_seconds(warm=False, before=False, together=True, early=True)),
-        Mistake("five calls in one sample, the first of them without a warm-up",
-                _make_seconds(warm=False, before=False, together=True)),
-        Mistake("a mean, and no warm-up: one slow call spoils it. Take the median",
-                _make_seconds(warm=False, summary=statistics.fmean)),
-        Mistake("the fastest call", _make_seconds(summary=min)),
-        Mistake("the third sample, not the median", _make_seconds(summary=lambda taken: taken[2])),
-        Mistake("the sum of the samples", _make_seconds(summary=sum)),
+        ("the time of a launch: the end is read before the device is done", {"early": True}),
+        ("a sample that begins while the device still works on the call before", {"before": False}),
+        ("samples without a warm-up", {"warm": False}),
+        ("five calls in one sample: one slow call spoils it, and the launches overlap with the"
+         " device's work", {"together": True}),
+        ("a mean: one slow call spoils it. Take the median", {"summary": statistics.fmean}),
+        ("the function as it was given, with all four faults",
+         {"warm": False, "before": False, "together": True, "early": True}),
+        ("five calls in one sample, the first of them without a warm-up",
+         {"warm": False, "before": False, "together": True}),
+        ("a mean, and no warm-up: one slow call spoils it. Take the median",
+         {"warm": False, "summary": statistics.fmean}),
+        ("the fastest call", {"summary": min}),
+        ("the third sample, not the median", {"summary": lambda taken: taken[2]}),
+        ("the sum of the samples", {"summary": sum}),
     ],
 )
 
@@ -246,27 +228,23 @@ seconds = Task(
 # contrast: the same function for both libraries, without traffic
 
 
-def _make_contrast(spread="image", mean="image", guard=True, ddof=0, axis=1, weights="rows",
-                   bend=True, double=False, host=False):
-    """`contrast` for both libraries; the keywords change one thing each."""
-
-    def contrast(images):
-        xp = _cupy() if is_on_device(images) else np
-        centred = images - images.mean(axis=(1, 2) if mean == "image" else None, keepdims=True)
-        over = {"image": (1, 2), "batch": None, "rows": 2}[spread]
-        deviation = centred.std(axis=over, keepdims=True, ddof=ddof)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if guard:
-                deviation = xp.where(deviation > 0, deviation, 1)
-            scaled = centred / deviation
-        scaled = xp.tanh(scaled) if bend else scaled
-        factors = np.array([1, 2, 3, 4, 4, 3, 2, 1]) / 20
-        factors = xp.asarray(factors if double else factors.astype(images.dtype))
-        factors = factors[:, None] if weights == "rows" else factors
-        result = (scaled * factors).sum(axis=axis)
-        return result.get() if host and is_on_device(result) else result
-
-    return contrast
+def _contrast(images, *, spread="image", mean="image", guard=True, ddof=0, axis=1, weights="rows",
+              bend=True, double=False, host=False):
+    """The right answer for both libraries; each of the keywords changes one thing."""
+    xp = _cupy() if is_on_device(images) else np
+    centred = images - images.mean(axis=(1, 2) if mean == "image" else None, keepdims=True)
+    over = {"image": (1, 2), "batch": None, "rows": 2}[spread]
+    deviation = centred.std(axis=over, keepdims=True, ddof=ddof)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if guard:
+            deviation = xp.where(deviation > 0, deviation, 1)
+        scaled = centred / deviation
+    scaled = xp.tanh(scaled) if bend else scaled
+    factors = np.array([1, 2, 3, 4, 4, 3, 2, 1]) / 20
+    factors = xp.asarray(factors if double else factors.astype(images.dtype))
+    factors = factors[:, None] if weights == "rows" else factors
+    result = (scaled * factors).sum(axis=axis)
+    return result.get() if host and is_on_device(result) else result
 
 
 def _images(n: int, seed: int, dtype=np.float32, blank: int | None = None) -> np.ndarray:
@@ -298,28 +276,23 @@ def _read_contrast(value: object, case: Case) -> np.ndarray:
 
 
 contrast = Task(
-    name="contrast",
-    spec=lambda images: _make_contrast()(images.get() if is_on_device(images) else images),
-    cases=_contrast_cases,
+    "contrast", lambda images: _contrast(images.get() if is_on_device(images) else images),
+    _contrast_cases, right=_contrast,
     read=_read_contrast,
     rtol=1e-5,
     mistakes=[
-        Mistake("a blank image divided by its spread of zero", _make_contrast(guard=False)),
-        Mistake("one spread for the whole batch; each image has its own",
-                _make_contrast(spread="batch")),
-        Mistake("one mean for the whole batch; each image has its own",
-                _make_contrast(mean="batch")),
-        Mistake("one mean and one spread for the whole batch; each image has its own",
-                _make_contrast(mean="batch", spread="batch")),
-        Mistake("a spread for each row; each image has one", _make_contrast(spread="rows")),
-        Mistake("a sum over the columns; the rows are summed", _make_contrast(axis=2)),
-        Mistake("weights along the columns; they belong to the rows",
-                _make_contrast(weights="columns")),
-        Mistake("a spread with n - 1 below; take the plain standard deviation",
-                _make_contrast(ddof=1)),
-        Mistake("a result without the tanh", _make_contrast(bend=False)),
-        Mistake("weights in float64, which widen the whole result", _make_contrast(double=True)),
-        Mistake("a result that was copied to the host", _make_contrast(host=True)),
+        ("a blank image divided by its spread of zero", {"guard": False}),
+        ("one spread for the whole batch; each image has its own", {"spread": "batch"}),
+        ("one mean for the whole batch; each image has its own", {"mean": "batch"}),
+        ("one mean and one spread for the whole batch; each image has its own",
+         {"mean": "batch", "spread": "batch"}),
+        ("a spread for each row; each image has one", {"spread": "rows"}),
+        ("a sum over the columns; the rows are summed", {"axis": 2}),
+        ("weights along the columns; they belong to the rows", {"weights": "columns"}),
+        ("a spread with n - 1 below; take the plain standard deviation", {"ddof": 1}),
+        ("a result without the tanh", {"bend": False}),
+        ("weights in float64, which widen the whole result", {"double": True}),
+        ("a result that was copied to the host", {"host": True}),
     ],
     rules=[
         no_python_loop((_images(3, 6),), (_images(60, 6),)),
@@ -394,29 +367,25 @@ EXPRESSIONS = {
 }
 
 
-def _make_predict(read=lambda arrays, result: sum(x.nbytes for x in arrays),
-           write=lambda result: result.nbytes, fused=False, views=0, double=True,
-           slices="views"):
-    """`predict`; the keywords count one thing otherwise each."""
-
-    def predict(expression, rows, columns):
-        log = []
-        kind = type("Sliced", (CountingArray,), {"slices": slices})
-        x, y = (kind((rows, columns), log=log) for _ in range(2))
-        result = EXPRESSIONS[expression](x, y, CountingArray((columns,), log=log))
-        launches = len(log) + views * expression.count("::")
-        if not double:
-            for arrays, made in log:
-                for array in (*arrays, made):
-                    array.itemsize = 4
-        if fused and log:
-            made = {id(made) for _, made in log if made is not x}
-            inputs = {id(array): array for arrays, _ in log for array in arrays}
-            used = sum(array.nbytes for key, array in inputs.items() if key not in made)
-            return 1, used + result.nbytes
-        return launches, sum(read(arrays, made) + write(made) for arrays, made in log)
-
-    return predict
+def _predict(expression, rows, columns, *, fused=False, views=0, double=True, slices="views",
+             read=lambda arrays, result: sum(x.nbytes for x in arrays),
+             write=lambda result: result.nbytes):
+    """Launches and bytes of an expression; each of the keywords counts one thing otherwise."""
+    log = []
+    kind = type("Sliced", (CountingArray,), {"slices": slices})
+    x, y = (kind((rows, columns), log=log) for _ in range(2))
+    result = EXPRESSIONS[expression](x, y, CountingArray((columns,), log=log))
+    launches = len(log) + views * expression.count("::")
+    if not double:
+        for arrays, made in log:
+            for array in (*arrays, made):
+                array.itemsize = 4
+    if fused and log:
+        made = {id(made) for _, made in log if made is not x}
+        inputs = {id(array): array for arrays, _ in log for array in arrays}
+        used = sum(array.nbytes for key, array in inputs.items() if key not in made)
+        return 1, used + result.nbytes
+    return launches, sum(read(arrays, made) + write(made) for arrays, made in log)
 
 
 def _written_out(arrays: list[CountingArray], result: CountingArray) -> int:
@@ -424,30 +393,23 @@ def _written_out(arrays: list[CountingArray], result: CountingArray) -> int:
 
 
 predict = Task(
-    name="predict",
-    spec=lambda expression, rows, columns: _make_predict()(expression, rows, columns),
+    "predict", _predict, right=_predict,
     cases=lambda: [(expression, rows, columns) for expression in EXPRESSIONS
                    for rows, columns in ((300, 71), (7, 1024))],
     part=lambda case: case[0],
     mistakes=[
-        Mistake("one fused kernel: CuPy launches one for each operator, and writes what is between",
-                _make_predict(fused=True)),
-        Mistake("a row that is broadcast counted as if it were written out",
-                _make_predict(read=_written_out)),
-        Mistake("bytes that are written only; reading counts too",
-                _make_predict(read=lambda arrays, result: 0)),
-        Mistake("bytes that are read only; writing counts too",
-                _make_predict(write=lambda result: 0)),
-        Mistake("numbers instead of bytes",
-                _make_predict(
-                    read=lambda arrays, result: sum(x.nbytes // x.itemsize for x in arrays),
-                    write=lambda result: result.nbytes // result.itemsize)),
-        Mistake("a slice counted as a launch; it is a view", _make_predict(views=1)),
-        Mistake("a slice that is copied; it is a view, and costs nothing",
-                _make_predict(slices="copied")),
-        Mistake("all columns counted after the slice, which keeps every other one",
-                _make_predict(slices="ignored")),
-        Mistake("float64 counted with four bytes", _make_predict(double=False)),
+        ("one fused kernel: CuPy launches one for each operator, and writes what is between",
+         {"fused": True}),
+        ("a row that is broadcast counted as if it were written out", {"read": _written_out}),
+        ("bytes that are written only; reading counts too", {"read": lambda arrays, result: 0}),
+        ("bytes that are read only; writing counts too", {"write": lambda result: 0}),
+        ("numbers instead of bytes",
+         {"read": lambda arrays, result: sum(x.nbytes // x.itemsize for x in arrays),
+          "write": lambda result: result.nbytes // result.itemsize}),
+        ("a slice counted as a launch; it is a view", {"views": 1}),
+        ("a slice that is copied; it is a view, and costs nothing", {"slices": "copied"}),
+        ("all columns counted after the slice, which keeps every other one", {"slices": "ignored"}),
+        ("float64 counted with four bytes", {"double": False}),
     ],
 )
 
@@ -455,27 +417,20 @@ predict = Task(
 # assign: code that mixed arrays of both libraries
 
 
-def _assign(images, centres, names):
+def _assign(images, centres, names, *, pick="argmin", named=True, length=10, dtype=None, power=2,
+            once=False):
+    """The right answer, on the host; each of the keywords changes one thing."""
     images = images.get() if is_on_device(images) else images
-    distances = ((images[:, None] - centres) ** 2).sum(axis=2)
-    answers = names[distances.argmin(axis=1)]
-    return answers, np.bincount(answers, minlength=10)
+    distances = (np.abs(images[:, None] - centres) ** power).sum(axis=2)
+    best = getattr(distances, pick)(axis=1)
+    answers = names[best] if named else best
+    counts = np.bincount(answers, minlength=length)
+    counts = np.minimum(counts, 1) if once else counts
+    return answers, counts if dtype is None else counts.astype(dtype)
 
 
-def _make_assign(pick="argmin", named=True, length=10, dtype=None, power=2, once=False,
-                 host=False):
-    def assign(images, centres, names):
-        cp = _cupy()
-        images = images.get()
-        distances = (np.abs(images[:, None] - centres) ** power).sum(axis=2)
-        best = getattr(distances, pick)(axis=1)
-        answers = names[best] if named else best
-        counts = np.bincount(answers, minlength=length)
-        counts = np.minimum(counts, 1) if once else counts
-        counts = counts if dtype is None else counts.astype(dtype)
-        return (answers, counts) if host else (cp.asarray(answers), cp.asarray(counts))
-
-    return assign
+def _assign_on_device(*case, **changes):
+    return tuple(map(_cupy().asarray, _assign(*case, **changes)))
 
 
 def _assign_case(n: int, k: int, features: int, digits: Sequence[int], seed: int) -> Case:
@@ -493,8 +448,7 @@ def _read_assigned(value: object, case: Case) -> tuple:
 
 
 assign = Task(
-    name="assign",
-    spec=_assign,
+    "assign", _assign, right=_assign_on_device,
     cases=lambda: [
         _assign_case(40, 12, 7, range(10), 1),
         _assign_case(25, 7, 3, (1, 4, 8), 2),
@@ -502,15 +456,13 @@ assign = Task(
     ],
     read=_read_assigned,
     mistakes=[
-        Mistake("the number of the centre; look up its name", _make_assign(named=False)),
-        Mistake("the centre farthest away", _make_assign(pick="argmax")),
-        Mistake("counts up to the largest answer only; there are always ten",
-                _make_assign(length=0)),
-        Mistake("counts[answers] += 1, in which an index that comes twice counts once",
-                _make_assign(once=True)),
-        Mistake("counts that are floating-point numbers", _make_assign(dtype=np.float64)),
-        Mistake("distances without the square", _make_assign(power=1)),
-        Mistake("results that were copied to the host", _make_assign(host=True)),
+        ("the number of the centre; look up its name", {"named": False}),
+        ("the centre farthest away", {"pick": "argmax"}),
+        ("counts up to the largest answer only; there are always ten", {"length": 0}),
+        ("counts[answers] += 1, in which an index that comes twice counts once", {"once": True}),
+        ("counts that are floating-point numbers", {"dtype": np.float64}),
+        ("distances without the square", {"power": 1}),
+        ("results that were copied to the host", _assign),
     ],
     rules=[
         traffic_at_most(lambda: _assign_case(8, 5, 4, range(10), 4), up=2, waits=None),
@@ -535,22 +487,18 @@ def _row_means(x, low, high):
     return means
 
 
-def _make_row_means(clip=True, drop=False, by="kept", guard=True, keep=np.greater, double=False,
-                multiply=False, host=False):
-    def row_means(x, low, high):
-        x = x.get()
-        kept = keep(x, low) & (x <= high) if drop else keep(x, low)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            clipped = np.minimum(x, x.dtype.type(high)) if clip else x
-            total = (clipped * kept if multiply else np.where(kept, clipped, 0)).sum(axis=1)
-            count = {"kept": kept, "row": kept | True, "nonzero": kept & (x != 0)}[by].sum(axis=1)
-            if guard:
-                count = np.maximum(count, 1)
-            means = total / count
-        means = means if double else means.astype(x.dtype)
-        return means if host else _cupy().asarray(means)
-
-    return row_means
+def _clipped_means(x, low, high, *, clip=True, drop=False, by="kept", guard=True, keep=np.greater,
+                   double=False, multiply=False, host=False):
+    """The right answer; each of the keywords changes one thing."""
+    x = x.get()
+    kept = keep(x, low) & (x <= high) if drop else keep(x, low)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        clipped = np.minimum(x, x.dtype.type(high)) if clip else x
+        total = (clipped * kept if multiply else np.where(kept, clipped, 0)).sum(axis=1)
+        count = {"kept": kept, "row": kept | True, "nonzero": kept & (x != 0)}[by].sum(axis=1)
+        means = total / (np.maximum(count, 1) if guard else count)
+    means = means if double else means.astype(x.dtype)
+    return means if host else _cupy().asarray(means)
 
 
 def _means_case(rows: int, columns: int, seed: int, dtype=np.float32, low: float = 0.5,
@@ -565,28 +513,22 @@ def _means_case(rows: int, columns: int, seed: int, dtype=np.float32, low: float
 
 
 row_means = Task(
-    name="row_means",
-    spec=_row_means,
+    "row_means", _row_means, right=_clipped_means,
     cases=lambda: [_means_case(6, 9, 1), _means_case(5, 300, 2), _means_case(4, 33, 3, low=-1.0),
                    _means_case(5, 20, 6, np.float64, low=-3.0, high=-0.25)],
     read=lambda value, case: _from_device(value),
     rtol=1e-5,
     mistakes=[
-        Mistake("a sum divided by the length of the row; divide by the number kept",
-                _make_row_means(by="row")),
-        Mistake("a kept zero left out of the count", _make_row_means(by="nonzero")),
-        Mistake("values above `high` as they were; they count as `high`",
-                _make_row_means(clip=False)),
-        Mistake("zero divided by zero in a row that keeps nothing", _make_row_means(guard=False)),
-        Mistake("a result in float64: dividing by an integer array widens float32",
-                _make_row_means(double=True)),
-        Mistake("values multiplied by the mask: 0 * nan is nan. `where` chooses",
-                _make_row_means(multiply=True)),
-        Mistake("values at `low` kept as well; only those above it count",
-                _make_row_means(keep=np.greater_equal)),
-        Mistake("values above `high` left out; they count as `high`", _make_row_means(drop=True)),
-        Mistake("the values below `low`", _make_row_means(keep=np.less)),
-        Mistake("a result that was copied to the host", _make_row_means(host=True)),
+        ("a sum divided by the length of the row; divide by the number kept", {"by": "row"}),
+        ("a kept zero left out of the count", {"by": "nonzero"}),
+        ("values above `high` as they were; they count as `high`", {"clip": False}),
+        ("zero divided by zero in a row that keeps nothing", {"guard": False}),
+        ("a result in float64: dividing by an integer array widens float32", {"double": True}),
+        ("values multiplied by the mask: 0 * nan is nan. `where` chooses", {"multiply": True}),
+        ("values at `low` kept as well; only those above it count", {"keep": np.greater_equal}),
+        ("values above `high` left out; they count as `high`", {"drop": True}),
+        ("the values below `low`", {"keep": np.less}),
+        ("a result that was copied to the host", {"host": True}),
     ],
     rules=[
         traffic_at_most(lambda: _means_case(4, 12, 4)),

@@ -21,14 +21,14 @@ from .machinery.kernel_task import TIME_LIMIT, KernelTask, explained, launch, to
 from .machinery.task import (
     Case,
     ExperimentTask,
-    Mistake,
     Refusal,
     Task,
     Verdict,
+    describe_returned,
     describe_value,
-    hint_at_return,
     replaced,
     require_tuple,
+    require_type,
 )
 
 
@@ -63,28 +63,26 @@ def _observe_copies() -> Iterator[list]:
         yield copied
 
 
-def _require_type(value: object, kind: type, what: str) -> None:
-    if not isinstance(value, kind):
-        name = "a CuPy array" if kind is _libraries().cp.ndarray else "a PyCUDA GPUArray"
-        raise Refusal(f"{what} must be {name}; it is {describe_value(value)}.")
+def _require_array(value: object, kind: type, what: str) -> None:
+    name = "a CuPy array" if kind is _libraries().cp.ndarray else "a PyCUDA GPUArray"
+    require_type(value, kind, f"{what} must be {name}; it is")
 
 
 # hit and flip_rows, two warm-ups: what a kernel does with a view, and a kernel for views
 
 hit = Task(
-    name="hit",
-    spec=lambda width, top, left, columns, i, j: divmod(
+    "hit", lambda width, top, left, columns, i, j: divmod(
         top * width + left + i * columns + j, width),
-    cases=lambda: [(512, 50, 160, 190, 1, 0), (512, 50, 160, 190, 0, 7), (512, 50, 160, 190, 2, 3),
-                   (70, 0, 0, 70, 5, 6), (40, 3, 30, 9, 2, 8), (33, 7, 1, 30, 11, 29)],
+    lambda: [(512, 50, 160, 190, 1, 0), (512, 50, 160, 190, 0, 7), (512, 50, 160, 190, 2, 3),
+             (70, 0, 0, 70, 5, 6), (40, 3, 30, 9, 2, 8), (33, 7, 1, 30, 11, 29)],
     mistakes=[
-        Mistake("the pixel that CuPy's view shows there; the kernel does not know the width",
-                lambda width, top, left, columns, i, j: (top + i, left + j)),
-        Mistake("a view that begins at the photograph's first pixel",
-                lambda width, top, left, columns, i, j: divmod(i * columns + j, width)),
-        Mistake("rows of `columns` pixels; those of the photograph have `width`",
-                lambda width, top, left, columns, i, j: divmod(
-                    top * width + left + i * columns + j, columns)),
+        ("the pixel that CuPy's view shows there; the kernel does not know the width",
+         lambda width, top, left, columns, i, j: (top + i, left + j)),
+        ("a view that begins at the photograph's first pixel",
+         lambda width, top, left, columns, i, j: divmod(i * columns + j, width)),
+        ("rows of `columns` pixels; those of the photograph have `width`",
+         lambda width, top, left, columns, i, j: divmod(
+             top * width + left + i * columns + j, columns)),
     ],
 )
 
@@ -124,10 +122,9 @@ def _flip_rows_cases() -> list[Case]:
 flip_rows = KernelTask(
     "flip_rows", lambda x: x[::-1].copy(), _flip_rows_cases, run=_run_flip_rows, right=FLIP_ROWS,
     given=FLIP_ROWS.replace("* row +", "* columns +"),
-    parameters="float* x, int rows, int columns, int row",
     mistakes=[
-        Mistake.replacing("only the upper row at the right place", "i) * row", "i) * columns"),
-        Mistake.replacing("only the lower row at the right place", "= i * row", "= i * columns"),
+        ("only the upper row at the right place", "i) * row", "i) * columns"),
+        ("only the lower row at the right place", "= i * row", "= i * columns"),
     ],
 )
 
@@ -187,17 +184,14 @@ def _kernel_address_cases() -> list[Case]:
 
 
 kernel_address = Task(
-    "kernel_address", lambda array, dtype: _kernel_address(array, dtype), _kernel_address_cases,
+    "kernel_address", _kernel_address, _kernel_address_cases, right=_kernel_address,
     mistakes=[
-        Mistake(sentence, functools.partial(_kernel_address, **options))
-        for sentence, options in (
-            ("elements of any dtype: a kernel for float32 would read them wrongly",
-             {"kinds": False}),
-            ("an axis of length 1 refused for its stride; nothing steps along it", {"ones": False}),
-            ("an array without elements refused for its strides", {"empty": False}),
-            ("a look at the last stride only: the rows of a view can have gaps between them",
-             {"last": True}),
-            ("strides counted in elements; they are bytes", {"unit": 1}))
+        ("elements of any dtype: a kernel for float32 would read them wrongly", {"kinds": False}),
+        ("an axis of length 1 refused for its stride; nothing steps along it", {"ones": False}),
+        ("an array without elements refused for its strides", {"empty": False}),
+        ("a look at the last stride only: the rows of a view can have gaps between them",
+         {"last": True}),
+        ("strides counted in elements; they are bytes", {"unit": 1}),
     ],
 )
 
@@ -218,8 +212,8 @@ def _run_exchange(answer: Callable, g: np.ndarray, x: np.ndarray) -> tuple:
         with _observe_copies() as copied:
             in_cupy, in_pycuda = require_tuple(answer(theirs, ours), "CuPy's view",
                                                "PyCUDA's view")
-        _require_type(in_cupy, cp.ndarray, "the first of the two")
-        _require_type(in_pycuda, libraries.GPUArray, "the second of the two")
+        _require_array(in_cupy, cp.ndarray, "the first of the two")
+        _require_array(in_pycuda, libraries.GPUArray, "the second of the two")
         if in_cupy.data.ptr != places[0] and not in_cupy.data.ptr == places[1]:
             raise Refusal("the CuPy array is a copy: its address is not the GPUArray's.", "copy g")
         if in_cupy.data.ptr == places[1] or in_pycuda.ptr == places[0]:
@@ -291,7 +285,7 @@ def _run_adopt(answer: Callable, values: np.ndarray) -> np.ndarray:
     place, given = int(allocation), weakref.ref(allocation)
     with _observe_copies() as copied:
         x = answer(allocation, values.shape, values.dtype)
-    _require_type(x, libraries.cp.ndarray, "the result")
+    _require_array(x, libraries.cp.ndarray, "the result")
     if x.data.ptr != place or copied:
         raise Refusal("the result is a copy: its address is not the allocation's.", "copy")
     if (x.shape, x.dtype) != (values.shape, values.dtype):
@@ -433,8 +427,7 @@ def _run_add_scaled(answer: Callable, y: np.ndarray, x: np.ndarray, factor: floa
     value = answer(kernel, ours, theirs, factor)
     libraries.context.synchronize()
     if value is not ours:
-        raise Refusal(f"it must return y; it returned {describe_value(value)}."
-                      f"{hint_at_return(value)}")
+        raise Refusal(f"it must return y; it returned {describe_returned(value)}")
     if kernel.launches != 1:
         raise Refusal(f"the number of launches is {kernel.launches}; one launch is enough.")
     if (x_room.get() != before).any():
@@ -535,11 +528,10 @@ def _run_generated_softmax(answer: Callable, columns: int, scores: np.ndarray) -
     with _observe_copies() as copied, _rehearse_launches(copied) as seen:
         function = answer(columns)
         if not callable(function):
-            raise Refusal(f"expected a function of the scores, got {describe_value(function)}."
-                      f"{hint_at_return(function)}")
+            raise Refusal(f"expected a function of the scores, got {describe_returned(function)}")
         value = function(ours)
     libraries.context.synchronize()
-    _require_type(value, libraries.cp.ndarray, "what your function returns")
+    _require_array(value, libraries.cp.ndarray, "what your function returns")
     if isinstance(value.data.mem, libraries.cp.cuda.UnownedMemory):
         raise Refusal("its result is in memory of PyCUDA's. Take CuPy's, from its pool, which the"
                       " rest of the network uses.", "memory")
@@ -602,8 +594,8 @@ generated_softmax = DeviceTask(
     mistakes=[
         ("powers of scores without the row's largest subtracted first: they overflow, or vanish",
          {"texts": ("expf(v[j] - top)", "expf(v[j])")}),
-        ("a largest score that begins at 0: where all scores of a row are far below 0, their powers"
-         " vanish", {"texts": ("top = -3.4e38f", "top = 0")}),
+        ("a largest score that begins at 0: where all scores of a row are far below 0, their"
+         " powers vanish", {"texts": ("top = -3.4e38f", "top = 0")}),
         ("a view's strides ignored: the kernel needs its rows one after another",
          {"contiguous": False}),
         ("a grid rounded down: the last rows have no thread", {"round_up": False}),

@@ -28,13 +28,12 @@ from .machinery.kernel_task import (
 )
 from .machinery.task import (
     Case,
-    Mistake,
     Refusal,
     Task,
     Trial,
-    describe_value,
-    hint_at_return,
+    describe_returned,
     is_stub,
+    require_type,
 )
 
 
@@ -50,9 +49,7 @@ def build(source: object, name: str, parameters: str) -> object:
     import pycuda.driver as drv
     from pycuda.compiler import SourceModule
 
-    if not isinstance(source, str):
-        raise Refusal(f"it must return the CUDA source, a str; it returned"
-                      f" {describe_value(source)}.{hint_at_return(source)}")
+    require_type(source, str, "it must return the CUDA source, a str; it returned")
     if is_stub(source):
         raise NotImplementedError
     if sentence := wrong_declaration(source, name, parameters, extern_c=False):
@@ -91,21 +88,21 @@ def run(kernel: object, name: str, source: str, grid: tuple, block: tuple, args:
 
 
 def reader(name: str, parameters: str, launch: Callable[..., tuple],
-           single: bool = True) -> Callable[[object, Case], np.ndarray]:
+           result: int = 1) -> Callable[[object, Case], np.ndarray]:
     """The `read` of a task whose answer returns the source of a kernel: it compiles and runs it.
 
-    `launch(*case)` returns grid, block and arguments, of which the second is the result. `single`
-    where the kernel is of float32 and must do no arithmetic in double.
+    `launch(*case)` returns grid, block and arguments, and `result` says which of these is the
+    result. The kernel is of float32 and must do no arithmetic in double.
     """
 
     def read(source: object, case: Case) -> np.ndarray:
-        if single and isinstance(source, str) and (sentence := doubles(source)):
+        if isinstance(source, str) and (sentence := doubles(source)):
             raise Refusal(sentence, kind="double")
         kernel = build(source, name, parameters)
         grid, block, arguments = launch(*case)
         with inputs_kept(arguments, parameters):
             run(kernel, name, source, grid, block, arguments)
-        return arguments[1].get()
+        return arguments[result].get()
 
     return read
 
@@ -116,34 +113,36 @@ bytes_each = Task(
     "bytes_each", lambda ones, twos: (8 * ones + 12 * twos, 12),
     lambda: [(7, 2), (0, 1), (1, 3), (20, 5)],
     mistakes=[
-        Mistake("no writes: each kernel writes an array as well",
-                lambda ones, twos: (4 * ones + 8 * twos, 8)),
-        Mistake("numbers; a float32 has four bytes", lambda ones, twos: (2 * ones + 3 * twos, 3)),
-        Mistake("one kernel that reads one array: it needs both x and y",
-                lambda ones, twos: (8 * ones + 12 * twos, 8)),
-        Mistake("all operations taken for those that read two arrays",
-                lambda ones, twos: (12 * (ones + twos), 12)),
+        ("no writes: each kernel writes an array as well",
+         lambda ones, twos: (4 * ones + 8 * twos, 8)),
+        ("numbers; a float32 has four bytes", lambda ones, twos: (2 * ones + 3 * twos, 3)),
+        ("one kernel that reads one array: it needs both x and y",
+         lambda ones, twos: (8 * ones + 12 * twos, 8)),
+        ("all operations taken for those that read two arrays",
+         lambda ones, twos: (12 * (ones + twos), 12)),
     ],
 )
 
 
-def _launches(compiling: int, general: int, special: int) -> float:
-    return -(-compiling // (general - special)) if general > special else math.inf
+def _launches(compiling: int, general: int, special: int, *,
+              launches: Callable = lambda compiling, general, gain: -(-compiling // gain)) -> float:
+    gain = general - special
+    return launches(compiling, general, gain) if gain > 0 else math.inf
 
 
 launches = Task(
     "launches", _launches,
     lambda: [(400_000, 500, 300), (1000, 7, 4), (10, 5, 5), (10, 5, 6), (3, 100, 1), (12, 6, 4)],
+    right=_launches,
     mistakes=[
-        Mistake("rounded down: the last launch is needed", lambda compiling, general, special:
-                compiling // (general - special) if general > special else math.inf),
-        Mistake("one launch too many where they are equal", lambda compiling, general, special:
-                compiling // (general - special) + 1 if general > special else math.inf),
-        Mistake("the time of the compiled kernel left out: each launch saves only the difference",
-                lambda compiling, general, special:
-                -(-compiling // general) if general > special else math.inf),
-        Mistake("math.inf where the compiled kernel is not faster: it never saves anything",
-                lambda compiling, general, special: -(-compiling // max(general - special, 1))),
+        ("rounded down: the last launch is needed",
+         {"launches": lambda compiling, general, gain: compiling // gain}),
+        ("one launch too many where they are equal",
+         {"launches": lambda compiling, general, gain: compiling // gain + 1}),
+        ("the time of the compiled kernel left out: each launch saves only the difference",
+         {"launches": lambda compiling, general, gain: -(-compiling // general)}),
+        ("math.inf where the compiled kernel is not faster: it never saves anything",
+         lambda compiling, general, special: -(-compiling // max(general - special, 1))),
     ],
 )
 
@@ -185,7 +184,7 @@ def _decide_cases() -> list[Case]:
 def _read_decisions(value: object, case: Case) -> int:
     if not isinstance(value, tuple) or len(value) != 2 or not isinstance(value[0], list):
         raise Refusal("it must return two things, the list of the words and the time; it returned"
-                      f" {describe_value(value)}.{hint_at_return(value)}")
+                      f" {describe_returned(value)}")
     (words, total), right = value, _decide(*case)[0]
     if len(words) != len(right):
         raise Refusal(f"it returns {len(words)} words for {len(right)} requests.")
@@ -296,16 +295,15 @@ stencil = SourceTask(
     "stencil", _stencil, _weights, read=reader("stencil", STENCIL, _stencil_launch),
     right=_stencil_source,
     mistakes=[
-        ("flipped weights, as in a convolution: weights[0, 0] belongs to the neighbour above and to"
-         " the left", {"place": lambda i, j: (-i, -j)}),
+        ("flipped weights, as in a convolution: weights[0, 0] belongs to the neighbour above and"
+         " to the left", {"place": lambda i, j: (-i, -j)}),
         ("rows and columns of the weights exchanged", {"place": lambda i, j: (j, i)}),
-        Mistake("the weights begin at the element itself: their middle belongs there",
-                lambda weights: _stencil_source(weights, place=lambda i, j: (
-                    i + weights.shape[0] // 2, j + weights.shape[1] // 2))),
+        ("the weights begin at the element itself: their middle belongs there",
+         lambda weights: _stencil_source(weights, place=lambda i, j: (
+             i + weights.shape[0] // 2, j + weights.shape[1] // 2))),
         ("neighbours beyond a row's end taken from the next row: test the column by itself",
          {"guard": BY_MEMORY}),
-        Mistake("the edge repeated beyond the image, where there should be zeros",
-                _stencil_clamped),
+        ("the edge repeated beyond the image, where there should be zeros", _stencil_clamped),
     ],
     rules=[_no_load_for_zeros],
     rtol=1e-6,
@@ -458,15 +456,9 @@ def _slope(formula: str) -> np.ndarray:
     return (np.zeros_like(x) + np.imag(value) * 1e30).astype(np.float32)
 
 
-def _read_slope(source: object, case: Case) -> np.ndarray:
-    if isinstance(source, str) and (sentence := doubles(source)):
-        raise Refusal(sentence, kind="double")
-    kernel = build(source, "slope", SLOPE)
+def _slope_launch(formula: str) -> tuple:
     xs, ys = map(to_device, PLACES.copy())
-    zs, n = blank(xs.shape, np.float32), np.int32(len(PLACES[0]))
-    with inputs_kept((xs, ys, zs, n), SLOPE):
-        run(kernel, "slope", source, (6,), (128,), (xs, ys, zs, n))
-    return zs.get()
+    return (6,), (128,), (xs, ys, blank(xs.shape, np.float32), np.int32(len(PLACES[0])))
 
 
 slope = SourceTask(
@@ -474,7 +466,7 @@ slope = SourceTask(
     lambda: [("3 * x - 2 * (x - y)",), ("sin(4 * x) * cos(x * y)",), ("y",),
              ("(x + 0.5) * x * x + 1",), ("cos(sin(3 * x) - x) * (1 - x)",),
              ("50000 * 50000 * x",), ("x / y",), ("x ** 2",), ("x + z",), ("tan(x)",)],
-    read=_read_slope, right=_slope_source,
+    read=reader("slope", SLOPE, _slope_launch, result=2), right=_slope_source,
     mistakes=[
         ("minus signs lost", {"minus": "+"}),
         ("the slope of cos with the wrong sign: it is -sin", {"outer": "sinf({v})"}),

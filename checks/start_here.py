@@ -7,7 +7,7 @@ import numpy as np
 from helpers import network
 from helpers.data import load_network
 
-from .machinery.task import Case, Mistake, Refusal, Task, describe_value
+from .machinery.task import Case, Refusal, Task, describe_value
 
 
 def _digit_in(image: object, case: Case) -> int:
@@ -31,9 +31,8 @@ def _best(seconds: dict, patience: float) -> int:
 
 
 choose_batch = Task(
-    name="choose_batch",
-    spec=_best,
-    cases=lambda: [
+    "choose_batch", _best,
+    lambda: [
         ({1: 0.001, 10: 0.002, 100: 0.0125}, 0.01),
         ({10_000: 2.0, 1: 0.0004, 100: 0.011, 20: 0.002}, 1.0),
         ({1: 0.002, 512: 0.08, 64: 0.008}, 0.1),  # the largest is allowed, and not the best
@@ -41,25 +40,22 @@ choose_batch = Task(
         ({3: 0.5, 7: 0.75, 11: 1.5}, 0.5),
     ],
     mistakes=[
-        Mistake("the batch whose call is the shortest; digits a second are wanted",
-                lambda seconds, patience: min(seconds, key=seconds.get)),
-        Mistake("the largest batch that keeps to the limit; a smaller one may read more digits a"
-                " second", lambda seconds, patience: max(
-                    n for n in seconds if seconds[n] <= patience)),
-        Mistake("the batch with the highest throughput, whatever its call takes",
-                lambda seconds, patience: _best(seconds, math.inf)),
+        ("the batch whose call is the shortest; digits a second are wanted",
+         lambda seconds, patience: min(seconds, key=seconds.get)),
+        ("the largest batch that keeps to the limit; a smaller one may read more digits a second",
+         lambda seconds, patience: max(n for n in seconds if seconds[n] <= patience)),
+        ("the batch with the highest throughput, whatever its call takes",
+         lambda seconds, patience: _best(seconds, math.inf)),
     ],
 )
 
-def _shares(nbytes: float, operations: float, seconds: float, bandwidth: float,
-            rate: float) -> tuple:
-    return nbytes / bandwidth / seconds, operations / rate / seconds
+def _share(nbytes: float, operations: float, seconds: float, bandwidth: float, rate: float, *,
+           of: object = max) -> float:
+    return of((nbytes / bandwidth / seconds, operations / rate / seconds))
 
 
 share_of_peak = Task(
-    name="share_of_peak",
-    spec=lambda nbytes, operations, seconds, bandwidth, rate: max(
-        _shares(nbytes, operations, seconds, bandwidth, rate)),
+    "share_of_peak", _share, right=_share,
     cases=lambda: [
         (24e6, 3e6, 2e-3, 20e9, 40e9),  # memory-bound: 0.6
         (12.6e6, 2.1e9, 0.1, 20e9, 40e9),  # compute-bound: 0.525
@@ -68,29 +64,26 @@ share_of_peak = Task(
         (1, 7, 1.0, 2.0, 3.0),
     ],
     mistakes=[
-        Mistake("the sum of both times; bytes move while the processor computes",
-                lambda *work: sum(_shares(*work))),
-        Mistake("the shorter of the two times; the least time is the longer one",
-                lambda *work: min(_shares(*work))),
-        Mistake("the inverse: measured time over least time",
-                lambda *work: 1 / max(_shares(*work))),
-        Mistake("a share in percent; 0.6 is wanted, not 60",
-                lambda *work: 100 * max(_shares(*work))),
-        Mistake("a share cut off at 1; keep it, because more than 1 says that a count is wrong or"
-                " that a cache helped", lambda *work: min(1.0, max(_shares(*work)))),
+        ("the sum of both times; bytes move while the processor computes", {"of": sum}),
+        ("the shorter of the two times; the least time is the longer one", {"of": min}),
+        ("the inverse: measured time over least time", lambda *work: 1 / _share(*work)),
+        ("a share in percent; 0.6 is wanted, not 60", lambda *work: 100 * _share(*work)),
+        ("a share cut off at 1; keep it, because more than 1 says that a count is wrong or that a"
+         " cache helped", lambda *work: min(1.0, _share(*work))),
     ],
 )
 
 
-def _enough(first: tuple, second: tuple, share: float, round: object = math.ceil) -> int:
+def _enough(first: tuple, second: tuple, share: float, *, round: object = math.ceil,
+            digits: bool = True) -> int:
     (n, t), (m, u) = first, second
     each = (u - t) / (m - n)
-    return round(share * (t - n * each) / (each * (1 - share)))
+    start = t - n * each if digits else t
+    return round(share * start / (each * (1 - share)))
 
 
 smallest_batch = Task(
-    name="smallest_batch",
-    spec=lambda first, second, share: _enough(first, second, share),
+    "smallest_batch", _enough, right=_enough,
     cases=lambda: [
         ((1, 1.1e-3), (11, 2.1e-3), 0.88),
         ((5, 4e-4), (40, 2.5e-3), 0.93),
@@ -100,15 +93,13 @@ smallest_batch = Task(
         ((1, 0.02), (2, 0.0201), 0.3),
     ],
     mistakes=[
-        Mistake("a batch rounded down or to the nearest; it is a little too small then",
-                lambda first, second, share: _enough(first, second, share, math.floor)),
-        Mistake("one more than the smallest batch",
-                lambda first, second, share: _enough(first, second, share) + 1),
-        Mistake("the time of the first call as the cost of starting one; its digits are in it",
-                lambda first, second, share: math.ceil(
-                    share * first[1] / ((second[1] - first[1]) / (second[0] - first[0])
-                                        * (1 - share)))),
-        Mistake("the cost of starting a call over the cost of a digit, without the share",
-                lambda first, second, share: _enough(first, second, 0.5)),
+        ("a batch rounded down or to the nearest; it is a little too small then",
+         {"round": math.floor}),
+        ("one more than the smallest batch",
+         lambda first, second, share: _enough(first, second, share) + 1),
+        ("the time of the first call as the cost of starting one; its digits are in it",
+         {"digits": False}),
+        ("the cost of starting a call over the cost of a digit, without the share",
+         lambda first, second, share: _enough(first, second, 0.5)),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -16,13 +16,12 @@ from .machinery.stream_task import SHORT_WAIT, Hold, becomes_true, experiment, w
 from .machinery.task import (
     Case,
     ExperimentTask,
-    Mistake,
     Refusal,
     Task,
     Verdict,
     describe_value,
-    hint_at_return,
     is_on_device,
+    require_type,
 )
 
 SIZE = 500  # numbers in a chunk
@@ -66,8 +65,8 @@ def _launch(name: str, *args: object) -> None:
 
 
 @functools.cache
-def _streams(count: int) -> tuple[Any, ...]:
-    """Streams that all experiments share, because a GPU has few queues, and each stream a pool.
+def _streams() -> tuple[Any, ...]:
+    """Four streams that all experiments share: a GPU has few queues, and each stream a pool.
 
     All kernels run here once. CUDA loads a kernel when it is first needed, and this may wait for
     all work of the GPU, also for what an experiment holds back.
@@ -76,15 +75,18 @@ def _streams(count: int) -> tuple[Any, ...]:
     _launch("triple", x, x, np.int32(0))
     _launch("put", x, np.float32(0), np.int32(0))
     _launch("stamp", counts, counts[1:], np.int32(0))
-    return tuple(_cupy().cuda.Stream(non_blocking=True) for _ in range(count))
+    return tuple(_cupy().cuda.Stream(non_blocking=True) for _ in range(4))
 
 
 def _require_event(value: object) -> Any:
-    """The event that an answer returned, or a refusal."""
-    if not isinstance(value, _cupy().cuda.Event):
-        raise Refusal("it must return an event (cupy.cuda.Event); it returned"
-                      f" {describe_value(value)}.{hint_at_return(value)}")
-    return value
+    return require_type(value, _cupy().cuda.Event,
+                        "it must return an event (cupy.cuda.Event); it returned")
+
+
+def _refuse_done(event: Any, what: str) -> None:
+    """Refuse an event that is done while something is held back."""
+    if becomes_true(lambda: event.done, SHORT_WAIT):
+        raise Refusal(f"the event that it returns is done before {what}.", kind="event")
 
 
 class StreamTask(ExperimentTask):
@@ -107,20 +109,20 @@ class StreamTask(ExperimentTask):
 
 # two warm-ups of the lesson: what is idle in a row of stages, and what an event orders
 
+def _idle(copy_in, kernel, copy_out, *, works=False, longest=max):
+    whole = copy_in + kernel + copy_out
+    share = kernel / whole
+    return share if works else 1 - share, whole / longest(copy_in, kernel, copy_out)
+
+
 idle = Task(
-    "idle", lambda copy_in, kernel, copy_out: (
-        1 - kernel / (copy_in + kernel + copy_out),
-        (copy_in + kernel + copy_out) / max(copy_in, kernel, copy_out)),
-    lambda: [(1.0, 2.0, 1.0), (3.0, 0.5, 9.0), (0.5, 0.75, 0.5), (1.0, 98.0, 1.0)],
+    "idle", _idle, lambda: [(1.0, 2.0, 1.0), (3.0, 0.5, 9.0), (0.5, 0.75, 0.5), (1.0, 98.0, 1.0)],
+    right=_idle,
     mistakes=[
-        Mistake("the share in which the multiprocessors work", lambda copy_in, kernel, copy_out: (
-            kernel / (copy_in + kernel + copy_out),
-            (copy_in + kernel + copy_out) / max(copy_in, kernel, copy_out))),
-        Mistake("a factor as if the kernel were always the longest", lambda copy_in, kernel,
-                copy_out: (1 - kernel / (copy_in + kernel + copy_out),
-                           (copy_in + kernel + copy_out) / kernel)),
-        Mistake("a factor of 3, whatever the stages take", lambda copy_in, kernel, copy_out: (
-            1 - kernel / (copy_in + kernel + copy_out), 3.0)),
+        ("the share in which the multiprocessors work", {"works": True}),
+        ("a factor as if the kernel were always the longest",
+         {"longest": lambda copy_in, kernel, copy_out: kernel}),
+        ("a factor of 3, whatever the stages take", lambda *stages: (_idle(*stages)[0], 3.0)),
     ],
 )
 
@@ -134,10 +136,9 @@ can_happen = Task(
     lambda: [(order,) for order in ("ABcd", "cdAB", "cAdB", "AcdB", "BAcd", "cABd", "ABdc",
                                     "AcBd")],
     mistakes=[
-        Mistake("two streams without an event", _in_this_order("AB", "cd")),
-        Mistake("an event behind `B`: it was recorded before", _in_this_order("AB", "cd", "Bd")),
-        Mistake("an event that `c` waits for: `c` was queued before",
-                _in_this_order("AB", "cd", "Ac")),
+        ("two streams without an event", _in_this_order("AB", "cd")),
+        ("an event behind `B`: it was recorded before", _in_this_order("AB", "cd", "Bd")),
+        ("an event that `c` waits for: `c` was queued before", _in_this_order("AB", "cd", "Ac")),
     ],
 )
 
@@ -155,7 +156,7 @@ def _run_by_units(answer: Callable, chunks: int, count: int, held: str | None) -
     source, target = _pinned((chunks, size), 0), _pinned((chunks, size), -1)
     source[:, -SIZE:] = _chunks_of(chunks)
     results, late = 3 * source + 1, 2  # the chunk whose kernel is held back
-    up, compute, down = _streams(4)[:3]
+    up, compute, down = _streams()[:3]
     pairs = [(cp.full(size, -1, cp.float32), cp.full(size, -1, cp.float32)) for _ in range(count)]
     places = [[array.data.ptr for array in pair] for pair in pairs]
     calls: list[int] = []
@@ -173,7 +174,7 @@ def _run_by_units(answer: Callable, chunks: int, count: int, held: str | None) -
         _launch("triple", x[-SIZE:], y[-SIZE:], np.int32(SIZE))
 
     def has(k: int, which: int, values: np.ndarray) -> bool:
-        return np.array_equal(pairs[k % count][which].get(stream=_streams(4)[3]), values[k])
+        return np.array_equal(pairs[k % count][which].get(stream=_streams()[3]), values[k])
 
     with experiment(holds):
         if held in ("up", "down"):
@@ -187,9 +188,7 @@ def _run_by_units(answer: Callable, chunks: int, count: int, held: str | None) -
                 raise Refusal("Python waits in it. Queue everything, wait for nothing.",
                               kind="wait")
             _judge_held(held, late if held == "compute" else 0, count, source, results, target, has)
-            if becomes_true(lambda: event.done, SHORT_WAIT):
-                raise Refusal("the event that it returns is done before all chunks are back.",
-                              kind="event")
+            _refuse_done(event, "all chunks are back")
             holds[0].release()
         cp.cuda.Device().synchronize()
         return target[:, -SIZE:].copy()
@@ -244,79 +243,54 @@ by_units = StreamTask(
 PIECES = ("first", "left", "right", "last")
 
 
-class _Stamps:
-    """Named pieces of work, each of which notes on the device when it ran.
-
-    `piece(name)` is the function that an answer calls to queue a piece. The piece called `held` is
-    held back: its stream is held before it.
-
-    Attributes
-    ----------
-    called : list of tuple
-        Name and stream of the pieces that were queued, in this order.
-    holds : list of Hold
-    count : cupy.ndarray
-        How many pieces have run, one int32.
-    """
-
-    def __init__(self, names: Sequence[str], held: str | None) -> None:
-        self._names, self._held = list(names), held
-        cp = _cupy()
-        self._order, self.count = cp.zeros(len(names), cp.int32), cp.zeros(1, cp.int32)
-        self.called: list[tuple[str, Any]] = []
-        self.holds: list[Hold] = []
-
-    def piece(self, name: str) -> Callable[[], None]:
-        """The function that queues a piece on the current stream."""
-        def queue() -> None:
-            stream = _cupy().cuda.get_current_stream()
-            self.called.append((name, stream))
-            if name == self._held:
-                self.holds.append(Hold(stream))
-            _launch("stamp", self._order, self.count, np.int32(self._names.index(name)))
-
-        return queue
-
-    def place(self, name: str) -> int:
-        """As which piece it ran: 1 for the first, 0 where it has not run yet."""
-        return int(self._order.get(stream=_streams(4)[3])[self._names.index(name)])
-
-
 def _run_fork_join(answer: Callable, held: str | None) -> np.ndarray:
-    main, side = _streams(4)[:2]
-    stamps = _Stamps(PIECES, held)
-    with experiment(stamps.holds):
-        with watch_for_waits(stamps.holds):
-            event = _require_event(answer(*map(stamps.piece, PIECES), main, side))
-        names = [name for name, _ in stamps.called]
+    """Each piece of work notes on the device as which one it ran; the one called `held` waits."""
+    cp = _cupy()
+    main, side, _, looking = _streams()
+    order, count = cp.zeros(len(PIECES), cp.int32), cp.zeros(1, cp.int32)
+    called: list[tuple[str, Any]] = []
+    holds: list[Hold] = []
+
+    def queue(name: str) -> None:
+        stream = cp.cuda.get_current_stream()
+        called.append((name, stream))
+        if name == held:
+            holds.append(Hold(stream))
+        _launch("stamp", order, count, np.int32(PIECES.index(name)))
+
+    def place(name: str) -> int:
+        return int(order.get(stream=looking)[PIECES.index(name)])  # 0 where it has not run yet
+
+    with experiment(holds):
+        with watch_for_waits(holds):
+            pieces = [functools.partial(queue, name) for name in PIECES]
+            event = _require_event(answer(*pieces, main, side))
+        names = [name for name, _ in called]
         if sorted(names) != sorted(PIECES):
             raise Refusal(f"each of the four functions is called once; it called"
                           f" {', '.join(names) or 'none'}.")
         known = {0: "the default stream", main.ptr: "main", side.ptr: "side"}
-        for name, stream in stamps.called:
+        for name, stream in called:
             wanted = side if name == "right" else main
             if stream.ptr != wanted.ptr:
                 raise Refusal(f"{name} belongs on {known[wanted.ptr]}; it went to"
                               f" {known.get(stream.ptr, 'another stream')}.", kind="stream")
-        if stamps.holds:
-            (hold,) = stamps.holds
-            if hold.python_waited:
+        if holds:
+            if holds[0].python_waited:
                 raise Refusal(f"Python waits in it while {held} is held back. Let the streams wait"
                               " for events, not Python.", kind="wait")
             other = {"left": "right", "right": "left"}.get(held)
-            if other and not becomes_true(lambda: stamps.place(other)):
+            if other and not becomes_true(lambda: place(other)):
                 raise Refusal(f"{other} waits for {held}; the two should run side by side.",
                               kind="tied")
             later = {"first": ("left", "right", "last"), "last": ()}.get(held, ("last",))
-            if later and becomes_true(lambda: any(map(stamps.place, later)), SHORT_WAIT):
-                early = next(name for name in later if stamps.place(name))
+            if later and becomes_true(lambda: any(map(place, later)), SHORT_WAIT):
+                early = next(name for name in later if place(name))
                 raise Refusal(f"{early} runs while {held} has not run yet.", kind="early")
-            if becomes_true(lambda: event.done, SHORT_WAIT):
-                raise Refusal("the event that it returns is done before `last` has run.",
-                              kind="event")
-            hold.release()
-        _cupy().cuda.Device().synchronize()
-        return np.array([stamps.place("first") == 1, stamps.place("last") == 4])
+            _refuse_done(event, "`last` has run")
+            holds[0].release()
+        cp.cuda.Device().synchronize()
+        return np.array([place("first") == 1, place("last") == 4])
 
 
 fork_join = StreamTask(
@@ -365,12 +339,11 @@ makespan = Task(
         (np.array([[5, 1, 1], [1, 8, 1], [1, 1, 9], [2, 2, 2], [1, 7, 1]], np.float32), 5),
     ],
     mistakes=[
-        Mistake("the sum of all pieces: one queue", lambda seconds, streams:
-                float(np.sum(seconds))),
-        Mistake("the longest stage alone: the first chunk must be copied in before it, and the last"
-                " one copied out after it",
-                lambda seconds, streams: float(np.sum(seconds, axis=0).max(initial=0))),
-        Mistake("the formula for equal chunks and many streams", _makespan_of_equal_chunks),
+        ("the sum of all pieces: one queue", lambda seconds, streams: float(np.sum(seconds))),
+        ("the longest stage alone: the first chunk must be copied in before it, and the last one"
+         " copied out after it",
+         lambda seconds, streams: float(np.sum(seconds, axis=0).max(initial=0))),
+        ("the formula for equal chunks and many streams", _makespan_of_equal_chunks),
         ("units that work on several chunks at the same time", {"units": False}),
         ("as many streams as chunks: chunk k waits for chunk k - streams, which is on the same"
          " stream", {"stream": False}),
@@ -384,7 +357,7 @@ makespan = Task(
 
 def _run_upload(answer: Callable, chunks: int, count: int, hold_at: int | None) -> np.ndarray:
     cp = _cupy()
-    stream = _streams(4)[0]
+    stream = _streams()[0]
     size = 1 << 22 if hold_at is None else SIZE  # nothing held: long copies
     buffers = [_pinned((size,), -5) for _ in range(count)]
     arrays = [cp.full(size, -1, cp.float32) for _ in range(chunks)]
@@ -438,11 +411,9 @@ def _run_upload(answer: Callable, chunks: int, count: int, hold_at: int | None) 
             if fills_then and reached == chunks:
                 raise Refusal("Python waits at its end for the last copies. Return the event: the"
                               " caller decides when to wait.", kind="wait at the end")
-            if not fills_then and becomes_true(lambda: event.done, SHORT_WAIT):
-                raise Refusal("the event that it returns is done before the last copy.",
-                              kind="event")
-            if not fills_then:  # the last copy is held: it has to read what is in the buffer then
-                filled[-1][...] = -9
+            if not fills_then:
+                _refuse_done(event, "the last copy")
+                filled[-1][...] = -9  # the last copy has to read what is in the buffer then
             for hold in holds:
                 hold.release()
         cp.cuda.Device().synchronize()
@@ -469,7 +440,7 @@ upload = StreamTask(
 
 def _run_lend(answer: Callable, held: str | None) -> np.ndarray:
     cp = _cupy()
-    owner, reader = _streams(4)[:2]
+    owner, reader = _streams()[:2]
     result = cp.full(SIZE, -1, cp.float32)
     holds: list[Hold] = []
     pool = cp.cuda.MemoryPool()
@@ -508,9 +479,8 @@ def _run_lend(answer: Callable, held: str | None) -> np.ndarray:
                               " used again.", kind="alive")
             if held == "make" and becomes_true(lambda: _first_value(result) >= 0, SHORT_WAIT):
                 raise Refusal("read runs before make has written the array.", kind="stale")
-            if held and becomes_true(lambda: event.done, SHORT_WAIT):
-                raise Refusal("the event that it returns is done before the array was read.",
-                              kind="event")
+            if held:
+                _refuse_done(event, "the array was read")
             other = None
             if held == "read":
                 with owner:  # another array in the same memory
@@ -529,7 +499,7 @@ def _run_lend(answer: Callable, held: str | None) -> np.ndarray:
 
 
 def _first_value(array: Any) -> float:
-    return float(array.get(stream=_streams(4)[3])[0])
+    return float(array.get(stream=_streams()[3])[0])
 
 
 def _require_current_stream(cp: Any, stream: Any, what: str, name: str) -> None:

@@ -10,15 +10,14 @@ from helpers.draw.layout import address, owner_of
 
 from .machinery.task import (
     Case,
-    Mistake,
     Refusal,
     Task,
     Trial,
     describe_value,
-    hint_at_return,
     no_python_loop,
     peak_memory,
     require_tuple,
+    require_type,
 )
 
 # backwards, a warm-up of the lesson: shape, strides and offset of x[1:, ::-1]
@@ -31,28 +30,19 @@ def _backwards(rows: int, columns: int, itemsize: int) -> tuple:
 
 
 backwards = Task(
-    name="backwards",
-    spec=_backwards,
+    "backwards", _backwards,
     cases=lambda: [(3, 4, 8), (5, 7, 4), (2, 9, 2), (6, 1, 8), (17, 33, 1)],
     mistakes=[
-        Mistake("a count of elements; strides and offset count bytes",
-                lambda rows, columns, itemsize: ((rows - 1, columns), (columns, -1),
-                                                 2 * columns - 1)),
-        Mistake("an offset where the second row begins; a reversed axis starts at its last element",
-                lambda rows, columns, itemsize: ((rows - 1, columns),
-                                                 (columns * itemsize, -itemsize),
-                                                 columns * itemsize)),
-        Mistake("the offset behind the second row; its last element begins `itemsize` bytes before",
-                lambda rows, columns, itemsize: ((rows - 1, columns),
-                                                 (columns * itemsize, -itemsize),
-                                                 2 * columns * itemsize)),
-        Mistake("x[:, ::-1], with the first row still in it",
-                lambda rows, columns, itemsize: ((rows, columns), (columns * itemsize, -itemsize),
-                                                 (columns - 1) * itemsize)),
-        Mistake("x[1:], whose columns are not reversed",
-                lambda rows, columns, itemsize: ((rows - 1, columns),
-                                                 (columns * itemsize, itemsize),
-                                                 columns * itemsize)),
+        ("a count of elements; strides and offset count bytes",
+         lambda m, n, size: ((m - 1, n), (n, -1), 2 * n - 1)),
+        ("an offset where the second row begins; a reversed axis starts at its last element",
+         lambda m, n, size: ((m - 1, n), (n * size, -size), n * size)),
+        ("the offset behind the second row; its last element begins `itemsize` bytes before",
+         lambda m, n, size: ((m - 1, n), (n * size, -size), 2 * n * size)),
+        ("x[:, ::-1], with the first row still in it",
+         lambda m, n, size: ((m, n), (n * size, -size), (n - 1) * size)),
+        ("x[1:], whose columns are not reversed",
+         lambda m, n, size: ((m - 1, n), (n * size, size), n * size)),
     ],
 )
 
@@ -64,20 +54,19 @@ def _loops(strides: tuple[int, ...]) -> tuple[int, ...]:
 
 
 loops = Task(
-    name="loops",
-    spec=_loops,
+    "loops", _loops,
     cases=lambda: [((8, 32),), ((12288, 8, 12288, 8),), ((12288, 8, 8),), ((8, -64, 16, 16),),
                    ((-8,),), ((24, 4, -96, 4, 24),)],
     mistakes=[
-        Mistake("the smallest stride outside; it belongs inside, where it runs over neighbours",
-                lambda strides: tuple(reversed(_loops(strides)))),
-        Mistake("equal strides in reverse: their axes keep their order",
-                lambda strides: tuple(sorted(range(len(strides)),
-                                             key=lambda axis: (-abs(strides[axis]), -axis)))),
-        Mistake("a negative stride taken for a small one; its sign does not count",
-                lambda strides: tuple(sorted(range(len(strides)), key=lambda k: -strides[k]))),
-        Mistake("the sorted strides; return the numbers of the axes",
-                lambda strides: tuple(sorted(strides, key=abs, reverse=True))),
+        ("the smallest stride outside; it belongs inside, where it runs over neighbours",
+         lambda strides: tuple(reversed(_loops(strides)))),
+        ("equal strides in reverse: their axes keep their order",
+         lambda strides: tuple(sorted(range(len(strides)),
+                                      key=lambda axis: (-abs(strides[axis]), -axis)))),
+        ("a negative stride taken for a small one; its sign does not count",
+         lambda strides: tuple(sorted(range(len(strides)), key=lambda k: -strides[k]))),
+        ("the sorted strides; return the numbers of the axes",
+         lambda strides: tuple(sorted(strides, key=abs, reverse=True))),
     ],
 )
 
@@ -140,30 +129,23 @@ def rebuild(recipe: object, buffer: np.ndarray) -> np.ndarray:
     return np.ndarray(shape, buffer.dtype, buffer=buffer, offset=offset, strides=strides)
 
 
-def _make_recipe(change: Callable) -> Callable:
-    """An answer that is right but for the kinds that `change(rows, columns, itemsize)` replaces."""
+RECIPES = {
+    "transpose": lambda m, n, s: (0, (n, m), (s, n * s)),
+    "reverse": lambda m, n, s: ((m * n - 1) * s, (m, n), (-n * s, -s)),
+    "toeplitz": lambda m, n, s: ((n - 1) * s, (m, n), (s, -s)),
+    "circulant": lambda m, n, s: (m * s, (m, n), (s, -s)),
+}
 
-    def recipe(kind, rows, columns, itemsize):
-        if kind == "circulant" and rows != columns:
-            raise ValueError
-        right = {
-            "transpose": (0, (columns, rows), (itemsize, columns * itemsize)),
-            "reverse": ((rows * columns - 1) * itemsize, (rows, columns),
-                        (-columns * itemsize, -itemsize)),
-            "toeplitz": ((columns - 1) * itemsize, (rows, columns), (itemsize, -itemsize)),
-            "circulant": (rows * itemsize, (rows, columns), (itemsize, -itemsize)),
-        }
-        made = right | change(rows, columns, itemsize)
-        if kind not in made:
-            raise ValueError
-        return made[kind]
 
-    return recipe
+def _recipe_of(kind, rows, columns, itemsize, *, in_elements=False, **changed):
+    """The right answer, but for the kinds in `changed`."""
+    if kind not in RECIPES or kind == "circulant" and rows != columns:
+        raise ValueError
+    return (RECIPES | changed)[kind](rows, columns, 1 if in_elements else itemsize)
 
 
 recipe = Task(
-    name="recipe",
-    spec=_recipe,
+    "recipe", _recipe, right=_recipe_of,
     cases=lambda: [
         (kind, rows, columns, itemsize)
         for kind in ("transpose", "reverse", "toeplitz", "circulant")
@@ -171,37 +153,27 @@ recipe = Task(
     ] + [("circulant", 4, 4, 8), ("circulant", 5, 5, 2), ("hankel", 4, 4, 8)],
     read=lambda value, case: rebuild(value, _recipe_buffer(case)),
     mistakes=[
-        Mistake("strides counted in elements; they are in bytes",
-                _make_recipe(lambda m, n, s: {
-                    "transpose": (0, (n, m), (1, n)),
-                    "reverse": (m * n - 1, (m, n), (-n, -1)),
-                    "toeplitz": (n - 1, (m, n), (1, -1)),
-                    "circulant": (m, (m, n), (1, -1)),
-                })),
-        Mistake("a transpose whose shape was swapped but not its strides",
-                _make_recipe(lambda m, n, s: {"transpose": (0, (n, m), (n * s, s))})),
-        Mistake("a transpose that steps over rows of the transposed array; the buffer's rows are"
-                " `columns` long", _make_recipe(
-                    lambda m, n, s: {"transpose": (0, (n, m), (s, m * s))})),
-        Mistake("a reverse that turns only one axis round",
-                _make_recipe(lambda m, n, s: {
-                    "reverse": ((m - 1) * n * s, (m, n), (-n * s, s))})),
-        Mistake("a reverse that begins at the end and steps forward: its strides must be negative",
-                _make_recipe(lambda m, n, s: {"reverse": ((m * n - 1) * s, (m, n), (n * s, s))})),
-        Mistake("a reverse that begins behind the last element, at rows * columns",
-                _make_recipe(lambda m, n, s: {"reverse": (m * n * s, (m, n), (-n * s, -s))})),
-        Mistake("a reverse of the transpose: its rows are `columns` long",
-                _make_recipe(lambda m, n, s: {
-                    "reverse": ((m * n - 1) * s, (m, n), (-s, -m * s))})),
-        Mistake("a Toeplitz matrix that begins at d[0], from where a negative stride leaves the"
-                " buffer", _make_recipe(lambda m, n, s: {"toeplitz": (0, (m, n), (s, -s))})),
-        Mistake("a Toeplitz matrix with d[i - j] where d[j - i] belongs, or the other way round",
-                _make_recipe(lambda m, n, s: {
-                    "toeplitz": ((m - 1) * s, (m, n), (-s, s))})),
-        Mistake("a Hankel matrix: constant along anti-diagonals, since both strides are positive",
-                _make_recipe(lambda m, n, s: {"toeplitz": (0, (m, n), (s, s))})),
-        Mistake("a circulant matrix whose first *row* is c; the first column must be c",
-                _make_recipe(lambda m, n, s: {"circulant": (m * s, (m, n), (-s, s))})),
+        ("strides counted in elements; they are in bytes", {"in_elements": True}),
+        ("a transpose whose shape was swapped but not its strides",
+         {"transpose": lambda m, n, s: (0, (n, m), (n * s, s))}),
+        ("a transpose that steps over rows of the transposed array; the buffer's rows are"
+         " `columns` long", {"transpose": lambda m, n, s: (0, (n, m), (s, m * s))}),
+        ("a reverse that turns only one axis round",
+         {"reverse": lambda m, n, s: ((m - 1) * n * s, (m, n), (-n * s, s))}),
+        ("a reverse that begins at the end and steps forward: its strides must be negative",
+         {"reverse": lambda m, n, s: ((m * n - 1) * s, (m, n), (n * s, s))}),
+        ("a reverse that begins behind the last element, at rows * columns",
+         {"reverse": lambda m, n, s: (m * n * s, (m, n), (-n * s, -s))}),
+        ("a reverse of the transpose: its rows are `columns` long",
+         {"reverse": lambda m, n, s: ((m * n - 1) * s, (m, n), (-s, -m * s))}),
+        ("a Toeplitz matrix that begins at d[0], from where a negative stride leaves the buffer",
+         {"toeplitz": lambda m, n, s: (0, (m, n), (s, -s))}),
+        ("a Toeplitz matrix with d[i - j] where d[j - i] belongs, or the other way round",
+         {"toeplitz": lambda m, n, s: ((m - 1) * s, (m, n), (-s, s))}),
+        ("a Hankel matrix: constant along anti-diagonals, since both strides are positive",
+         {"toeplitz": lambda m, n, s: (0, (m, n), (s, s))}),
+        ("a circulant matrix whose first *row* is c; the first column must be c",
+         {"circulant": lambda m, n, s: (m * s, (m, n), (-s, s))}),
     ],
 )
 
@@ -227,9 +199,7 @@ def _reached_bytes(x: np.ndarray, shape: tuple, strides: tuple) -> tuple[int, in
 
 def _describe_view(value: object, x: np.ndarray) -> str:
     """A view's metadata. No element is read, because a wrong view may point anywhere."""
-    if not isinstance(value, np.ndarray):
-        raise Refusal(f"expected a view (a NumPy array), got {describe_value(value)}."
-                      f"{hint_at_return(value)}")
+    require_type(value, np.ndarray, "expected a view (a NumPy array), got")
     if value.size and not _starts_in(value, x):
         raise Refusal("the result is a copy; it must be a view of x.")
     return (f"shape {value.shape}, strides {value.strides}, {value.dtype}, beginning"
@@ -292,43 +262,37 @@ def _largest(steps) -> int:
     return max(steps, key=abs, default=0)
 
 
-def _make_safe_as_strided(low=True, high=True, itemsize=True, empty=True, own=False,
-                          writeable=False, signed=True, total=sum):
-    def safe_as_strided(x, shape, strides):
-        steps = [(n - 1) * (s if signed else abs(s)) for n, s in zip(shape, strides)]
-        begin = address(x) + total([step for step in steps if step < 0])
-        end = address(x) + total([step for step in steps if step > 0]) + x.itemsize * itemsize
-        start, stop = byte_bounds(x if own else owner_of(x))
-        reaches = (low and begin < start) or (high and end > stop)
-        if reaches and not (empty and 0 in shape):
-            raise ValueError
-        return as_strided(x, shape, strides, writeable=writeable)
-
-    return safe_as_strided
+def _checked_view(x, shape, strides, *, low=True, high=True, itemsize=True, empty=True, own=False,
+                  writeable=False, signed=True, total=sum):
+    """The right answer; each of the keywords changes one thing."""
+    steps = [(n - 1) * (s if signed else abs(s)) for n, s in zip(shape, strides)]
+    begin = address(x) + total([step for step in steps if step < 0])
+    end = address(x) + total([step for step in steps if step > 0]) + x.itemsize * itemsize
+    start, stop = byte_bounds(x if own else owner_of(x))
+    reaches = (low and begin < start) or (high and end > stop)
+    if reaches and not (empty and 0 in shape):
+        raise ValueError
+    return as_strided(x, shape, strides, writeable=writeable)
 
 
 safe_as_strided = Task(
-    name="safe_as_strided",
-    spec=_safe_as_strided,
-    cases=_strided_cases,
+    "safe_as_strided", _safe_as_strided, _strided_cases, right=_checked_view,
     read=lambda value, case: _describe_view(value, case[0]),
     mistakes=[
-        Mistake("a check of the far end only: negative strides reach before the front",
-                _make_safe_as_strided(low=False)),
-        Mistake("a check of the front only", _make_safe_as_strided(high=False)),
-        Mistake("the largest distance of one axis where the distances of all axes add up",
-                _make_safe_as_strided(total=_largest)),
-        Mistake("bounds of x itself; a view may use all the memory of the array that owns it",
-                _make_safe_as_strided(own=True)),
-        Mistake("an end at the first byte of the last element: its other bytes count too",
-                _make_safe_as_strided(itemsize=False)),
-        Mistake("a shape with a zero treated like any other: a view without elements touches no"
-                " byte", _make_safe_as_strided(empty=False)),
-        Mistake("negative strides taken for positive ones", _make_safe_as_strided(signed=False)),
-        Mistake("a writeable view; overlapping windows must not be written to",
-                _make_safe_as_strided(writeable=True)),
-        Mistake("as_strided without any check",
-                lambda x, shape, strides: as_strided(x, shape, strides, writeable=False)),
+        ("a check of the far end only: negative strides reach before the front", {"low": False}),
+        ("a check of the front only", {"high": False}),
+        ("the largest distance of one axis where the distances of all axes add up",
+         {"total": _largest}),
+        ("bounds of x itself; a view may use all the memory of the array that owns it",
+         {"own": True}),
+        ("an end at the first byte of the last element: its other bytes count too",
+         {"itemsize": False}),
+        ("a shape with a zero treated like any other: a view without elements touches no byte",
+         {"empty": False}),
+        ("negative strides taken for positive ones", {"signed": False}),
+        ("a writeable view; overlapping windows must not be written to", {"writeable": True}),
+        ("as_strided without any check",
+         lambda x, shape, strides: as_strided(x, shape, strides, writeable=False)),
     ],
 )
 
@@ -348,18 +312,14 @@ def _random(shape: tuple, dtype=np.float32) -> np.ndarray:
     return (np.random.default_rng(1).standard_normal(shape) * 10 + 50).astype(dtype)
 
 
-def _skewed(x, width, keep):
-    """Rows padded with zeros to `width(m, n)`, their flat elements cut to rows of `keep(m, n)`."""
+def _cut_too_long(x):
     rows, columns = x.shape
-    padded = np.zeros((rows, width(rows, columns)), x.dtype)
-    padded[:, :columns] = x
-    step = keep(rows, columns)
-    return padded.ravel()[:rows * step].reshape(rows, step)
+    padded = np.pad(x, ((0, 0), (0, columns)))
+    return padded.ravel()[:rows * (2 * columns - 1)].reshape(rows, -1)
 
 
 antidiagonals = Task(
-    name="antidiagonals",
-    spec=_antidiagonals,
+    "antidiagonals", _antidiagonals,
     cases=lambda: [
         (_random((3, 5)),),
         (_random((5, 3)),),
@@ -370,16 +330,15 @@ antidiagonals = Task(
         (_random((6, 8), np.float64)[::2, 1::3],),
     ],
     mistakes=[
-        Mistake("diagonals i - j: row i must move i places to the right, not to the left",
-                lambda x: _antidiagonals(x[::-1])[::-1]),
-        Mistake("padding with `columns` zeros instead of `rows` of them",
-                lambda x: _skewed(x, lambda m, n: 2 * n, lambda m, n: 2 * n - 1)),
-        Mistake("rows that were padded but not moved: cut the last `rows` elements of the flat"
-                " array, so that the new rows are one shorter than the padded ones",
-                lambda x: np.pad(x, ((0, 0), (0, x.shape[0] - 1)))),
-        Mistake("new rows as long as the padded ones plus one: row i moved to the left",
-                lambda x: np.stack([np.roll(np.pad(row, (0, x.shape[0] - 1)), -i)
-                                    for i, row in enumerate(x)])),
+        ("diagonals i - j: row i must move i places to the right, not to the left",
+         lambda x: _antidiagonals(x[::-1])[::-1]),
+        ("padding with `columns` zeros instead of `rows` of them", _cut_too_long),
+        ("rows that were padded but not moved: cut the last `rows` elements of the flat array, so"
+         " that the new rows are one shorter than the padded ones",
+         lambda x: np.pad(x, ((0, 0), (0, x.shape[0] - 1)))),
+        ("new rows as long as the padded ones plus one: row i moved to the left",
+         lambda x: np.stack([np.roll(np.pad(row, (0, x.shape[0] - 1)), -i)
+                             for i, row in enumerate(x)])),
     ],
     rules=[
         no_python_loop((_random((4, 6)),), (_random((400, 6)),)),
@@ -393,9 +352,8 @@ antidiagonals = Task(
 
 
 def _is_view(answer: Callable, trials: Sequence[Trial]) -> str | None:
-    views = [(got.value, case[0]) for case, _, got in trials if got.error is None]
-    for view, x in views:
-        if view.size and not np.may_share_memory(view, x):
+    for case, _, got in trials:
+        if got.error is None and got.value.size and not np.may_share_memory(got.value, case[0]):
             return "the result is a copy; it must be a view of the input."
     return None
 
@@ -416,8 +374,7 @@ def _block_view(x, height, width):
 
 
 tiles = Task(
-    name="tiles",
-    spec=_tiles,
+    "tiles", _tiles,
     cases=lambda: [
         (_random((6, 8)), 2, 4),
         (_random((9, 8)), 3, 2),
@@ -430,23 +387,17 @@ tiles = Task(
         (_random((6, 9)), 2, 4),
     ],
     mistakes=[
-        Mistake("one reshape straight to four axes: it takes the elements in reading order, not by"
-                " tiles",
-                lambda x, height, width: x.reshape(
-                    x.shape[0] // height, x.shape[1] // width, height, width)),
-        Mistake("the right reshape with its axes still in the order (tile row, row, tile column,"
-                " column)",
-                lambda x, height, width: x.reshape(
-                    x.shape[0] // height, height, x.shape[1] // width, width)),
-        Mistake("height and width swapped",
-                lambda x, height, width: _block_view(x, width, height)),
-        Mistake("tiles in the order of columns first",
-                lambda x, height, width: _block_view(x, height, width).swapaxes(0, 1)),
-        Mistake("sliding windows; tiles do not overlap",
-                lambda x, height, width: sliding_window_view(x, (height, width))),
-        Mistake("tiles that silently drop a remainder; raise ValueError",
-                lambda x, height, width: sliding_window_view(
-                    x, (height, width))[::height, ::width]),
+        ("one reshape straight to four axes: it takes the elements in reading order, not by tiles",
+         lambda x, h, w: x.reshape(x.shape[0] // h, x.shape[1] // w, h, w)),
+        ("the right reshape with its axes still in the order (tile row, row, tile column, column)",
+         lambda x, h, w: x.reshape(x.shape[0] // h, h, x.shape[1] // w, w)),
+        ("height and width swapped", lambda x, height, width: _block_view(x, width, height)),
+        ("tiles in the order of columns first",
+         lambda x, height, width: _block_view(x, height, width).swapaxes(0, 1)),
+        ("sliding windows; tiles do not overlap",
+         lambda x, height, width: sliding_window_view(x, (height, width))),
+        ("tiles that silently drop a remainder; raise ValueError",
+         lambda x, height, width: sliding_window_view(x, (height, width))[::height, ::width]),
     ],
     rules=[_is_view],
 )
@@ -461,19 +412,16 @@ def _windowed(a, b, width, hop=1):
     return np.stack([a @ b[:, i:i + width] for i in range(0, b.shape[1] - width + 1, hop)])
 
 
-def _make_windowed(windows=lambda view, width, hop: view[:, ::hop], guard=True,
-                   axes=lambda view: view.swapaxes(0, 1)):
-    def windowed(a, b, width, hop=1):
-        if guard and (not 1 <= width <= b.shape[1] or hop < 1):
-            raise ValueError
-        return axes(windows(sliding_window_view(a @ b, width, axis=1), width, hop))
-
-    return windowed
+def _windows_of_product(a, b, width, hop=1, *, windows=lambda view, width, hop: view[:, ::hop],
+                        guard=True, axes=lambda view: view.swapaxes(0, 1)):
+    """The right answer; each of the keywords changes one thing."""
+    if guard and (not 1 <= width <= b.shape[1] or hop < 1):
+        raise ValueError
+    return axes(windows(sliding_window_view(a @ b, width, axis=1), width, hop))
 
 
 windowed = Task(
-    name="windowed",
-    spec=_windowed,
+    "windowed", _windowed, right=_windows_of_product,
     cases=lambda: [
         (_random((3, 4)), _random((4, 9)), 3),
         (_random((2, 5), np.float64), _random((5, 12), np.float64), 4, 3),
@@ -487,21 +435,18 @@ windowed = Task(
         (_random((3, 4)), _random((4, 6)), 2, -1),
     ],
     mistakes=[
-        Mistake("axes in the order (row, window, column); the windows come first",
-                _make_windowed(axes=lambda view: view)),
-        Mistake("every window; with a hop, only each `hop`-th is wanted",
-                _make_windowed(lambda view, width, hop: view)),
-        Mistake("a hop inside the window; it belongs between windows",
-                _make_windowed(lambda view, width, hop: view[:, :, ::hop])),
-        Mistake("the last window left out: (columns - width) // hop + 1 windows fit",
-                _make_windowed(lambda view, width, hop: view[:, :-1:hop])),
-        Mistake("axes in the order (window, column, row)",
-                _make_windowed(axes=lambda view: view.transpose(1, 2, 0))),
-        Mistake("windows of rows; the windows are of columns",
-                lambda a, b, width, hop=1: sliding_window_view(
-                    a @ b, min(width, len(a)), axis=0)[::hop]),
-        Mistake("a negative hop taken for an order from the end; raise ValueError",
-                _make_windowed(guard=False)),
+        ("axes in the order (row, window, column); the windows come first",
+         {"axes": lambda view: view}),
+        ("every window; with a hop, only each `hop`-th is wanted",
+         {"windows": lambda view, width, hop: view}),
+        ("a hop inside the window; it belongs between windows",
+         {"windows": lambda view, width, hop: view[:, :, ::hop]}),
+        ("the last window left out: (columns - width) // hop + 1 windows fit",
+         {"windows": lambda view, width, hop: view[:, :-1:hop]}),
+        ("axes in the order (window, column, row)", {"axes": lambda view: view.transpose(1, 2, 0)}),
+        ("windows of rows; the windows are of columns",
+         lambda a, b, width, hop=1: sliding_window_view(a @ b, min(width, len(a)), axis=0)[::hop]),
+        ("a negative hop taken for an order from the end; raise ValueError", {"guard": False}),
     ],
     rules=[
         no_python_loop((_random((4, 6)), _random((6, 20)), 3),
@@ -562,29 +507,27 @@ def _recover_cases() -> list[Case]:
     ]
 
 
-def _make_recover(offset=lambda k, size: k * size, stride=lambda step, size: step * size,
-                   prove=True, inside=True, absent=True):
-    def recover(values, buffer):
-        position = {value: k for k, value in enumerate(buffer.tolist())}
-        if absent and not np.isin(values, buffer).all():
+def _recovered(values, buffer, *, offset=lambda k, size: k * size,
+               stride=lambda step, size: step * size, prove=True, inside=True, absent=True):
+    """The right answer; each of the keywords changes one thing."""
+    position = {value: k for k, value in enumerate(buffer.tolist())}
+    if absent and not np.isin(values, buffer).all():
+        raise ValueError
+    origin = (0,) * values.ndim
+    first = position[values[origin].item()]
+    steps = []
+    for axis, n in enumerate(values.shape):
+        index = list(origin)
+        index[axis] = min(1, n - 1)
+        steps.append(position[values[tuple(index)].item()] - first)
+    if prove:
+        places = first + sum(i * s for i, s in zip(np.indices(values.shape), steps))
+        if inside and (places.min() < 0 or places.max() >= buffer.size):
             raise ValueError
-        origin = (0,) * values.ndim
-        first = position[values[origin].item()]
-        steps = []
-        for axis, n in enumerate(values.shape):
-            index = list(origin)
-            index[axis] = min(1, n - 1)
-            steps.append(position[values[tuple(index)].item()] - first)
-        if prove:
-            places = first + sum(i * s for i, s in zip(np.indices(values.shape), steps))
-            if inside and (places.min() < 0 or places.max() >= buffer.size):
-                raise ValueError
-            if not np.array_equal(buffer[places], values):
-                raise ValueError
-        return (offset(first, buffer.itemsize),
-                tuple(stride(step, buffer.itemsize) for step in steps))
-
-    return recover
+        if not np.array_equal(buffer[places], values):
+            raise ValueError
+    size = buffer.itemsize
+    return offset(first, size), tuple(stride(step, size) for step in steps)
 
 
 def _read_recovered(value: object, case: Case) -> np.ndarray:
@@ -594,26 +537,22 @@ def _read_recovered(value: object, case: Case) -> np.ndarray:
 
 
 recover = Task(
-    name="recover",
-    spec=_recover,
-    cases=_recover_cases,
+    "recover", _recover, _recover_cases, right=_recovered,
     read=_read_recovered,
     mistakes=[
-        Mistake("offset and strides counted in elements; they are in bytes",
-                _make_recover(lambda k, size: k, lambda step, size: step)),
-        Mistake("an offset in elements beside strides in bytes",
-                _make_recover(lambda k, size: k)),
-        Mistake("strides that are never negative: keep the sign",
-                _make_recover(stride=lambda step, size: abs(step) * size)),
-        Mistake("an answer without its proof: rebuild the view, compare, and raise ValueError when"
-                " it differs", _make_recover(prove=False)),
-        Mistake("a proof that lets negative positions count from the end of the buffer",
-                _make_recover(inside=False)),
-        Mistake("a value that is not in the buffer taken for a KeyError; raise ValueError",
-                _make_recover(absent=False)),
-        Mistake("the strides of the copy that was handed in, not of the view that made it",
-                lambda values, buffer: (
-                    buffer.tolist().index(values.ravel()[0].item()) * buffer.itemsize,
-                    values.strides)),
+        ("offset and strides counted in elements; they are in bytes",
+         {"offset": lambda k, size: k, "stride": lambda step, size: step}),
+        ("an offset in elements beside strides in bytes", {"offset": lambda k, size: k}),
+        ("strides that are never negative: keep the sign",
+         {"stride": lambda step, size: abs(step) * size}),
+        ("an answer without its proof: rebuild the view, compare, and raise ValueError when it"
+         " differs", {"prove": False}),
+        ("a proof that lets negative positions count from the end of the buffer",
+         {"inside": False}),
+        ("a value that is not in the buffer taken for a KeyError; raise ValueError",
+         {"absent": False}),
+        ("the strides of the copy that was handed in, not of the view that made it",
+         lambda values, buffer: (buffer.tolist().index(values.ravel()[0].item())
+                                 * buffer.itemsize, values.strides)),
     ],
 )

@@ -25,12 +25,10 @@ def _digits_cases() -> list[Case]:
 
 
 kept = Task(
-    name="kept",
-    spec=_kept,
-    cases=_digits_cases,
+    "kept", _kept, _digits_cases,
     mistakes=[
-        Mistake("all digits counted: lanes of a warp with the same digit add 1 only once",
-                lambda digits: np.bincount(digits, minlength=10)),
+        ("all digits counted: lanes of a warp with the same digit add 1 only once",
+         lambda digits: np.bincount(digits, minlength=10)),
     ],
 )
 
@@ -53,17 +51,16 @@ def _lane_by_lane(values: np.ndarray, steps: list[int]) -> np.ndarray:
 
 
 shuffled = Task(
-    name="shuffled",
-    spec=_shuffled,
-    cases=lambda: [(LANES * LANES - 7, steps) for steps in (
+    "shuffled", _shuffled,
+    lambda: [(LANES * LANES - 7, steps) for steps in (
         [1], [16, 8, 4, 2, 1], [8, 4, 2, 1], [4], [16, 2])]
     + [((LANES % 5).astype(np.int32), [2, 4])],
     mistakes=[
-        Mistake("the lane `step` further on: `lane ^ step` is further on for one half of the lanes"
-                " and before for the other",
-                lambda values, steps: sum((np.roll(values, -step) for step in steps), values)),
-        Mistake("lanes that read what others have added in the same step: all lanes read first",
-                _lane_by_lane),
+        ("the lane `step` further on: `lane ^ step` is further on for one half of the lanes and"
+         " before for the other",
+         lambda values, steps: sum((np.roll(values, -step) for step in steps), values)),
+        ("lanes that read what others have added in the same step: all lanes read first",
+         _lane_by_lane),
     ],
 )
 
@@ -98,7 +95,7 @@ softmax = KernelTask(
     "softmax", lambda x: softmax_of(x.astype(np.float64)).astype(np.float32), _softmax_cases,
     launch=lambda x: ((-(-len(x) // 16),), (16, 16), (
         to_device(x), blank(x.shape, np.float32), np.int32(len(x)))),
-    right=SOFTMAX, given="", parameters="const float* x, float* y, int rows",
+    right=SOFTMAX, given="",
     mistakes=[
         ("the maximum not subtracted: expf overflows from 88.8 on, and falls to zero below -104",
          "expf(v - top)", "expf(v)"),
@@ -137,7 +134,7 @@ rms_norm = KernelTask(
              in ((3, 1000, 2), (2, 256, 1e-3), (5, 37, 3), (1, 1, 2), (2, 40_000, 1))],
     launch=lambda x: ((len(x),), (256,), (
         to_device(x), blank(x.shape, np.float32), np.int32(x.shape[1]))),
-    right=RMS_NORM, given="", parameters="const float* x, float* y, int columns",
+    right=RMS_NORM, given="",
     mistakes=[
         ("the sum of one warp only: the sums of all eight must be added", "w < 8", "w < 1"),
         ("no barrier before the sums of the other warps are read", "__syncthreads();", ""),
@@ -200,7 +197,7 @@ pairs = KernelTask(
     "pairs", _pairs, _pairs_cases, result=2,
     launch=lambda labels, answers, grid, block: (grid, block, (
         *map(to_device, (labels, answers, np.zeros((10, 10), np.int32))), np.int32(labels.size))),
-    right=PAIRS, given="", parameters="const int* labels, const int* answers, int* counts, int n",
+    right=PAIRS, given="",
     mistakes=[
         ("a plain addition in shared memory, or a barrier that is missing there",
          "atomicAdd(&mine[10 * label + answer], 1)", "mine[10 * label + answer]++"),

@@ -25,7 +25,7 @@ ROOMS = {
     "helpers": ({"draw", "tune", "timeline", "data", "kernels"},
                 {".py", ".json", ".npz", ".md", ".png", ".cu", ".j2"}),
     "checks": ({"machinery", "grading", "learner"}, {".py"}),
-    "authoring": ({"profiles"}, {".py"}),
+    "authoring": ({"profiles", "template"}, {".py", ".ipynb", ".txt"}),
     "install": ({"pages", "learner"}, {".py", ".j2", ".json"}),
     "docs": (set(), {".md"}),
     "tests": ({"helpers", "checks", "authoring", "install", "notebooks"},

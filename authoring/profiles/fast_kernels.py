@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers import bench, ceiling, kernels, network
+from helpers import bench, kernels, network
 from helpers.data import load_network, load_split
 
 from ..notebook_form import ROOT
@@ -30,7 +30,6 @@ from . import profiling
 
 MODULE = "authoring.profiles.fast_kernels"
 SIDE = 4096  # of the products
-TOKENS = 1024  # images of the network's attention, 16 tokens each
 IMAGES = 4080  # in a batch for Nsight Systems: eight times those that the network is tested on
 
 
@@ -58,7 +57,7 @@ def launches() -> dict[str, tuple[Callable[[], object], Any, Callable[[Any], boo
 
 
 def run() -> None:
-    """Launch each kernel, and the network's attention."""
+    """Launch each kernel."""
     import cupy as cp
 
     for name, (launch, result, is_right) in launches().items():
@@ -66,15 +65,6 @@ def run() -> None:
         profiling.launch_in_range(name, launch)
         if not is_right(result):
             raise SystemExit(f"{name}: wrong result")
-    weights = {name: cp.asarray(array) for name, array in load_network().items()}
-    tokens = cp.ones((TOKENS, 16, 32), dtype=cp.float32)
-    profiling.launch_in_range("attention", network.attention, tokens, weights, cp)
-
-
-def attention() -> list[list]:
-    """The kernels of the network's attention in their order, each with its nanoseconds."""
-    rows = profiling.launches_in_ranges(MODULE, ["attention"])
-    return [[profiling.kernel_name(row), int(profiling.counts(row)["ns"])] for row in rows]
 
 
 def profile() -> dict[str, dict[str, float]]:
@@ -212,10 +202,7 @@ def measured() -> dict:
         "cupy": cp.__version__,
         "ncu": re.search(r"Version (\S+)", version.stdout).group(1),
         "side": SIDE,
-        "copy_bandwidth": ceiling("gpu").bandwidth,
-        "tokens": TOKENS,
         "kernels": profile(),
-        "attention": attention(),
         "nsys": systems(),
         "formats": formats(),
     }

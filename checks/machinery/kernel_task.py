@@ -30,12 +30,12 @@ from .task import (
     Case,
     Mistake,
     Refusal,
-    Rule,
     Task,
     Trial,
     Verdict,
     describe_value,
     is_stub,
+    rule,
     sources,
 )
 
@@ -102,8 +102,8 @@ class KernelTask(Task):
     kind : {"raw", "elementwise", "reduction"}
         What the learner hands in. Source in a string becomes a RawKernel called `name`.
     parameters : str
-        Of a raw kernel, as C declares them. The check compares them with the answer's own, because
-        a launch does not.
+        Of a raw kernel, as C declares them; those in `right`, if that is source. The check compares
+        them with the answer's own, because a launch does not.
     given : str, optional
         What the exercise's source holds apart from its comment YOUR CODE HERE, "" for an empty
         body: a source with more in it is judged even where the comment was left in.
@@ -123,6 +123,11 @@ class KernelTask(Task):
     single: bool = False
 
     repeatable = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.right, str) and not self.parameters:
+            object.__setattr__(self, "parameters", declared_kernels(self.right)[self.name])
 
     def _function(self, answer: object) -> Callable | Verdict:
         if hasattr(answer, "make"):  # a kernel object that is made when it is needed
@@ -198,18 +203,16 @@ class KernelTask(Task):
         return wrong_declaration(code, name, self.parameters)
 
 
-def counters(judge: Callable, *case: object) -> Rule:
+@rule
+def counters(answer: Callable, trials: Sequence[Trial], judge: Callable,
+             *case: object) -> str | None:
     """The rule that `judge(counts, *case)` makes: a sentence on what one launch costs, else None.
 
     `counts` are the simulator's counters of the answer's launch in `case`, or in the task's first
     case where none is given.
     """
-
-    def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
-        own = case or trials[0].case
-        return judge(answer.counts(*own), *own)
-
-    return rule
+    own = case or trials[0].case
+    return judge(answer.counts(*own), *own)
 
 
 @contextmanager
@@ -248,20 +251,24 @@ def wrong_declaration(code: str, name: str, parameters: str,
 
     `extern_c` False where PyCUDA compiles it, which writes `extern "C"` itself.
     """
-    plain = _plain(code)
-    found = re.findall(r"__global__\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?void\s+"
-                       r"(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\(([^)]*)\)", plain)
-    kernels = dict(found)
+    kernels = declared_kernels(code)
     if name not in kernels:
         there = f"there is {' and '.join(kernels)}" if kernels else "there is none"
         return f"the source needs a kernel `__global__ void {name}({parameters})`; {there}."
-    if extern_c and not re.search(r'extern\s*"C"', plain):
+    if extern_c and not re.search(r'extern\s*"C"', _plain(code)):
         return (f'the kernel {name} needs `extern "C"` before `__global__`; without it C++ gives it'
                 " another name, and CuPy does not find it.")
     if _types(kernels[name]) != _types(parameters):
-        return (f"the check passes ({parameters}); your {name} takes"
-                f" ({' '.join(kernels[name].split())}). A launch does not convert arguments.")
+        return (f"the check passes ({parameters}); your {name} takes ({kernels[name]})."
+                " A launch does not convert arguments.")
     return None
+
+
+def declared_kernels(code: str) -> dict[str, str]:
+    """The parameters of each kernel in `code`, by the kernel's name."""
+    found = re.findall(r"__global__\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?void\s+"
+                       r"(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\(([^)]*)\)", _plain(code))
+    return {name: " ".join(parameters.split()) for name, parameters in found}
 
 
 def _plain(code: str) -> str:
@@ -293,12 +300,9 @@ def unbalanced(code: str) -> str | None:
 
 def _types(parameters: str) -> list[str]:
     """The types of a parameter list, without names and qualifiers."""
-    types = []
-    for parameter in parameters.split(","):
-        words = re.sub(r"\b(const|__restrict__|volatile)\b|__restrict__", " ", parameter)
-        words = words.replace("*", " * ").split()
-        types.append(" ".join(words[:-1] if words and words[-1] != "*" else words))
-    return types
+    plain = re.sub(r"\b(const|__restrict__|volatile)\b|__restrict__", " ", parameters)
+    words = [parameter.replace("*", " * ").split() for parameter in plain.split(",")]
+    return [" ".join(one[:-1] if one and one[-1] != "*" else one) for one in words]
 
 
 def explained(error: Exception, name: str) -> Refusal | Exception:

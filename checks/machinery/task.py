@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, redirect_stderr
 from dataclasses import dataclass, field, replace
 from time import monotonic
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
@@ -64,12 +64,12 @@ class Mistake:
     times: int = 1
 
     @classmethod
-    def replacing(cls, looks_like: str, *changes: str | dict, times: int = 1) -> Mistake:
+    def replacing(cls, looks_like: str, *changes: object, times: int = 1) -> Mistake:
         """The mistake that the task's own right answer becomes by a change.
 
         `changes` are texts in its source, each followed by what replaces it, or keyword arguments
-        of a function in a dict. Each text must occur exactly `times` times (see `replaced`);
-        where it does not, the task cannot be made.
+        of a function in a dict, or another answer. Each text must occur exactly `times` times (see
+        `replaced`); where it does not, the task cannot be made.
         """
         return cls(looks_like, None, changes, times)
 
@@ -77,9 +77,11 @@ class Mistake:
         """This mistake with its answer, made from a right one where it has `changes`."""
         if not self.changes:
             return self
-        if isinstance(self.changes[0], dict):
-            return replace(self, answer=functools.partial(right, **self.changes[0]))
-        return replace(self, answer=replaced(right, *self.changes, times=self.times))
+        change = self.changes[0]
+        if isinstance(change, dict):
+            return replace(self, answer=functools.partial(right, **change))
+        return replace(self, answer=change if callable(change) else replaced(
+            right, *self.changes, times=self.times))
 
 
 def replaced(source: object, *texts: str, times: int = 1) -> object:
@@ -175,7 +177,7 @@ class Task:
         `read(value, case)` turns what the answer returned into the value that is compared, or
         raises `Refusal`. For answers that are a description (strides, say) and not the result.
     mistakes : sequence of Mistake
-        A tuple stands for the arguments of `Mistake.replacing`.
+        A tuple stands for the arguments of `Mistake.replacing`: ("the sign lost", {"sign": 1}).
     rules : sequence of callables
         `rule(answer, trials)` returns a sentence when the way to the answer is wrong (a copy, a
         loop, too much memory), else None. Rules are called once the values of all cases are right.
@@ -267,7 +269,7 @@ class Task:
                 return Verdict("no", f"for {describe_case(case, self.spec)}: your function changed"
                                      " its argument in place. Leave what the caller hands over as"
                                      " it is.")
-            trials.append(Trial(case, self._expected(case), outcome))
+            trials.append(Trial(case, Outcome.of(self.spec, case), outcome))
             if endless or self.until_wrong and self._difference(trials[-1], answer):
                 break  # each of the other cases would take as long
         sentences = [self._difference(trial, answer) for trial in trials]
@@ -314,17 +316,7 @@ class Task:
     def _read(self, outcome: Outcome, case: Case) -> Outcome:
         if outcome.error is not None:
             return outcome
-        try:
-            if self.read is None:
-                refuse_outside_memory(outcome.value)
-                return outcome
-            return Outcome(value=self.read(outcome.value, case))
-        except Exception as error:
-            stop_if_hindered(error)
-            return Outcome(error=error)
-
-    def _expected(self, case: Case) -> Outcome:
-        return Outcome.of(self.spec, case)
+        return Outcome.of(self.read or within_memory, (outcome.value, case))
 
     def _difference(self, trial: Trial, answer: object) -> str | None:
         """What is wrong with what the answer gave in one case, as a sentence."""
@@ -372,14 +364,11 @@ class Task:
 
     def _outcomes_of(self, mistake: Mistake) -> Callable[[Case], Outcome]:
         """What a mistake gives in a case, as a function of the case."""
-        if not self.repeatable:
-            function = self._function(mistake.answer)
-            return lambda case: self._read(Outcome.of(function, case), case)
-        known = self._known.setdefault(id(mistake), {})
+        known = self._known.setdefault(id(mistake), {}) if self.repeatable else {}
 
         def outcome_in(case: Case) -> Outcome:
-            plain = [x for x in case if not isinstance(x, np.ndarray) and not is_on_device(x)]
-            key = repr(plain), *_snapshot(case)
+            array = [isinstance(x, np.ndarray) or is_on_device(x) for x in case]
+            key = repr([type(x) if a else x for x, a in zip(case, array)]), *_snapshot(case)
             if key not in known:
                 if None not in known:
                     known[None] = self._function(mistake.answer)
@@ -480,16 +469,22 @@ def describe_value(value: object) -> str:
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
-def hint_at_return(value: object) -> str:
-    """A question for the end of a sentence about a function that returned None, else nothing."""
-    return " Is a `return` missing?" if value is None else ""
+def describe_returned(value: object) -> str:
+    """The end of a sentence about what a function returned, with its full stop."""
+    return "None. Is a `return` missing?" if value is None else f"{describe_value(value)}."
+
+
+def require_type(value: object, kind: type, sentence: str) -> Any:
+    """`value`, which must be of a type; else a Refusal: `sentence`, and what it is instead."""
+    if not isinstance(value, kind):
+        raise Refusal(f"{sentence} {describe_returned(value)}")
+    return value
 
 
 def require_tuple(value: object, *names: str) -> tuple:
     """`value`, which must be a tuple with an entry for each of `names`; else a Refusal."""
     if not isinstance(value, (tuple, list)) or len(value) != len(names):
-        raise Refusal(f"expected the tuple ({', '.join(names)}), got {describe_value(value)}."
-                      f"{hint_at_return(value)}")
+        raise Refusal(f"expected the tuple ({', '.join(names)}), got {describe_returned(value)}")
     return tuple(value)
 
 
@@ -505,12 +500,10 @@ def describe_case(case: Case, function: Callable) -> str:
     for name, value in zip(names, case):
         if isinstance(value, np.ndarray) or is_on_device(value):
             library = "CuPy's " if is_on_device(value) else ""
-            part = f"{name}: {library}{value.dtype} {value.shape}"
-            if not value.flags.c_contiguous:
-                part += f" with strides {value.strides}"
+            strides = "" if value.flags.c_contiguous else f" with strides {value.strides}"
+            parts.append(f"{name}: {library}{value.dtype} {value.shape}{strides}")
         else:
-            part = f"{name}={value!r}"
-        parts.append(part)
+            parts.append(f"{name}={value!r}")
     return ", ".join(parts)
 
 
@@ -533,23 +526,21 @@ def wrong_signature(answer: Callable, spec: Callable, name: str) -> str | None:
 def describe_error(error: Exception, answer: object) -> str:
     """An error as `Type: text`, with the line of the learner's own function that led to it."""
     text = message(error)
-    code = getattr(answer, "__code__", None)
-    if code is not None:
-        for frame in reversed(traceback.extract_tb(error.__traceback__)):
-            if frame.filename == code.co_filename and frame.lineno is not None:
-                line = f" in the line `{frame.line}`" if frame.line else ""
-                return f"{text}{'' if text.endswith('.') else ','}{line}." if line else f"{text}."
+    file = getattr(getattr(answer, "__code__", None), "co_filename", None)
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename == file and frame.line:
+            return f"{text}{'' if text.endswith('.') else ','} in the line `{frame.line}`."
     return text if text.endswith(".") else f"{text}."
 
 
-def refuse_outside_memory(value: object) -> None:
-    """Refuse an array that reaches outside the memory of its owner, before it is read."""
-    if not isinstance(value, np.ndarray) or value.size == 0:
-        return
-    (low, high), (start, stop) = byte_bounds(value), byte_bounds(owner_of(value))
-    if low < start or high > stop:
-        raise Refusal(f"the view of shape {value.shape} with strides {value.strides} reaches"
-                      f" {max(start - low, high - stop)} bytes outside the array's memory.")
+def within_memory(value: object, case: Case) -> object:
+    """`value`; an array that reaches outside the memory of its owner is refused unread."""
+    if isinstance(value, np.ndarray) and value.size:
+        (low, high), (start, stop) = byte_bounds(value), byte_bounds(owner_of(value))
+        if low < start or high > stop:
+            raise Refusal(f"the view of shape {value.shape} with strides {value.strides} reaches"
+                          f" {max(start - low, high - stop)} bytes outside the array's memory.")
+    return value
 
 
 def difference(expected: object, got: object, rtol: float) -> str | None:
@@ -566,7 +557,7 @@ def difference(expected: object, got: object, rtol: float) -> str | None:
                 return f"value {k} of the tuple: {sentence}"
         return None
     if got is None:
-        return f"it returned None.{hint_at_return(got)}"
+        return f"it returned {describe_returned(got)}"
     if isinstance(expected, np.ndarray):
         if not isinstance(got, np.ndarray):
             return f"expected {describe_value(expected)}, got {describe_value(got)}."
@@ -592,10 +583,9 @@ def difference(expected: object, got: object, rtol: float) -> str | None:
         return None
     if wanted.ndim == 0:
         return f"expected {digits(wanted[()])}, got {digits(given[()])}."
-    first = tuple(int(i) for i in np.argwhere(~close)[0])
-    wrong = int(np.size(close) - np.count_nonzero(close))
-    return (f"{wrong} of {wanted.size} values are wrong, the first at {list(first)}: expected"
-            f" {digits(wanted[first])}, got {digits(given[first])}.")
+    first = tuple(np.argwhere(~close)[0].tolist())
+    return (f"{np.count_nonzero(~close)} of {wanted.size} values are wrong, the first at"
+            f" {list(first)}: expected {digits(wanted[first])}, got {digits(given[first])}.")
 
 
 def digits(value: object) -> str:
@@ -606,22 +596,29 @@ def digits(value: object) -> str:
 # Rules: how an answer was reached.
 
 
-def no_python_loop(small: Case, *larger: Case) -> Rule:
+def rule(check: Callable[..., str | None]) -> Callable[..., Rule]:
+    """Decorate `check(answer, trials, ...)`: a call with what follows `trials` makes the rule."""
+
+    def made(*given: object, **named: object) -> Rule:
+        return lambda answer, trials: check(answer, trials, *given, **named)
+
+    return made
+
+
+@rule
+def no_python_loop(answer: Callable, trials: Sequence[Trial], small: Case,
+                   *larger: Case) -> str | None:
     """Work done by Python itself must not grow from the first case to any of the others.
 
     Counted in bytecode instructions of every Python function that runs, so that comprehensions,
     generators, `map` and `np.vectorize` count too. Give one larger case for each axis.
     """
-
-    def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
-        most = int(1.5 * instructions(answer, small)) + 50
-        library = "CuPy" if any(map(is_on_device, small)) else "NumPy"
-        if any(instructions(answer, large, most) > most for large in larger):
-            return ("it loops in Python: the interpreter's work grows with the size of the input."
-                    f" Let {library} do the loop.")
-        return None
-
-    return rule
+    most = int(1.5 * instructions(answer, small)) + 50
+    library = "CuPy" if any(map(is_on_device, small)) else "NumPy"
+    if any(instructions(answer, large, most) > most for large in larger):
+        return ("it loops in Python: the interpreter's work grows with the size of the input."
+                f" Let {library} do the loop.")
+    return None
 
 
 class _Enough(BaseException):
@@ -678,17 +675,15 @@ def names_in(function: Callable) -> set[str]:
     return names | {getattr(known.get(name), "__name__", name) for name in names}
 
 
-def peak_memory(case: Case, limit: float, advice: str) -> Rule:
+@rule
+def peak_memory(answer: Callable, trials: Sequence[Trial], case: Case, limit: float,
+                advice: str) -> str | None:
     """In `case` the call may hold at most `limit` bytes of new memory at once."""
-
-    def rule(answer: Callable, trials: Sequence[Trial]) -> str | None:
-        peak = peak_bytes(answer, *copy.deepcopy(case))
-        if peak > limit:
-            return (f"it needs {peak:,} bytes of new memory at once, where {limit:,.0f} suffice:"
-                    f" {advice}")
-        return None
-
-    return rule
+    peak = peak_bytes(answer, *copy.deepcopy(case))
+    if peak > limit:
+        return (f"it needs {peak:,} bytes of new memory at once, where {limit:,.0f} suffice:"
+                f" {advice}")
+    return None
 
 
 def no_warnings(answer: Callable, trials: Sequence[Trial]) -> str | None:

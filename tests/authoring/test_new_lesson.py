@@ -1,6 +1,7 @@
 """A new lesson begins with files that the course's own tools and tests accept."""
 
 import importlib.util
+import re
 import shutil
 
 import nbformat
@@ -9,7 +10,16 @@ import pytest
 from authoring.exercises import write_exercises
 from authoring.minutes import WARM_UP
 from authoring.new_lesson import new_lesson
-from authoring.notebook_form import METADATA, ROOT, AuthoringError, course_of, read, stored_text
+from authoring.notebook_form import (
+    METADATA,
+    PROGRESS_TEXT,
+    ROOT,
+    SETUP_TEXT,
+    AuthoringError,
+    course_of,
+    read,
+    stored_text,
+)
 from authoring.publish import badges
 
 STEM = "15_sparse_arrays"
@@ -49,7 +59,10 @@ def test_all_files_are_there_and_in_the_stored_form(course):
         nbformat.validate(notebook)
         assert path.read_text(encoding="utf-8") == stored_text(notebook)
         assert notebook.metadata == METADATA
-        assert not any("{" in cell.source for cell in notebook.cells if cell.id != "setup")
+        assert not any(re.search("NUMBER|SUBJECT|LESSON_FILE|TITLE|BADGES", cell.source)
+                       for cell in notebook.cells if cell.id != "setup"), "left from the template"
+        assert cell_of(notebook, "run-setup").source == SETUP_TEXT
+    assert cell_of(notebook, "progress-text").source == PROGRESS_TEXT
 
 
 def test_badges_and_setup_are_those_of_the_other_notebooks(course):
