@@ -34,7 +34,7 @@ def _fits(threads: int, registers: int, shared: int, *, reserved: int = 1024,
 
 fits = Task(
     "fits", _fits, lambda: [(256, 80, 59_392), (256, 128, 115_200), (512, 24, 0), (64, 168, 9_000),
-                            (512, 64, 76_800), (32, 16, 1_001), (96, 40, 77_824)],
+                            (32, 16, 1_001), (96, 40, 76_800), (64, 32, 76_801)],
     right=_fits,
     mistakes=[
         ("the bytes that each block takes for the system left out", {"reserved": 0}),

@@ -103,7 +103,7 @@ def choose_any(n, depth, operations, bandwidth, flops, launch):
 
 RIGHT = {
     "moved": [moved_one_by_one, moved_by_ends],
-    "fits": [fits_one_by_one, fits_by_list],
+    "fits": [fits_by_list, fits_one_by_one],
     "pooled": [SHUFFLES],
     "layers": [ALONE],
     "choose": [choose_in_order],
