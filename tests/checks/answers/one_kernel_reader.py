@@ -129,7 +129,9 @@ WRONG = {
         (POOLED.replace("expf(", "__expf("), "rough approximation"),
     ],
     "layers": [
-        (FROM_GLOBAL, "are enough: a block loads its 256"),
+        (FROM_GLOBAL, "are enough: a block needs its"),
+        (replaced(LAYERS, "k < length; k += 256", "k < length; k += 255"), "1,018 are enough"),
+        (replaced(LAYERS, "w + 4 * layer", "w"), "values are wrong"),
         (replaced(LAYERS, " + v[3]", ""), "values are wrong"),
         (replaced(LAYERS, "layer < depth;", "layer < 1;"), "race"),
         (replaced(LAYERS, "z > 0 ? z : 0.1f * z", "z > 0 ? z : 0"), "values are wrong"),
@@ -142,6 +144,8 @@ WRONG = {
         (lambda n, depth, operations, bandwidth, flops, launch: depth, "a tuple"),
         (lambda n, depth, operations, bandwidth, flops, launch: (depth, 0.0), "expected"),
         (choose_any, "expected"),
+        (lambda n, depth, operations, bandwidth, flops, launch:
+         choose_in_order(n, depth, operations, bandwidth, flops, 0), "expected"),
     ],
 }
 
