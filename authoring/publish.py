@@ -43,7 +43,7 @@ def badges(place: str, root: Path = ROOT) -> str:
 
 def published_files(root: Path = ROOT) -> list[Path]:
     """The files that may contain the course's address: pages, project files and all notebooks."""
-    patterns = ("*.md", "docs/**/*.md", "simulator/*.md", "pyproject.toml",
+    patterns = ("*.md", "CITATION.cff", "docs/**/*.md", "simulator/*.md", "pyproject.toml",
                 "simulator/pyproject.toml")
     return [*(path for pattern in patterns for path in sorted(root.glob(pattern))),
             *(path for folder in FOLDERS for path in notebooks(folder, root))]

@@ -56,10 +56,18 @@ def _reader(source: str, digits: int, threads: int, shared: int, w: dict[str, Ar
     kernel = module.get_function("reader")
     kernel.max_dynamic_shared_size_bytes = shared
 
-    def read(images: Array) -> Array:
-        n, logits = len(images), cp.empty((len(images), 10), cp.float32)
-        kernel((-(-n // digits),), (threads,), (images, layers, vectors, logits, np.int32(n)),
-               shared_mem=shared)
-        return logits
+    constant = {"same": vectors} if "__constant__ Vectors same" in source else None
 
+    def launch(images: Array) -> tuple:
+        """Kernel, grid, block, arguments, bytes of shared memory, variables: as for `inspect`."""
+        n, logits = len(images), cp.empty((len(images), 10), cp.float32)
+        arguments = images, layers, vectors, logits, np.int32(n)
+        return kernel, (-(-n // digits),), (threads,), arguments, shared, constant
+
+    def read(images: Array) -> Array:
+        _, grid, block, arguments, *_ = launch(images)
+        kernel(grid, block, arguments, shared_mem=shared)
+        return arguments[3]
+
+    read.launch = launch
     return read

@@ -13,9 +13,11 @@ from house import Module, circles, files_of, picture, read_house, room_of, room_
 # What stands in the course's folder.
 TOP = {
     "folders": {"notebooks", "solutions", "exercises", "helpers", "checks", "simulator",
-                "authoring", "install", "docs", "tests", ".binder", ".ci", ".github"},
-    "files": {"README.md", "environment.yml", "Makefile", "pyproject.toml", "LICENSE",
-              "LICENSE-CC-BY-4.0", ".gitignore", "conftest.py", "MANIFEST.in"},
+                "authoring", "install", "docs", "tests", ".binder", ".ci", ".devcontainer",
+                ".github"},
+    "files": {"README.md", "AGENTS.md", "CITATION.cff", "CONTRIBUTING.md", "environment.yml",
+              "Makefile", "pyproject.toml", "LICENSE", "LICENSE-CC-BY-4.0", ".gitignore",
+              "conftest.py", "MANIFEST.in"},
 }
 # Each room's own folders, and the endings of its files.
 ROOMS = {

@@ -47,6 +47,7 @@ SECOND_EDITION = {
     "14_streams",
     "15_rounding_and_formats",
     "16_attention",
+    "17_one_kernel_reader",
     "18_many_gpus",
 }
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-_MOST = 32
-
 
 def visible_devices(environment: Mapping[str, str]) -> list[int]:
     """Numbers of the devices that a process sees, of ``NOGPU_DEVICES`` (1 unless given).
@@ -20,8 +18,8 @@ def visible_devices(environment: Mapping[str, str]) -> list[int]:
         If ``NOGPU_DEVICES`` is no number from 1 to 32.
     """
     given = environment.get("NOGPU_DEVICES", "1")
-    if not given.isdecimal() or not 1 <= int(given) <= _MOST:
-        raise ValueError(f"NOGPU_DEVICES is {given!r}: a number from 1 to {_MOST} is possible")
+    if not given.isdecimal() or not 1 <= int(given) <= 32:  # as the runtime has places for
+        raise ValueError(f"NOGPU_DEVICES is {given!r}: a number from 1 to 32 is possible")
     every, chosen = list(range(int(given))), []
     for word in environment.get("CUDA_VISIBLE_DEVICES", "").split(","):
         if not word.strip().isdecimal() or int(word) not in every or int(word) in chosen:

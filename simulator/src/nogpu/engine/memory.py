@@ -151,15 +151,15 @@ def _end(address: int) -> None:
         _freed.popitem(last=False)
 
 
-def reserve(extent: int, nbytes: int | None = None, device: int = 0) -> int:
+def reserve(extent: int, nbytes: int, device: int = 0) -> int:
     """Set addresses aside for a pool, which begins and ends allocations in them itself.
 
     Parameters
     ----------
     extent : int
         Bytes of addresses. Only what is placed and touched takes memory.
-    nbytes : int, optional
-        What it counts as in :func:`usage`; ``extent`` unless given.
+    nbytes : int
+        What it counts as in :func:`usage`.
     device : int
         Whose memory it shall be.
 
@@ -173,7 +173,6 @@ def reserve(extent: int, nbytes: int | None = None, device: int = 0) -> int:
     OutOfMemory
         If the device is full.
     """
-    nbytes = extent if nbytes is None else nbytes
     address = _runtime().cs_reserve(extent, nbytes, device) if extent < 2**62 else 0
     if not address:
         raise OutOfMemory(nbytes, *usage(device))
@@ -432,31 +431,7 @@ def mark_written(address: int, nbytes: int) -> None:
 def copy_to_device(destination: int, source: object) -> None:
     """Copy from a host buffer (C-contiguous) to device memory."""
     data = np.ascontiguousarray(source).reshape(-1).view(np.uint8)
-    if data.nbytes == 0:
-        return
-    _check_range(int(destination), data.nbytes, "copy to the device")
-    ctypes.memmove(int(destination), data.ctypes.data, data.nbytes)
-    mark_written(destination, data.nbytes)
-
-
-def copy_from_device(destination: np.ndarray, source: int) -> None:
-    """Copy from device memory into a C-contiguous, writable host array."""
-    if not (destination.flags.c_contiguous and destination.flags.writeable):
-        raise ValueError("the host array must be C-contiguous and writable")
-    if destination.nbytes == 0:
-        return
-    _check_range(int(source), destination.nbytes, "copy from the device")
-    ctypes.memmove(destination.ctypes.data, int(source), destination.nbytes)
-
-
-def copy(destination: int, source: int, nbytes: int) -> None:
-    """Copy within device memory; the ranges may overlap."""
-    destination, source, nbytes = int(destination), int(source), int(nbytes)
-    if nbytes == 0:
-        return
-    _check_range(source, nbytes, "copy (source)")
-    _check_range(destination, nbytes, "copy (destination)")
-    ctypes.memmove(destination, source, nbytes)
+    raw_copy(destination, data.ctypes.data, data.nbytes, "HtoD")
 
 
 def raw_copy(destination: int, source: int, nbytes: int, kind: str) -> None:

@@ -24,6 +24,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
+
 from . import devices, forking, memory, order, records, scheduler
 from .counters import Counts, begin_recording, end_recording, record, recorders_now
 from .errors import StreamError
@@ -41,36 +43,6 @@ _streams: dict[int, Stream] = {}
 _captures: set[_Capture] = set()  # those that are going on
 _lock = forking.held("streams", threading.RLock())
 
-_TEXTS = {
-    "cudaErrorInvalidResourceHandle": "invalid resource handle",
-    "cudaErrorNotReady": "device not ready",
-    "cudaErrorIllegalState": "the operation cannot be performed in the present state",
-    "cudaErrorStreamCaptureUnsupported": "operation not permitted when stream is capturing",
-    "cudaErrorStreamCaptureInvalidated": (
-        "operation failed due to a previous error during capture"
-    ),
-    "cudaErrorStreamCaptureMerge": (
-        "operation would result in a merge of separate capture sequences"
-    ),
-    "cudaErrorStreamCaptureUnmatched": (
-        "capture was not ended in the same stream as it began"
-    ),
-    "cudaErrorStreamCaptureUnjoined": "capturing stream has unjoined work",
-    "cudaErrorStreamCaptureIsolation": (
-        "dependency created on uncaptured work in another stream"
-    ),
-    "cudaErrorStreamCaptureImplicit": (
-        "operation would make the legacy stream depend on a capturing blocking stream"
-    ),
-    "cudaErrorCapturedEvent": (
-        "operation not permitted on an event last recorded in a capturing stream"
-    ),
-}  # fmt: skip
-
-
-def _error(code: str) -> StreamError:
-    return StreamError(code, _TEXTS[code])
-
 
 class _Capture:
     """Work that is being recorded: operations, each with the numbers of those before it."""
@@ -83,11 +55,11 @@ class _Capture:
 
     def refuse(self, code: str) -> StreamError:
         self.valid = False
-        return _error(code)
+        return StreamError(code)
 
     def check(self) -> None:
         if not self.valid:
-            raise _error("cudaErrorStreamCaptureInvalidated")
+            raise StreamError("cudaErrorStreamCaptureInvalidated")
 
     def end(self) -> None:
         _captures.discard(self)
@@ -127,7 +99,7 @@ class Event:
 
     def _state(self) -> tuple[bool, int, int]:
         if self._captured is not None:
-            raise _error("cudaErrorCapturedEvent")
+            raise StreamError("cudaErrorCapturedEvent")
         if self._native is None:
             return True, self._at, 0
         return scheduler.get().event_state(self._native)
@@ -167,10 +139,10 @@ class Event:
         """
         for event in (self, later):
             if not event.recorded or not event.timing or event.device != self.device:
-                raise _error("cudaErrorInvalidResourceHandle")
+                raise StreamError("cudaErrorInvalidResourceHandle")
         states = self._state(), later._state()
         if not (states[0][0] and states[1][0]):
-            raise _error("cudaErrorNotReady")
+            raise StreamError("cudaErrorNotReady")
         if order.watching:
             order.host_knows(self._clock)
             order.host_knows(later._clock)
@@ -195,9 +167,6 @@ class Graph:
             all(operation.kind in ("work", "fill") for operation, _ in self._nodes)
             and sum(operation.nbytes for operation, _ in self._nodes) <= INLINE_BYTES
         )
-
-    def upload(self, stream: Stream) -> None:
-        """Prepare a launch: there is nothing to prepare."""
 
     def launch(self, stream: Stream) -> None:
         """Queue the whole of it on ``stream``; what does not depend runs side by side."""
@@ -279,7 +248,7 @@ class Stream:
                     _ = from_handle(0, self.device)._pointer
                 if self._native is None:
                     self._native = scheduler.get().stream(
-                        self.handle, not self.non_blocking, int(self.legacy))
+                        self.handle, not self.non_blocking, self.legacy, self.device)
         return self._native
 
     def _may_queue(self) -> _Capture | None:
@@ -309,7 +278,7 @@ class Stream:
             stream is capturing, which goes on.
         """
         if self._implied_capture() is not None:
-            raise _error("cudaErrorStreamCaptureImplicit")
+            raise StreamError("cudaErrorStreamCaptureImplicit")
         return self.capturing
 
     def _is_idle(self, planner: scheduler.Scheduler) -> bool:
@@ -355,7 +324,8 @@ class Stream:
             if planner is None or (
                 (planner.quiet or planner.idle(self._pointer)) and not planner.recording
             ):
-                work()
+                with np.errstate(all="ignore"):
+                    work()
                 return
         self._put(Operation("work", name, nbytes, work), nbytes <= INLINE_BYTES)
 
@@ -479,14 +449,6 @@ class Stream:
             order.host_waited(self)
         return done
 
-    @property
-    def idle(self) -> bool:
-        """Whether work queued now could start now: also nothing that it would have to wait for."""
-        if self._capture is not None:
-            return False
-        planner = scheduler.get()
-        return planner is None or self._is_idle(planner)
-
     def synchronize(self) -> None:
         """Wait for all work; raises the first exception of what ran since the last wait.
 
@@ -504,7 +466,7 @@ class Stream:
     def record(self, event: Event) -> None:
         """Queue the mark of an event of the same device."""
         if event.device != self.device:
-            raise _error("cudaErrorInvalidResourceHandle")
+            raise StreamError("cudaErrorInvalidResourceHandle")
         capture = self._may_queue()
         event.recorded = True
         if capture is not None:
@@ -527,7 +489,7 @@ class Stream:
         if event._captured is not None:
             theirs, last = event._captured
             if theirs not in _captures:
-                raise _error("cudaErrorCapturedEvent")
+                raise StreamError("cudaErrorCapturedEvent")
             theirs.check()
             if self.legacy:
                 raise theirs.refuse("cudaErrorStreamCaptureImplicit")
@@ -568,9 +530,9 @@ class Stream:
         if mode not in ("global", "thread_local", "relaxed"):
             raise ValueError(f"capture mode {mode!r}: global, thread_local or relaxed")
         if self.legacy:
-            raise _error("cudaErrorStreamCaptureUnsupported")
+            raise StreamError("cudaErrorStreamCaptureUnsupported")
         if self._capture is not None:
-            raise _error("cudaErrorIllegalState")
+            raise StreamError("cudaErrorIllegalState")
         self._capture, self._last = _Capture(self), frozenset()
         _captures.add(self._capture)
 
@@ -586,14 +548,14 @@ class Stream:
         """
         capture = self._capture
         if capture is None:
-            raise _error("cudaErrorIllegalState")
+            raise StreamError("cudaErrorIllegalState")
         if capture.origin is not self:
             raise capture.refuse("cudaErrorStreamCaptureUnmatched")
         last = self._last
         capture.end()
         capture.check()
         if len(capture.ancestors(last)) != len(capture.nodes):
-            raise _error("cudaErrorStreamCaptureUnjoined")
+            raise StreamError("cudaErrorStreamCaptureUnjoined")
         return Graph(capture.nodes)
 
     @property
@@ -635,7 +597,7 @@ def from_handle(handle: int, device: int = 0) -> Stream:
     try:
         return _streams[handle if handle > 2 else device << 32 | handle & 2]
     except KeyError:
-        raise _error("cudaErrorInvalidResourceHandle") from None
+        raise StreamError("cudaErrorInvalidResourceHandle") from None
 
 
 def synchronize(device: int | None = None) -> None:
@@ -647,7 +609,7 @@ def synchronize(device: int | None = None) -> None:
     if planner is not None:
         with _lock:
             if device is not None and device not in _whole:
-                _whole[device] = planner.stream(device << 32, False, 2)
+                _whole[device] = planner.stream(0, False, 2, device)
         planner.wait_stream(_whole.get(device))
         planner.report(_whole.get(device))
     if order.watching:
@@ -655,7 +617,20 @@ def synchronize(device: int | None = None) -> None:
         order.deliver()
 
 
-class _Counting(contextlib.AbstractContextManager):
+class counting(contextlib.AbstractContextManager):  # noqa: N801 -- it is called
+    """Count every launch within a ``with`` block, on whatever stream; its end waits for them.
+
+    Launches of other threads are not counted, but for those whose work runs in a copy of this
+    context (`contextvars.copy_context`). Blocks may be nested: each counts what is within it.
+
+    Examples
+    --------
+    >>> with counting() as counts:
+    ...     pass
+    >>> counts.launches
+    0
+    """
+
     def __init__(self) -> None:
         self._counts: list[Counts] = []
 
@@ -671,22 +646,6 @@ class _Counting(contextlib.AbstractContextManager):
                 synchronize()
         finally:
             end_recording(counts)
-
-
-def counting() -> contextlib.AbstractContextManager[Counts]:
-    """Count every launch within a ``with`` block, on whatever stream; its end waits for them.
-
-    Launches of other threads are not counted, but for those whose work runs in a copy of this
-    context (`contextvars.copy_context`). Blocks may be nested: each counts what is within it.
-
-    Examples
-    --------
-    >>> with counting() as counts:
-    ...     pass
-    >>> counts.launches
-    0
-    """
-    return _Counting()
 
 
 @contextlib.contextmanager

@@ -9,11 +9,6 @@ LEAST_INNER = 32  # shorter sums of integers are left to NumPy
 MOST_INNER = 2**19  # four products of 16-bit numbers, so many times, stay below 2**53
 
 
-def _work_type(dtype):
-    """Half precision is multiplied in single precision, as the library does."""
-    return _host.wide(dtype)
-
-
 def _for_gemm(a, dtype):
     """Copy what a matrix product cannot read: neither order, or another type."""
     if a.dtype == dtype and (a.flags.c_contiguous or a.flags.f_contiguous):
@@ -54,18 +49,13 @@ def _fits(a, b, shape, out):
 def _matmul_into(a, b, out):
     """Queue a product whose result NumPy writes in place."""
     x, y, target = a._view, b._view, out._view
-
-    def work():
-        with np.errstate(all="ignore"):
-            np.matmul(x, y, out=target)
-
-    core._enqueue(work, a.nbytes + b.nbytes + out.nbytes, name="matmul",
-                  asks=False)
+    core._enqueue(lambda: np.matmul(x, y, out=target), a.nbytes + b.nbytes + out.nbytes,
+                  name="matmul", asks=False)  # fmt: skip
     return out
 
 
 def _product(a, b, shape, dtype, out=None):
-    work = _work_type(dtype)
+    work = _host.wide(dtype)
     inner = a.shape[-1]
     if dtype.kind in "iu" and LEAST_INNER <= inner < MOST_INNER:
         return _host.compute(

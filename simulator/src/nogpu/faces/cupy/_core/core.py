@@ -463,12 +463,7 @@ class ndarray:  # noqa: N801 -- the library's name
             if source.ndim:
                 raise ValueError("non-scalar numpy.ndarray cannot be used for fill")
         target, dtype = self._view, self.dtype
-
-        def work() -> None:
-            with np.errstate(all="ignore"):
-                target.fill(convert(source, dtype)[()])
-
-        _enqueue(work, self.nbytes)
+        _enqueue(lambda: target.fill(convert(source, dtype)[()]), self.nbytes)
 
     def byteswap(self, inplace: bool = False) -> ndarray:
         """The bytes of each element reversed."""
@@ -545,7 +540,7 @@ def reach(*items: object, asks: bool = True) -> None:
         if found is None or found.device == here:
             continue
         if asks:
-            _memory.reach(here, found.device)
+            engine.devices.peers.add((here, found.device))
             frame, level = sys._getframe(), 1
             while frame.f_back and frame.f_code.co_filename.startswith(_OURS):
                 frame, level = frame.f_back, level + 1
@@ -667,8 +662,7 @@ def compute(
     target, views = out._view, _views(inputs)
 
     def work() -> None:
-        with np.errstate(all="ignore"):
-            target[...] = function(*views)
+        target[...] = function(*views)
 
     nbytes = max([out.nbytes, *[v.nbytes for v in views if isinstance(v, np.ndarray)]])
     name = getattr(function, "__name__", "work").replace("<lambda>", "work")
@@ -759,15 +753,13 @@ def _fill_from(target: ndarray, source: ndarray) -> None:
     if of.dtype == dtype or of.dtype.kind not in "fc" or dtype.kind not in "iu":
 
         def work() -> None:
-            with np.errstate(all="ignore"):
-                np.copyto(to, of if of.dtype.kind != "c" or dtype.kind in "cb" else of.real,
-                          casting="unsafe")  # fmt: skip
+            np.copyto(to, of if of.dtype.kind != "c" or dtype.kind in "cb" else of.real,
+                      casting="unsafe")  # fmt: skip
 
     else:
 
         def work() -> None:
-            with np.errstate(all="ignore"):
-                to[...] = convert(of, dtype)
+            to[...] = convert(of, dtype)
 
     _enqueue(work, max(to.nbytes, of.nbytes))
 
@@ -827,13 +819,11 @@ def _send(target: ndarray, source: np.ndarray, stream) -> None:
         _transfer(stream, target.data.ptr, source.ctypes.data, "HtoD", source)
 
 
+@runtime._translated
 def _transfer(stream, to: int, of: int, kind: str, host: np.ndarray, *keep: ndarray) -> None:
     """Queue the copy of packed bytes between a host array and the device."""
-    try:
-        stream._engine.copy(to, of, host.nbytes, kind, keep=(host, *keep),
-                            pinned=runtime._is_pinned(host.ctypes.data))  # fmt: skip
-    except engine.StreamError as error:
-        raise runtime._error(error.code) from None
+    stream._engine.copy(to, of, host.nbytes, kind, keep=(host, *keep),
+                        pinned=runtime._is_pinned(host.ctypes.data))  # fmt: skip
 
 
 def from_host(host: np.ndarray, order: str = "K", blocking: bool = False) -> ndarray:

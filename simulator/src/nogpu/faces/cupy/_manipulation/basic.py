@@ -46,9 +46,6 @@ def copyto(dst, src, casting="same_kind", where=None) -> None:
         return
     target, dtype = dst._view, dst.dtype
     where = True if where is None else where
-
-    def work() -> None:
-        with np.errstate(all="ignore"):
-            np.copyto(target, core.convert(source, dtype), where=where, casting="unsafe")
-
-    core._enqueue(work, max(dst.nbytes, source.nbytes))
+    core._enqueue(
+        lambda: np.copyto(target, core.convert(source, dtype), where=where, casting="unsafe"),
+        max(dst.nbytes, source.nbytes))

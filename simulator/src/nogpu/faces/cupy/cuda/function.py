@@ -33,15 +33,11 @@ def _integer(value: int) -> bytes:
         raise OverflowError("Python int too large to convert to C long") from None
 
 
-def _bytes_of_complex(value: complex) -> bytes:
-    return struct.pack("<dd", value.real, value.imag)
-
-
 _BY_TYPE: dict[type, Callable[[object], bytes]] = {
     bool: lambda value: _pack_integer(value),  # with zeros behind it
     int: _integer,
     float: _pack_float,
-    complex: _bytes_of_complex,
+    complex: lambda value: struct.pack("<dd", value.real, value.imag),
     type(None): lambda value: _NULL,
     MemoryPointer: lambda value: _pack_address(value.ptr),
     bytes: lambda value: value,  # our own structs, such as a CArray

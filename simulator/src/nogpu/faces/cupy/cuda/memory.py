@@ -205,7 +205,7 @@ def _copy(name: str) -> Callable:
             is_device = isinstance(other, MemoryPointer)
             kind = kinds[is_device]
             if is_device and "_from" in name:
-                reach(other.device_id, self.device_id)
+                engine.devices.peers.add((other.device_id, self.device_id))
             ends = (self.ptr, _address(other))
             ends = ends[::-1] if "_to_" in name else ends
             if queued:
@@ -234,12 +234,6 @@ copy_to_host(self, mem: object, size: int) -> None:
 copy_to_host_async(self, mem: object, size: int, stream=None) -> None:
     Copy bytes to host memory, on a stream.
 """)
-
-
-def reach(device: int, peer: int) -> None:
-    """Let kernels of a device use a peer's memory from now on, unless they do."""
-    if device != peer:
-        engine.devices.peers.add((device, peer))
 
 
 def _is_managed(pointer: MemoryPointer) -> bool:
@@ -352,26 +346,14 @@ class PooledMemory(BaseMemory):
         self._chunk = None
         pool = self.pool()
         if memory_hook._active and pool is not None:
-            self._free_with_hooks(pool, chunk)
+            with memory_hook.told("free", device_id=self.device_id, mem_size=self.size,
+                                  mem_ptr=self.ptr, pmem_id=id(self)):  # fmt: skip
+                pool._take_back(chunk)
         elif pool is not None:
-            pool._returned.append(chunk)
-            pool._settle()
+            pool._take_back(chunk)
         elif chunk.placed:
             engine.displace(chunk.ptr)
         self.ptr = 0
-
-    def _free_with_hooks(self, pool: SingleDeviceMemoryPool, chunk: Chunk) -> None:
-        hooks = memory_hook._hooks()
-        about = {"device_id": self.device_id, "mem_size": self.size, "mem_ptr": self.ptr,
-                 "pmem_id": id(self)}  # fmt: skip
-        for hook in hooks:
-            hook.free_preprocess(**about)
-        try:
-            pool._returned.append(chunk)
-            pool._settle()
-        finally:
-            for hook in hooks:
-                hook.free_postprocess(**about)
 
     def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
         if self._chunk is not None and not is_finalizing():
@@ -423,17 +405,11 @@ class SingleDeviceMemoryPool:
         size = (nbytes + _UNIT - 1) // _UNIT * _UNIT
         if not memory_hook._active:
             return self._pointer(nbytes, size, unwritten, itemsize)
-        hooks, pointer = memory_hook._hooks(), None
-        for hook in hooks:
-            hook.malloc_preprocess(device_id=self._device, size=nbytes, mem_size=size)
-        try:
+        about = {"device_id": self._device, "size": nbytes, "mem_size": size}
+        with memory_hook.told("malloc", **about) as after:
+            after.update(mem_ptr=0, pmem_id=0)
             pointer = self._pointer(nbytes, size, unwritten, itemsize)
-        finally:
-            for hook in hooks:
-                hook.malloc_postprocess(
-                    device_id=self._device, size=nbytes, mem_size=size,
-                    mem_ptr=pointer.ptr if pointer else 0,
-                    pmem_id=id(pointer.mem) if pointer else 0)
+            after.update(mem_ptr=pointer.ptr, pmem_id=id(pointer.mem))
         return pointer
 
     def _pointer(
@@ -529,21 +505,20 @@ class SingleDeviceMemoryPool:
         raise OutOfMemoryError(size, total, limit)
 
     def _ask(self, size: int) -> BaseMemory:
-        hooks, memory = memory_hook._hooks(), None
-        for hook in hooks:
-            hook.alloc_preprocess(device_id=self._device, mem_size=size)
-        try:
+        with memory_hook.told("alloc", device_id=self._device, mem_size=size) as after:
+            after["mem_ptr"] = 0
             if self._pieces:
                 memory = _Segment(size, self._spread, self._device)
             else:
                 memory = self._allocator(size).mem
-            return memory
-        finally:
-            for hook in hooks:
-                hook.alloc_postprocess(device_id=self._device, mem_size=size,
-                                       mem_ptr=memory.ptr if memory else 0)  # fmt: skip
+            after["mem_ptr"] = memory.ptr
+        return memory
 
     # blocks that come back
+
+    def _take_back(self, chunk: Chunk) -> None:
+        self._returned.append(chunk)
+        self._settle()
 
     def _settle(self) -> None:
         # Whoever holds the lock (perhaps this thread, further up) settles when it is done.
@@ -747,25 +722,23 @@ class MemoryAsyncPool:
         """CUDA's pool does not tell."""
         raise NotImplementedError("This function is not supported in MemoryAsyncPool")
 
-    def used_bytes(self) -> int:
-        """Bytes in use."""
-        return MemoryAsync.used
-
-    def free_bytes(self) -> int:
-        """Bytes that the pool has and nobody uses."""
-        return self.total_bytes() - MemoryAsync.used
-
-    def total_bytes(self) -> int:
-        """Bytes that the pool has from the device."""
-        return max(self._total, MemoryAsync.used)
-
     def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
         """Never have more than ``size`` bytes, or than a fraction of the device; 0: no limit."""
         self._limit = _limit(size, fraction) or 2**64 - 1
 
-    def get_limit(self) -> int:
-        """The limit in bytes, the largest number of 64 bits where there is none."""
-        return self._limit
+
+_ASYNC_FIGURES = {
+    "used_bytes": lambda pool: MemoryAsync.used,
+    "free_bytes": lambda pool: pool.total_bytes() - MemoryAsync.used,
+    "total_bytes": lambda pool: max(pool._total, MemoryAsync.used),
+    "get_limit": lambda pool: pool._limit,
+}
+table.methods(MemoryAsyncPool, _ASYNC_FIGURES.get, """
+used_bytes(self) -> int: Bytes in use.
+free_bytes(self) -> int: Bytes that the pool has and nobody uses.
+total_bytes(self) -> int: Bytes that the pool has from the device.
+get_limit(self) -> int: The limit in bytes, the largest number of 64 bits where there is none.
+""")
 
 
 class PythonFunctionAllocator:

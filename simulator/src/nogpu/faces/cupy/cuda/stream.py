@@ -42,11 +42,6 @@ def get_current_stream(device_id: int = -1) -> _BaseStream:
     return _local.stream if device_id < 0 else _local.streams[device_id]
 
 
-def get_current_stream_ptr() -> int:
-    """The handle of the current stream of this thread."""
-    return _local.stream.ptr
-
-
 def _handle(stream: _BaseStream | None) -> int:
     """The handle of a stream given as an argument; None is the current one."""
     return _local.stream.ptr if stream is None else stream.ptr

@@ -40,8 +40,7 @@ def current() -> int:
 
 
 def set_device(device: int | None = None) -> None:
-    """Put the primary context of a device, the current one by default, in the current one's place.
-    """
+    """Put a device's primary context, the current one's by default, in the current one's place."""
     global initialised
     initialised = state.used = True
     state.stack[-1:] = [PRIMARY + (state.device if device is None else device)]

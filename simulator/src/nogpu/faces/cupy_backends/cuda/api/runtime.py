@@ -56,11 +56,9 @@ _graph_handles = itertools.count(0x20000, 0x10)
 _graphs: dict[int, engine.streams.Graph] = {}
 
 
+@_translated
 def _stream(handle: int) -> engine.streams.Stream:
-    try:
-        return engine.streams.from_handle(int(handle), _contexts.state.device)
-    except engine.StreamError as error:
-        raise _error(error.code) from None
+    return engine.streams.from_handle(int(handle), _contexts.state.device)
 
 
 def _known(table: dict[int, object], handle: int, code: str) -> object:
@@ -175,13 +173,6 @@ memoryTypeUnregistered, memoryTypeHost, memoryTypeDevice, memoryTypeManaged = 0,
 cudaDevAttrComputeCapabilityMajor, cudaDevAttrComputeCapabilityMinor = 75, 76
 cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
 cudaDevAttrMemoryPoolsSupported = 115
-globals().update({  # of textures, which nogpu lacks: CUDA's numbers of their kinds
-    f"cuda{group}{name}": number for group, names in {
-        "ChannelFormatKind": "Signed Unsigned Float None", "FilterMode": "Point Linear",
-        "ResourceType": "Array MipmappedArray Linear Pitch2D",
-        "AddressMode": "Wrap Clamp Mirror Border", "ReadMode": "ElementType NormalizedFloat",
-    }.items() for number, name in enumerate(names.split())
-})  # fmt: skip
 computeModeDefault, computeModeExclusive, computeModeProhibited = 0, 1, 2
 is_hip = False
 CUDA_VERSION = engine.limits.CUDA_VERSION
