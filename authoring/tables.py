@@ -43,6 +43,9 @@ SPEEDS = (
      "generated stencil of radius 4"),
     ("streams", "streams/graph_queued", "graph", "loop", "queueing 100 kernels, as a graph"),
 )
+# Rungs of the ladder, and what each is set against.
+PEERS = {"one kernel, float32": "torch.compile, float32",
+         "one kernel, tensor cores": "torch.compile, float16"}
 
 
 def lessons(readme: str) -> str:
@@ -127,6 +130,12 @@ def speeds() -> str:
     for dtype in ("float32", "float16"):
         rows.append(("attention", f"the same, tuned, {dtype}", "PyTorch's scaled-dot-product",
                      measured["PyTorch scaled-dot-product", dtype] / measured["tuned", dtype]))
+    rungs = {key: run["rung"] for key, run in content["runs"].items() if key.startswith("ladder/")}
+    rates = {key: rung["images"] / rung["seconds"] for key, rung in rungs.items()}
+    for ours, other in PEERS.items():
+        if f"ladder/{ours}" in rates:
+            rows.append(("one_kernel_reader", f"the digit reader, {ours}", other,
+                         rates[f"ladder/{ours}"] / rates[f"ladder/{other}"]))
     lines = ["| lesson | what | set against | reached |", "|---|---|---|---|"]
     lines += [f"| {number_of(subject)} | {words} | {against} | {ratio_in_words(ratio)} |"
               for subject, words, against, ratio in rows]

@@ -62,6 +62,10 @@ TILES = {
     },
 }
 
+# The kernel for few queries (attention_one_query.cu): its macros but for the head size and for how
+# many keys are in flight, bytes of keys of a block's round, and pieces of a query, at most.
+WARPS, ROUND, PIECES = 8, 2**15, 256
+
 
 def attention(q: Array, k: Array, v: Array, causal: bool = False,
               scale: float | None = None, tensor_cores: bool = True) -> Array:
@@ -80,14 +84,15 @@ def attention(q: Array, k: Array, v: Array, causal: bool = False,
         Factor of the scores, above 0; 1 / sqrt(head size) unless given.
     tensor_cores : bool
         For float32: multiply on tensor cores where they are of compute capability 8.0 or newer,
-        each product as three of TF32, to an error like float32's. With False, on older GPUs and
-        on the simulator products are float32's own. float16 is always multiplied on tensor cores.
+        each product as three of TF32, to an error like float32's. With False, for few queries,
+        on older GPUs and on the simulator products are float32's own. float16 is always multiplied
+        on tensor cores.
 
     Returns
     -------
     cupy.ndarray
-        Shape and dtype of `q`; the only memory that a call takes. The work is queued on the
-        current stream, the call does not wait for it.
+        Shape and dtype of `q`; the only memory that a call takes, but for what `few_queries`
+        keeps. The work is queued on the current stream, the call does not wait for it.
 
     Raises
     ------
@@ -102,6 +107,8 @@ def attention(q: Array, k: Array, v: Array, causal: bool = False,
     before the second product, and leaves long sums to the tensor cores, which cut off where
     additions round: on an H200 its results were up to 3e-4 of themselves too small for 65,536
     keys and 7e-3 for a million, PyTorch's as much. The float32 kernels do not drift so.
+    float32 queries that are fewer than the GPU's multiprocessors, or one a head, go to
+    `few_queries`.
     Sources: online softmax, Milakov and Gimelshein, arXiv 1805.02867; the tiles, Dao et al.,
     arXiv 2205.14135, and Dao, arXiv 2307.08691; three products of TF32 and what tensor cores cut
     off, Ootomo and Yokota, arXiv 2203.03341.
@@ -116,11 +123,58 @@ def attention(q: Array, k: Array, v: Array, causal: bool = False,
     out = cupy.empty_like(q)
     if out.size:
         with q.device:
+            few = batch * heads * m < multiprocessors(q.device.id) or m == 1
+            if few and q.dtype == "float32":
+                few_queries(q, k, v, out, factor, causal)
+                return out
             launch, tile = _kernel(q.dtype.name, head, tensor_cores, q.device.id)
             launch((-(-m // tile.rows), heads, batch), (tile.threads,),
                    (q, k, v, out, cupy.int32(m), cupy.int32(n), cupy.float32(factor),
                     cupy.int32(causal)), shared_mem=tile.shared)
     return out
+
+
+def few_queries(q: Array, k: Array, v: Array, out: Array, scale: float, causal: bool) -> None:
+    """Attention into `out` by blocks that share a query's keys; float32, arrays already checked.
+
+    About as many blocks run as the GPU has multiprocessors. The memory in which they leave their
+    pieces for the last block of the query is kept for each stream, 134 KB. So call it once on a
+    stream before you capture from it, and let the graph not run at the same time as other calls on
+    that stream.
+    """
+    cupy, (batch, heads, m, head), n = find_cupy(), q.shape, k.shape[2]
+    queries, seen = batch * heads * m, min(m, n) if causal else n
+    most = max(1, min(PIECES, multiprocessors(q.device.id)) // queries)
+    rounds = -(-seen // (ROUND // 4 // head * most))
+    each = ROUND // 4 // head * rounds
+    pieces = -(-seen // each)
+    _few_kernel(head, q.device.id)((queries * pieces,), (32 * WARPS,), (
+        q, k, v, out, *_kept(q.device.id, cupy.cuda.get_current_stream().ptr), cupy.int32(m),
+        cupy.int32(n), cupy.int32(pieces), cupy.int32(each), cupy.float32(scale),
+        cupy.int32(causal)))
+
+
+@cache
+def multiprocessors(device: int) -> int:
+    """How many multiprocessors a device has."""
+    return find_cupy().cuda.Device(device).attributes["MultiProcessorCount"]
+
+
+@cache
+def _few_kernel(head: int, device: int) -> Callable[..., None]:
+    """The kernel of `few_queries`, compiled for the current device."""
+    macros = {"HEAD": head, "WARPS": WARPS, "KEYS": ROUND // (16 * head * WARPS)}
+    options = ("-std=c++17", *(f"-D{macro}={value}" for macro, value in macros.items()))
+    module = find_cupy().RawModule(code=kernels.source("attention_one_query"), options=options)
+    return module.get_function("attention")
+
+
+@cache
+def _kept(device: int, stream: int) -> tuple[Array, ...]:
+    """Largest score, sum of powers, and weighted sum of each piece, and a counter of a query."""
+    cupy = find_cupy()
+    sizes = PIECES, PIECES, (PIECES, max(HEADS))
+    return *(cupy.empty(size, cupy.float32) for size in sizes), cupy.zeros(PIECES, cupy.uint32)
 
 
 def _check(cupy: Any, arrays: dict[str, Array]) -> None:

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import nogpu.finder
 
@@ -21,6 +21,7 @@ from . import hosted
 
 CHOICES = ("auto", "cuda", "simulator")
 SIMULATOR = "nogpu, the course's simulator"  # as lines and tables call it
+is_simulated = nogpu.finder.is_simulated  # whether a CuPy or PyCUDA is the simulator's
 CUPY = ("cupy-cuda12x", "cupy-cuda13x", "cupy")
 INSTALL_CUPY = 'python -m pip install "cupy-cuda12x[ctk]"'
 INSTALL_PYCUDA = "python -m pip install pycuda"
@@ -32,12 +33,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Gpu:
-    """A CUDA device as its driver describes it; `memory` in bytes."""
+    """A CUDA device as its driver describes it; `memory` in bytes, `count` devices in all."""
 
     name: str
     compute_capability: tuple[int, int]
     memory: int
     driver_cuda: tuple[int, int]
+    count: int = 1
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,8 @@ def find_gpu() -> Gpu | None:
         capability.append(number.value)
     cuda.cuDriverGetVersion(ctypes.byref(number))
     driver = (number.value // 1000, number.value % 1000 // 10)
-    return Gpu(name.value.decode(), tuple(capability), memory.value, driver)
+    return Gpu(name.value.decode(), tuple(capability), memory.value, driver,
+               count.value)
 
 
 def installed(*packages: str) -> str | None:
@@ -131,8 +134,9 @@ def _use_simulator() -> None:
     nogpu.checks(order=False)
 
 
-def _simulator_line(gpu: Gpu | None) -> str:
+def _simulator_line(gpu: Gpu | None, devices: int) -> str:
     why = "no CUDA GPU answers here" if gpu is None else f"instead of {gpu.name}"
+    why += f"; it simulates {devices}" if devices > 1 else ""
     line = (
         f"Backend: {SIMULATOR} ({why}): CUDA C++ runs on this processor,\n"
         f"{cores()} cores, NumPy {version('numpy')}. Its results are a GPU's, its times are not."
@@ -150,13 +154,15 @@ def _simulator_line(gpu: Gpu | None) -> str:
     return line
 
 
-def start(needs: str | None = None) -> Backend:
+def start(needs: str | None = None, devices: int = 1) -> Backend:
     """Find the backend for the kernels' lessons and say in a sentence which it is.
 
     Parameters
     ----------
     needs : {None, "pycuda"}
         A library beyond CuPy that the notebook uses; the line says how to get it where it lacks.
+    devices : int
+        GPUs that the notebook uses: where fewer answer, the simulator simulates so many.
 
     Returns
     -------
@@ -183,11 +189,13 @@ def start(needs: str | None = None) -> Backend:
     if choice not in CHOICES:
         raise ValueError(f"COURSE_BACKEND is {choice!r}; it must be one of {', '.join(CHOICES)}.")
     gpu = find_gpu()
-    if choice == "cuda" and gpu is None:
-        raise RuntimeError("COURSE_BACKEND=cuda, but no CUDA device answers on this machine.")
+    enough = gpu is not None and gpu.count >= devices
+    if choice == "cuda" and not enough:
+        raise RuntimeError(f"COURSE_BACKEND=cuda, but {gpu.count if gpu else 'no'} CUDA device"
+                           " answers on this machine.")
     # Whoever started this process with `python -m nogpu` wants nogpu, on a GPU machine too.
     asked = choice == "simulator" or (choice == "auto" and nogpu.finder.is_installed())
-    on_gpu = gpu is not None and not asked
+    on_gpu = enough and not asked
     if hosted.is_hosted():
         hosted.complete(needs, on_gpu)
     if on_gpu:
@@ -196,8 +204,10 @@ def start(needs: str | None = None) -> Backend:
         nogpu.uninstall()
         _started = Backend("cuda", gpu, _cuda_line(gpu, needs))
     else:
+        if devices > 1:
+            os.environ.setdefault("NOGPU_DEVICES", str(devices))  # of child processes, too
         _use_simulator()
-        _started = Backend("simulator", gpu, _simulator_line(gpu))
+        _started = Backend("simulator", gpu, _simulator_line(gpu, devices))
     from nogpu.inspect.sources import record_sources
 
     record_sources(needs)
@@ -223,11 +233,6 @@ def find_cupy() -> ModuleType:
     return cupy
 
 
-def is_simulated(library: ModuleType) -> bool:
-    """Whether a CuPy or PyCUDA is the simulator's."""
-    return nogpu.finder.is_simulated(library)
-
-
 def device_name(cupy: ModuleType) -> str:
     """The name of CuPy's current device."""
     return cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
@@ -247,7 +252,7 @@ def simulated_spans() -> AbstractContextManager[list]:
     return record_spans()
 
 
-def simulated_counts() -> AbstractContextManager[Any]:
+def simulated_counts() -> AbstractContextManager:
     """Within the block the simulator counts what kernels ask of memory."""
     return nogpu.counting()
 

@@ -75,3 +75,12 @@ def _as_typed(value: object, unit: str = "") -> str:
         return str(value)
     whole = isinstance(value, Integral) or abs(value) >= 999.5
     return f"{f'{value:,.0f}' if whole else _three_digits(value)} {unit}".strip()
+
+
+def duration(seconds: float) -> str:
+    """A time in the largest unit of which it has at least one: "31 hours", "10 seconds"."""
+    for unit, size in (("years", 31_557_600), ("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.2g} {unit}" if seconds < 9.5 * size else \
+                f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.2g} seconds" if seconds < 9.5 else f"{seconds:.0f} seconds"

@@ -14,7 +14,7 @@ import numpy as np
 from . import backend, memory, network, recordings
 from .bounds import Ceiling, from_recorded, quick
 from .data import jittered_chunks, load_network, load_split
-from .formats import aligned
+from .formats import duration
 from .timing import bench
 
 Array = Any  # numpy.ndarray or cupy.ndarray
@@ -205,51 +205,4 @@ def show() -> None:
     """Draw the ladder, recorded and of this machine, and print its table."""
     from . import draw
 
-    known = machines()
-    draw.ladder(ordered(known), known, table(), FLOPS)
-
-
-def table() -> str:
-    """The ladder as text: all rungs, the slowest first, and how long a billion digits take."""
-    known = machines()
-    names = ordered(known)
-    rows = [("", "images", *(machine.name.partition(",")[2] or "on" for machine in known),
-             "a billion"),
-            ("digits a second", "in", *(machine.name.partition(",")[0] for machine in known),
-             "digits")]
-    for name in names:
-        rungs = [machine.rungs.get(name) for machine in known]
-        first = next(filter(None, rungs))
-        rows.append((name, first.where,
-                     *(f"{rung.rate:,.0f}" if rung else "-" for rung in rungs),
-                     duration(1e9 / first.rate)))
-    for machine in known:
-        if machine.roof:
-            rate = machine.roof.flops / FLOPS
-            rows.append(("roof of float32's arithmetic", "",
-                         *(f"{rate:,.0f}" if other is machine else "" for other in known),
-                         duration(1e9 / rate)))
-    lines = [line.rstrip() for line in aligned(rows)]
-    for machine in known:
-        hosts = {rung.machine for rung in machine.rungs.values() if rung.where == "host"}
-        hosts -= {rung.machine for rung in machine.rungs.values() if rung.where == "device"}
-        lines += [f"Images in the host's memory were read by {host}." for host in sorted(hosts)]
-    return "\n".join(lines)
-
-
-def ordered(known: list[Machine]) -> list[str]:
-    """The names of all rungs, the slowest first; the first machine that has one decides."""
-    rates: dict[str, float] = {}
-    for machine in known:
-        for name, rung in machine.rungs.items():
-            rates.setdefault(name, rung.rate)
-    return sorted(rates, key=rates.get)
-
-
-def duration(seconds: float) -> str:
-    """A time in the largest unit of which it has at least one: "31 hours", "10 seconds"."""
-    for unit, size in (("years", 31_557_600), ("days", 86400), ("hours", 3600), ("minutes", 60)):
-        if seconds >= 1.5 * size:
-            return f"{seconds / size:.2g} {unit}" if seconds < 9.5 * size else \
-                f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.2g} seconds" if seconds < 9.5 else f"{seconds:.0f} seconds"
+    draw.ladder(machines(), FLOPS)

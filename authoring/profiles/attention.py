@@ -4,24 +4,130 @@
 
 needs CuPy, for some of its rows PyTorch, and for the counts Nsight Compute (`ncu` on the PATH).
 Without FILE it writes `helpers/data/recorded/profiles/attention.json`, which the lesson shows.
+With `--query` in place of FILE it measures a single query alone and puts it into that file.
 """
 
 from __future__ import annotations
 
+import json
+import math
+import statistics
 import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from types import SimpleNamespace
+from typing import Any
 
-from helpers import bench
+import numpy as np
+
+from helpers import bench, network
 from helpers.attention import attention
-from helpers.measure_attention import TORCH, measure, torch_sdpa
+from helpers.backend import find_cupy
+from helpers.bounds import ceiling
 
 from . import profiling
 
 MODULE = "authoring.profiles.attention"
 SHAPE = 4, 16, 4096, 64  # batch, heads, length, numbers of a head
 LENGTHS = 1024, 4096, 16384, 65536  # of one head
+OTHER, SAMPLES = 2**28, 51  # floats that fill the caches; calls of a single query
+CHECKED = 2  # heads compared with float64
+Array = Any  # cupy.ndarray or torch.Tensor
 TENSOR = "sm__inst_executed_pipe_tensor_op_hmma.sum"  # products of 16 x 8 x 8 numbers, for TF32
+
+
+def torch_by_hand(q: Array, k: Array, v: Array) -> Array:
+    """PyTorch, with the scores in memory."""
+    return (q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])).softmax(dim=-1) @ v
+
+
+def torch_sdpa(q: Array, k: Array, v: Array) -> Array:
+    """PyTorch's fused attention."""
+    from torch.nn.functional import scaled_dot_product_attention
+
+    return scaled_dot_product_attention(q, k, v)
+
+
+TORCH = {"PyTorch by hand": torch_by_hand, "PyTorch scaled-dot-product": torch_sdpa}
+
+
+def measure(variants: Mapping[str, Callable], shape: tuple[int, ...], dtype: str,
+            errors: bool = True) -> list[dict]:
+    """A row for each variant that this machine has.
+
+    Parameters
+    ----------
+    variants : mapping of str to callable
+        By name the functions of queries, keys and values: CuPy arrays, for `TORCH` tensors. One
+        that raises ImportError or NotImplementedError gets no row.
+    shape : tuple of int
+        Batch, heads, length, numbers of a head.
+    dtype : {"float32", "float16"}
+    errors : bool
+        Whether to compare with float64, which keeps two heads' scores in memory.
+
+    Returns
+    -------
+    list of dict
+        `ms`, `tflops`, `peak` (bytes besides arguments and result), and the relative `error`.
+    """
+    cp = find_cupy()
+    rng = cp.random.default_rng(12)
+    exactly = [rng.standard_normal(shape, dtype=cp.float32) for _ in range(3)]
+    rows, (batch, heads, n, d) = [], shape
+    for name, function in variants.items():
+        arrays = [x.astype(dtype) for x in exactly]
+        try:
+            torch = import_module("torch") if name in TORCH else None
+            arrays = _as_tensors(arrays) if torch else arrays
+            peak = _peak_bytes(function, arrays, torch)
+        except (ImportError, NotImplementedError):
+            continue
+        seconds = bench(function, *arrays, device="gpu", seconds=0.1).median
+        rows.append({"name": name, "dtype": dtype, "shape": list(shape), "peak": peak,
+                     "ms": seconds * 1e3,
+                     "tflops": 4 * batch * heads * n * n * d / seconds / 1e12})
+        if errors:
+            result = cp.asarray(function(*arrays)).reshape(-1, n, d)[:CHECKED]
+            rows[-1]["error"] = _error(result, exactly)
+        cp.get_default_memory_pool().free_all_blocks()
+        if torch:
+            torch.cuda.empty_cache()
+    return rows
+
+
+def _as_tensors(arrays: list[Array]) -> list[Array]:
+    """PyTorch's tensors of the same memory."""
+    torch = import_module("torch")
+    return [torch.as_tensor(x) for x in arrays]
+
+
+def _error(result: Array, exactly: list[Array]) -> float:
+    """Root mean square of the error over that of the first heads' answers in float64."""
+    cp = find_cupy()
+    q, k, v = (x.reshape(-1, *x.shape[2:])[:CHECKED].astype(np.float64) for x in exactly)
+    exact = network.softmax(q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1]), cp) @ v
+    return float(cp.sqrt(((result.astype(np.float64) - exact) ** 2).mean() / (exact**2).mean()))
+
+
+def _peak_bytes(function: Callable, arrays: list[Array], torch: Any) -> int:
+    cp = find_cupy()
+    function(*arrays)  # memory that only the first call takes does not count
+    cp.cuda.Device().synchronize()
+    cp.get_default_memory_pool().free_all_blocks()
+    if torch:
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        result = function(*arrays)
+        torch.cuda.synchronize()
+        return torch.cuda.max_memory_allocated() - before - result.nbytes
+    pool = cp.cuda.MemoryPool()
+    with cp.cuda.using_allocator(pool.malloc):
+        result_bytes = function(*arrays).nbytes
+    cp.cuda.Device().synchronize()
+    return pool.total_bytes() - result_bytes
 
 
 def own_code() -> SimpleNamespace:
@@ -44,12 +150,52 @@ def rows() -> dict[str, list[dict]]:
                         for row in measure(some, (1, 1, n, 64), "float32", errors=False)]}
 
 
-def one_query() -> float:
-    """Milliseconds of the lesson's kernel for a single query over the longest strip."""
+def one_query() -> dict:
+    """A single query over the longest strip: microseconds of a call in each way, and the bound.
+
+    `us` is a call whose keys and values are in no cache, `cached_us` a call right behind another
+    one. The bound is the time in which the memory delivers keys and values once.
+    """
     lesson = own_code()
     q = lesson.random_heads(1, 1, 1, 64)[0]
     k, v = lesson.random_heads(1, 1, LENGTHS[-1], 64)[:2]
-    return bench(lesson.by_tiles, q, k, v, device="gpu").median * 1e3
+    bound = (k.nbytes + v.nbytes) / ceiling("gpu").bandwidth * 1e6
+    rows = []
+    for name, function in {"matmul": lesson.by_matmul, "this lesson's kernel": lesson.by_tiles,
+                           "tuned": attention, **TORCH}.items():
+        with suppress(ImportError):
+            arrays = _as_tensors([q, k, v]) if name in TORCH else [q, k, v]
+            us, cached = (_microseconds(function, arrays, times) for times in (1, 2))
+            rows.append({"name": name, "us": us, "cached_us": cached, "share": bound / us})
+    return {"keys": LENGTHS[-1], "bound_us": bound, "rows": rows}
+
+
+def _microseconds(function: Callable, arrays: list[Array], times: int) -> float:
+    """Of the last of so many calls in a row, after other data filled the caches: the median.
+
+    While these are written, the host queues the calls: its own time is not measured.
+    """
+    cp = find_cupy()
+    other, (before, behind) = cp.zeros(OTHER, cp.float32), (cp.cuda.Event(), cp.cuda.Event())
+    taken = []
+    for _ in range(SAMPLES):
+        cp.add(other, 1, out=other)
+        for _ in range(times):
+            before.record()
+            function(*arrays)
+        behind.record()
+        behind.synchronize()
+        taken.append(cp.cuda.get_elapsed_time(before, behind) * 1e3)
+    return statistics.median(taken)
+
+
+def query() -> None:
+    """Measure `one_query` alone, and put it into the profile that the lesson reads."""
+    path = profiling.FOLDER / "attention.json"
+    found = profiling.heading() | one_query()
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"one_query": found}, indent=1)
+                    + "\n", encoding="utf-8")
+    print(json.dumps(found, indent=1))
 
 
 def run() -> None:
@@ -57,11 +203,8 @@ def run() -> None:
     lesson = own_code()
     arrays = lesson.random_heads(*SHAPE)
     profiling.launch_in_range("lesson", lesson.by_tiles, *arrays)
-    try:
-        import torch
-    except ImportError:
-        return
-    profiling.launch_in_range("sdpa", torch_sdpa, *(torch.as_tensor(x) for x in arrays))
+    with suppress(ImportError):
+        profiling.launch_in_range("sdpa", torch_sdpa, *_as_tensors(arrays))
 
 
 def counted() -> dict[str, dict[str, float | str]]:
@@ -79,11 +222,11 @@ def measured() -> dict:
     import cupy as cp
 
     content = {"cupy": cp.__version__, "shape": list(SHAPE), **rows(),
-               "one_query_ms": one_query(), "counted": counted()}
+               "one_query": one_query(), "counted": counted()}
     if "torch" in sys.modules:
         content["torch"] = sys.modules["torch"].__version__
     return content
 
 
 if __name__ == "__main__":
-    profiling.run_program("attention", measured, sys.argv[1:], run=run)
+    profiling.run_program("attention", measured, sys.argv[1:], run=run, query=query)

@@ -23,6 +23,7 @@ from .. import runs
 from ..record import machine_file
 
 Array = Any  # numpy.ndarray, cupy.ndarray or torch.Tensor
+BATCH = 100_000  # digits of a call of PyTorch's
 
 
 def numpy_rungs() -> None:
@@ -69,18 +70,25 @@ def torch_rungs() -> None:
                 torch._dynamo.reset()
                 read = torch.compile(read, mode="max-autotune-no-cudagraphs")
             name = f"{'torch.compile' if compiled else 'PyTorch'}, {number}"
-            ladder.measure(_with_tensors(read, dtype), name, batch=100_000, images=100_000,
+            ladder.measure(_with_tensors(read, dtype, BATCH), name, batch=BATCH, images=BATCH,
                            where="device", number=number)
 
 
-def _with_tensors(read: Callable, dtype: Any) -> Callable[[Array], Array]:
-    """The reader for CuPy arrays: their memory is the tensors'."""
+def _with_tensors(read: Callable, dtype: Any, batch: int) -> Callable[[Array], Array]:
+    """The reader for CuPy arrays, whose memory is the tensors'.
+
+    Fewer digits are filled up to a batch: for another shape, `torch.compile` would make a general
+    kernel, which is slower for all shapes.
+    """
     import cupy as cp
     import torch
 
     def read_arrays(x: Array) -> Array:
+        n = len(x)
+        if n < batch:
+            x = cp.concatenate([x, cp.zeros((batch - n, *x.shape[1:]), x.dtype)])
         with torch.no_grad():
-            return cp.from_dlpack(read(torch.from_dlpack(x).to(dtype)).float())
+            return cp.from_dlpack(read(torch.from_dlpack(x).to(dtype)).float())[:n]
 
     return read_arrays
 

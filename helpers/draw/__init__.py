@@ -1,7 +1,7 @@
 """Pictures drawn from the learner's own arrays, each with the same facts as text."""
 
 from .broadcasting import broadcast
-from .charts import bars, levels, roof
+from .charts import bars, roof
 from .contraction import einsum
 from .device import cost, launches
 from .digits import attention, digits
@@ -21,7 +21,7 @@ from .tiles import owners, tiles
 
 __all__ = [
     "attention", "bars", "broadcast", "cost", "digits", "driver", "einsum", "formats",
-    "heatmap", "indexing", "ladder", "latency", "launches", "levels", "memory", "occupancy",
+    "heatmap", "indexing", "ladder", "latency", "launches", "memory", "occupancy",
     "owners", "pictures", "roof", "scores", "shares", "show", "shuffles", "threads", "tiles",
     "timeline", "warps", "waves",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -110,64 +109,6 @@ def roof(comparison: Any) -> None:
         axes.set_title(f"{comparison.title} on {limit.name}")
         axes.legend(fontsize=8, frameon=False, loc="lower right")
         show("Functions under the machine's roof", _roof_text(rows, intensity, rate, allowed))
-
-
-def levels(
-    kernels: Mapping[str, Mapping], bandwidth: float, flops: float, title: str = ""
-) -> None:
-    """Draw kernels under the roof of memory, each once for every way to count its bytes.
-
-    Parameters
-    ----------
-    kernels : mapping of str to mapping
-        By name: "seconds" and "flops" of one call, and "bytes", a mapping of what was counted to
-        how many bytes.
-    bandwidth, flops : float
-        The roof: bytes and operations a second.
-    title : str
-        Above the picture.
-
-    Notes
-    -----
-    The roof's slope is memory's bandwidth. A point above it tells that its bytes did not come from
-    memory.
-    """
-    with style():
-        figure, axes = plt.subplots(figsize=(8.5, 4.2), layout="constrained")
-        all_bytes = [b for kernel in kernels.values() for b in kernel["bytes"].values()]
-        top = max(kernel["flops"] for kernel in kernels.values())
-        x = np.geomspace(top / max(all_bytes) / 3, top / min(all_bytes) * 3, 200)
-        axes.plot(x, np.minimum(x * bandwidth, flops) / 1e9, color=INK, linewidth=2)
-        for k, (name, kernel) in enumerate(kernels.items()):
-            rate = kernel["flops"] / kernel["seconds"] / 1e9
-            at = [kernel["flops"] / b for b in kernel["bytes"].values()]
-            axes.plot(at, [rate] * len(at), MARKERS[k % len(MARKERS)] + ":", markersize=9,
-                      color=COLOURS[k % len(COLOURS)], markeredgecolor=INK, label=name)
-            for which, (what, where) in enumerate(zip(kernel["bytes"], at)):
-                axes.annotate(what, (where, rate), xytext=(0, -15 if which % 2 else 8),
-                              textcoords="offset points",
-                              ha="center", fontsize=7)
-        axes.set(xscale="log", yscale="log", title=title,
-                 xlabel="operations a byte (logarithmic)", ylabel="Gflop/s (logarithmic)")
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter("{x:g}")
-            axis.set_minor_formatter("")
-        axes.legend(fontsize=8, frameon=False, loc="lower right")
-        show("Kernels under the roof of memory", _levels_text(kernels, bandwidth, flops))
-
-
-def _levels_text(kernels: Mapping[str, Mapping], bandwidth: float, flops: float) -> str:
-    width = max(map(len, kernels))
-    counts = max(len(what) for kernel in kernels.values() for what in kernel["bytes"])
-    lines = [f"{'':{width}}  {'':{counts}}  operations/byte  Gflop/s  memory's roof there"]
-    for name, kernel in kernels.items():
-        rate = kernel["flops"] / kernel["seconds"]
-        for what, nbytes in kernel["bytes"].items():
-            there = min(kernel["flops"] / nbytes * bandwidth, flops)
-            lines.append(f"{name:{width}}  {what:{counts}}  {kernel['flops'] / nbytes:15.3g}"
-                         f"  {rate / 1e9:7.0f}  {there / 1e9:19.0f}")
-            name = ""
-    return "\n".join(lines)
 
 
 def _roof_text(rows: list, intensity: np.ndarray, rate: np.ndarray,

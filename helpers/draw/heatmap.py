@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from ..formats import aligned
+from ..formats import aligned, with_unit
 from .style import FAINT, INK, box, ink_on, show, style, text_at
 
 CELL = (0.95, 0.45)  # inches
@@ -59,6 +59,45 @@ def heatmap(panels: Sequence[Panel], x: str, y: str) -> None:
         over = f"; each cell the best over {', '.join(panel.others)}" if panel.others else ""
         lines += [f"{panel.title}{over} (* least)", _text(panel, x, y)]
     _draw(maps, x, y, "\n".join(lines))
+
+
+def panels(tuning: Any, counters: Sequence[str], words: Mapping[str, str]) -> list[Panel]:
+    """The maps of a search: what was found here, and what was recorded on each GPU.
+
+    Parameters
+    ----------
+    tuning : helpers.tune.Tuning
+    counters : sequence of str
+        What the simulator ranks by. The first in which variants differ is shown.
+    words : mapping of str to str
+        What a cell says of a variant that failed, by its state.
+    """
+    if tuning.simulated:
+        costs = list(zip(*(variant.cost for variant in tuning.ranked)))
+        which = next((k for k, column in enumerate(costs) if len(set(column)) > 1), 0)
+        title = f"{counters[which]} of a launch (simulator)"
+    else:
+        which, title = 0, "time of a launch, this machine"
+    cells = []
+    for variant in tuning.variants:
+        number = variant.cost[which]
+        text = f"{number:,}" if tuning.simulated else with_unit(number, "s")
+        cells.append((variant.parameters, number, text) if variant.state == "ok" else
+                     (variant.parameters, None, words[variant.state]))
+    found = [Panel(title, cells)]
+    for run in tuning.recorded:
+        cells = [(_parameters(row.name), row.median, with_unit(row.median, "s"))
+                 for row in run.rows]
+        gpu = run.machine.removeprefix("Recorded on ").split(" (")[0]
+        found.append(Panel(f"time of a launch, recorded on {gpu}", sorted(
+            cells, key=lambda cell: [(str(value) == value, value) for value in cell[0].values()])))
+    return found
+
+
+def _parameters(name: str) -> dict:
+    """What a recorded row's name says: numbers where all of a value is one."""
+    pairs = (pair.partition("=") for pair in name.split(", "))
+    return {key: int(value) if value.isdecimal() else value for key, _, value in pairs}
 
 
 def _reduced(panel: Panel, x: str, y: str) -> _Map:

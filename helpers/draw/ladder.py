@@ -7,25 +7,26 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
+from ..formats import aligned, duration
 from .charts import MARKERS
 from .style import COLOURS, FAINT, INK, show, style
 
 
-def ladder(names: Sequence[str], machines: Sequence[Any], text: str, flops: float) -> None:
-    """Draw digits a second, rung by rung, on a logarithmic axis, and print the same facts.
+def ladder(machines: Sequence[Any], flops: float) -> None:
+    """Draw digits a second, rung by rung, on a logarithmic axis, and print the same as a table.
 
     Parameters
     ----------
-    names : sequence of str
-        The rungs, the slowest first: they are drawn upwards.
-    machines : sequence
-        What is known of each machine: `name`, `rungs` by name with a `rate`, and its `roof` with
-        `flops` a second, or None.
-    text : str
-        The table.
+    machines : sequence of helpers.ladder.Machine
+        What is known of each machine. The first that has a rung decides its place.
     flops : float
-        Operations of a digit, for the roof.
+        Operations of a digit, for the roof of a machine's arithmetic.
     """
+    rates: dict[str, float] = {}
+    for machine in machines:
+        for name, rung in machine.rungs.items():
+            rates.setdefault(name, rung.rate)
+    names = sorted(rates, key=rates.get)  # the slowest first: they are drawn upwards
     with style():
         figure, axes = plt.subplots(figsize=(8, 1.6 + 0.34 * len(names)), layout="constrained")
         for k, machine in enumerate(machines):
@@ -47,4 +48,30 @@ def ladder(names: Sequence[str], machines: Sequence[Any], text: str, flops: floa
         axes.set(xscale="log", xlabel="digits a second (logarithmic)")
         axes.set_xlim(axes.get_xlim()[0] / 4, axes.get_xlim()[1] * 6)
         figure.legend(loc="outside lower center", fontsize=8, frameon=False)
-        show("The ladder: digits a second, rung by rung", text)
+        show("The ladder: digits a second, rung by rung", _table(names, machines, flops))
+
+
+def _table(names: Sequence[str], machines: Sequence[Any], flops: float) -> str:
+    """The rungs as text, the slowest first, and how long a billion digits take."""
+    rows = [("", "images", *(machine.name.partition(",")[2] or "on" for machine in machines),
+             "a billion"),
+            ("digits a second", "in", *(machine.name.partition(",")[0] for machine in machines),
+             "digits")]
+    for name in names:
+        rungs = [machine.rungs.get(name) for machine in machines]
+        first = next(filter(None, rungs))
+        rows.append((name, first.where,
+                     *(f"{rung.rate:,.0f}" if rung else "-" for rung in rungs),
+                     duration(1e9 / first.rate)))
+    for machine in machines:
+        if machine.roof:
+            rate = machine.roof.flops / flops
+            rows.append(("roof of float32's arithmetic", "",
+                         *(f"{rate:,.0f}" if other is machine else "" for other in machines),
+                         duration(1e9 / rate)))
+    lines = [line.rstrip() for line in aligned(rows)]
+    for machine in machines:
+        hosts = {rung.machine for rung in machine.rungs.values() if rung.where == "host"}
+        hosts -= {rung.machine for rung in machine.rungs.values() if rung.where == "device"}
+        lines += [f"Images in the host's memory were read by {host}." for host in sorted(hosts)]
+    return "\n".join(lines)

@@ -119,28 +119,10 @@ class Tuning:
         differ. Runs recorded on GPUs get maps of their own beside, of all variants that were
         recorded.
         """
-        from ..draw.heatmap import Panel, heatmap
+        from ..draw.heatmap import heatmap, panels
 
-        if self.simulated:
-            costs = list(zip(*(v.cost for v in self.ranked)))
-            which = next((k for k, column in enumerate(costs) if len(set(column)) > 1), 0)
-            title = f"{list(ORDER)[which]} of a launch (simulator)"
-        else:
-            which, title = 0, "time of a launch, this machine"
-        cells = []
-        for v in self.variants:
-            number = v.cost[which]
-            text = f"{number:,}" if self.simulated else with_unit(number, "s")
-            cells.append((v.parameters, number, text) if v.state == "ok" else
-                         (v.parameters, None, STATES[v.state][1]))
-        panels = [Panel(title, cells)]
-        for run in self.recorded:
-            cells = [(_parameters(row.name), row.median, with_unit(row.median, "s"))
-                     for row in run.rows]
-            gpu = run.machine.removeprefix("Recorded on ").split(" (")[0]
-            panels.append(Panel(f"time of a launch, recorded on {gpu}", sorted(
-                cells, key=lambda cell: [(str(v) == v, v) for v in cell[0].values()])))
-        heatmap(panels, x, y)
+        heatmap(panels(self, list(ORDER), {state: short for state, (_, short) in STATES.items()}),
+                x, y)
 
     # ---- the table ---------------------------------------------------------------------------
 
@@ -203,9 +185,3 @@ def failures(variants: Sequence[Variant]) -> list[str]:
         lines.append(textwrap.fill(f"{what}: {first}{more}: {note}", WIDTH,
                                    subsequent_indent="    "))
     return lines
-
-
-def _parameters(name: str) -> dict:
-    """What a recorded row's name says: numbers where all of a value is one."""
-    pairs = (pair.partition("=") for pair in name.split(", "))
-    return {key: int(value) if value.isdecimal() else value for key, _, value in pairs}

@@ -98,6 +98,16 @@ def test_a_profile_is_written_where_the_lesson_reads_it(tmp_path, monkeypatch, c
     assert json.loads((tmp_path / "mine.json").read_text()) == {"gpu": "T4"}
 
 
+def test_a_single_query_is_put_into_the_profile(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(profiling, "FOLDER", tmp_path)
+    monkeypatch.setattr(profiling, "heading", lambda: {"gpu": "H200"})
+    monkeypatch.setattr(attention, "one_query", lambda: {"keys": 5})
+    (tmp_path / "attention.json").write_text('{"gpu": "T4", "one_query": 1}')
+    attention.query()
+    assert json.loads((tmp_path / "attention.json").read_text()) == {
+        "gpu": "T4", "one_query": {"gpu": "H200", "keys": 5}}
+
+
 def test_the_profiled_kernels_are_those_of_the_lesson_and_are_checked(monkeypatch, capsys):
     monkeypatch.setattr(fast_kernels, "SIDE", 128)
     helpers.start()
@@ -116,7 +126,11 @@ def test_the_profiled_kernels_are_those_of_the_lesson_and_are_checked(monkeypatc
 def test_attention_is_measured_by_the_lessons_functions(monkeypatch):
     helpers.start()
     monkeypatch.setattr(attention, "LENGTHS", (64,))
-    assert attention.one_query() > 0
+    monkeypatch.setattr(attention, "OTHER", 64)
+    found = attention.one_query()
+    assert found["keys"] == 64 and found["bound_us"] > 0
+    assert [row["name"] for row in found["rows"]][:3] == ["matmul", "this lesson's kernel", "tuned"]
+    assert all(row["share"] == found["bound_us"] / row["us"] > 0 for row in found["rows"])
     assert vars(attention.own_code()).keys() >= {"by_einsum", "by_matmul", "by_tiles"}
 
 
@@ -129,3 +143,26 @@ def test_what_the_sanitizer_says_is_shortened_to_its_first_finding():
                                       "at k+0xc0 in kernel.cu:5",
                                       "by thread (3,0,0) in block (0,0,0)"]
     assert clinic.first_finding(["ERROR SUMMARY: 0 errors"]) == []
+
+
+def test_measure_has_a_row_for_each_variant_that_is_here(capsys):
+    helpers.start()
+    capsys.readouterr()
+    import cupy as cp
+
+    def by_matmul(q, k, v):
+        return helpers.network.softmax(q @ k.swapaxes(-1, -2) / 8, cp) @ v
+
+    def wrong(q, k, v):
+        return 2 * by_matmul(q, k, v)
+
+    def missing(q, k, v):
+        raise NotImplementedError
+
+    variants = {"matmul": by_matmul, "missing": missing, "wrong": wrong}
+    right, twice = attention.measure(variants, (1, 2, 32, 64), "float32")
+    assert (right["name"], right["dtype"], right["shape"]) == ("matmul", "float32", [1, 2, 32, 64])
+    assert right["error"] < 1e-5 and abs(twice["error"] - 1) < 1e-5
+    assert right["peak"] >= 2 * 32 * 32 * 4 and right["ms"] > 0 and right["tflops"] > 0
+    (row,) = attention.measure({"matmul": by_matmul}, (1, 2, 32, 64), "float16", errors=False)
+    assert row["dtype"] == "float16" and "error" not in row

@@ -1,6 +1,9 @@
 """Settings of the checks' tests."""
 
 import gc
+import os
+
+os.environ.setdefault("NOGPU_DEVICES", "2")  # for the tasks about many GPUs
 
 
 def pytest_collection_finish():

@@ -13,10 +13,10 @@ helpers.start()
 
 import cupy as cp  # noqa: E402
 
-from helpers import inspect, kernels, network  # noqa: E402
-from helpers.attention import TILES, attention  # noqa: E402
+from helpers import attention as attention_module  # noqa: E402
+from helpers import inspect, kernels  # noqa: E402
+from helpers.attention import TILES, Tile, attention  # noqa: E402
 from helpers.backend import is_simulated  # noqa: E402
-from helpers.measure_attention import measure  # noqa: E402
 
 SIMULATOR = is_simulated(cp)
 CAPABILITY = 0 if SIMULATOR else int(cp.cuda.Device().compute_capability)
@@ -146,6 +146,52 @@ def test_takes_no_memory_but_the_result():
     assert pool.used_bytes() - before == -(-out.nbytes // 512) * 512
 
 
+@pytest.fixture
+def many(monkeypatch, request):
+    """64 multiprocessors, or so many, to share the keys of few queries; the simulator has two."""
+    count = getattr(request, "param", 64)
+    monkeypatch.setattr(attention_module, "multiprocessors", lambda device: count)
+
+
+@pytest.mark.parametrize("many, m, n, head", [
+    (64, 1, 1, 64), (64, 1, 127, 64), (64, 1, 129, 64), (5, 1, 1000, 64), (64, 1, 600, 128),
+    (64, 1, 513, 32), (5, 2, 300, 64), (64, 5, 260, 128), (64, 5, 3, 32)], indirect=["many"])
+def test_few_queries_split_their_keys(many, m, n, head):
+    """Ragged pieces and empty ones; the second call needs the counters of the first at 0."""
+    q, (k, v) = inputs((1, 2, m, head))[0], inputs((1, 2, n, head))[1:]
+    for causal in (False, True, False):
+        for factor in (1, 10):  # with 10 few keys have nearly all of the weight
+            out = attention(factor * q, k, v, causal)
+            assert abs(out.get() - exact(factor * q, k, v, causal)).max() < 2e-5
+
+
+def test_one_query_a_head_for_more_heads_than_multiprocessors():
+    q, k, v = inputs((2, 70, 9, 32))
+    one = cp.ascontiguousarray(q[:, :, :1])
+    assert abs(attention(one, k, v).get() - exact(one, k, v, False)).max() < 1e-5
+
+
+@pytest.mark.parametrize("many", [64, 3], indirect=True)
+def test_few_queries_whatever_their_largest_score_and_where(many):
+    q, k, v = inputs((1, 1, 2200, 128))  # 35 pieces, or 12 rounds
+    one, steps = cp.zeros_like(q[:, :, :1]), np.arange(2200) / 4
+    one[..., 0] = 8
+    for first in (steps, -steps, -30_000 - 3 * (steps * 7 % 600)):
+        k[0, 0, :, 0] = cp.asarray(first, dtype=cp.float32)
+        assert abs(attention(one, k, v).get() - exact(one, k, v, False)).max() < 1e-3
+    k[0, 0, 500, 0] = cp.nan  # does not disappear in a maximum
+    assert cp.isnan(attention(one, k, v)).all()
+
+
+def test_few_queries_have_no_fault_and_no_race(many):
+    q, k, v = inputs((1, 1, 300, 64))
+    out, kept = cp.empty_like(q[:, :, :2]), attention_module._kept(0, 0)
+    inspect(attention_module._few_kernel(64, 0), (6,), (256,), (
+        q, k, v, out, *kept, np.int32(2), np.int32(300), np.int32(3), np.int32(128),
+        np.float32(0.1), np.int32(0))).raise_fault()
+    assert not kept[-1].any()
+
+
 def test_nothing_to_do():
     q, k, v = inputs((2, 0, 5, 32))
     assert attention(q, k, v).shape == (2, 0, 5, 32)
@@ -204,6 +250,16 @@ def test_nvcc_accepts(tmp_path, kernel):
         assert " 0 bytes spill stores, 0 bytes spill loads" in said
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(NVCC is None, reason="nvcc is not installed")
+@pytest.mark.parametrize("head, keys", [(32, 8), (64, 4), (128, 2)])
+def test_nvcc_accepts_the_kernel_for_few_queries(tmp_path, head, keys):
+    tile = Tile((("HEAD", head), ("WARPS", 8), ("KEYS", keys)), 256, 1, 0)
+    said = nvcc("one_query", tile, tmp_path / "kernel.cubin", "-arch=sm_90", "--cubin",
+                "-Xptxas", "-v")
+    assert " 0 bytes spill stores, 0 bytes spill loads" in said
+
+
 @pytest.mark.skipif(NVCC is None or not RUNS["float16"], reason="needs nvcc and a GPU")
 @pytest.mark.parametrize("kernel", ["float32", "float16"])
 def test_what_a_t4_would_run_is_right(tmp_path, kernel):
@@ -215,22 +271,3 @@ def test_what_a_t4_would_run_is_right(tmp_path, kernel):
     function, how = launch(module, tile, q, k, v, True, 0.1)
     function(*how, shared_mem=tile.shared)
     assert abs(how[-1][3].get() - exact(q, k, v, True, 0.1)).max() < TOLERANCE[kernel]
-
-
-def test_measure_has_a_row_for_each_variant_that_is_here():
-    def by_matmul(q, k, v):
-        return network.softmax(q @ k.swapaxes(-1, -2) / 8, cp) @ v
-
-    def wrong(q, k, v):
-        return 2 * by_matmul(q, k, v)
-
-    def missing(q, k, v):
-        raise NotImplementedError
-
-    variants = {"matmul": by_matmul, "missing": missing, "wrong": wrong}
-    right, twice = measure(variants, (1, 2, 32, 64), "float32")
-    assert (right["name"], right["dtype"], right["shape"]) == ("matmul", "float32", [1, 2, 32, 64])
-    assert right["error"] < 1e-5 and abs(twice["error"] - 1) < 1e-5
-    assert right["peak"] >= 2 * 32 * 32 * 4 and right["ms"] > 0 and right["tflops"] > 0
-    (row,) = measure({"matmul": by_matmul}, (1, 2, 32, 64), "float16", errors=False)
-    assert row["dtype"] == "float16" and "error" not in row

@@ -114,14 +114,6 @@ def test_formats_agree_with_numpy(capsys):
     assert "bfloat16     1        8        7" in capsys.readouterr().out
 
 
-def test_levels_shows_a_point_above_the_roof(capsys):
-    kernel = {"seconds": 1.0, "flops": 100e9, "bytes": {"asked for": 100e9, "from memory": 1e9}}
-    draw.levels({"mine": kernel}, bandwidth=10e9, flops=500e9)
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[1].split()[-2:] == ["100", "10"]  # ten times what memory allows there
-    assert lines[2].split()[-2:] == ["100", "500"]
-
-
 def test_gpus_are_plausible():
     gpus = load_gpus()
     assert [g["name"] for g in gpus][0] == "T4" and gpus[-1]["name"].startswith("H200")

@@ -92,6 +92,16 @@ def test_the_simulator_can_be_asked_for_beside_a_gpu(no_gpu, monkeypatch, capsys
         helpers.start()
 
 
+def test_one_gpu_is_too_few_for_a_notebook_that_needs_two(no_gpu, monkeypatch, capsys):
+    monkeypatch.setattr(backend, "find_gpu", lambda: H200)
+    monkeypatch.setenv("NOGPU_DEVICES", "2")  # is taken away again
+    assert helpers.start(devices=2).name == "simulator"
+    assert f"instead of {H200.name}; it simulates 2" in capsys.readouterr().out
+    monkeypatch.setenv("COURSE_BACKEND", "cuda")
+    with pytest.raises(RuntimeError, match="but 1 CUDA device answers"):
+        helpers.start(devices=2)
+
+
 @pytest.mark.parametrize("value, error, words", [
     ("cuda", RuntimeError, "no CUDA device answers"),
     ("gpu", ValueError, "must be one of auto, cuda, simulator"),

@@ -30,13 +30,14 @@ def own(monkeypatch, tmp_path):
     return tmp_path
 
 
-def test_a_reader_is_checked_measured_and_remembered(weights, own):
+def test_a_reader_is_checked_measured_and_remembered(weights, own, capsys):
     rung = ladder.measure(lambda x: network.forward(x, weights), "NumPy", **QUICK)
     assert rung.rate == 100 / rung.seconds and 10 < rung.rate < 1e6
     assert f"{rung.rate:,.0f} digits a second" in repr(rung)
     here, = ladder.machines()
     assert here.name == "this machine" and here.rungs == {"NumPy": rung}
-    assert f"{rung.rate:,.0f}" in ladder.table()
+    ladder.show()
+    assert f"{rung.rate:,.0f}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["PYTEST_VERSION", "COURSE_QUIET"])
@@ -129,14 +130,13 @@ def test_recorded_rungs_stand_beside_with_their_roof(weights, own, monkeypatch, 
     content["runs"]["ladder/faster"] = {"device": "gpu", "rung": dict(
         content["runs"]["ladder/NumPy"]["rung"], name="faster", seconds=1e-4)}
     (own / "recorded" / "toy.json").write_text(json.dumps(content))
-    lines = ladder.table().splitlines()
+    ladder.show()
+    lines = capsys.readouterr().out.strip("\n").splitlines()
     assert [line.split("  ")[0] for line in lines[2:5]] == [
         "NumPy", "faster", "roof of float32's arithmetic"]
     assert lines[3].split() == ["faster", "host", "1,000,000", "-", "17", "minutes"]
     assert "2,000,000" in lines[4] and lines[2].split()[-2:] == ["3.2", "years"]
     assert max(map(len, lines)) <= 80
-    ladder.show()
-    assert capsys.readouterr().out.strip("\n") == ladder.table()
 
 
 @pytest.mark.parametrize("seconds, text", [

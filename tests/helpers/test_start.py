@@ -63,3 +63,9 @@ def test_a_process_that_is_started_later_has_cupy_too():
 def test_start_serves_later_processes_of_an_installed_course_as_well():
     lines = run("import subprocess, sys\n" + STARTED + CHILD)
     assert lines[-1].startswith("3 ") and Path(lines[-1]).match("nogpu/faces/cupy/__init__.py")
+
+
+def test_a_notebook_that_needs_two_devices_gets_them():
+    lines = run(UNINSTALLED + STARTED.replace("start()", "start(devices=2)")
+                + "import cupy\nprint(cupy.cuda.runtime.getDeviceCount())")
+    assert "it simulates 2" in lines[0] and lines[-1] == "2"

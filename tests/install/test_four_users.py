@@ -30,7 +30,7 @@ WORKING_PATH = "/usr/local/bin:/usr/bin:/bin"
 PYTHON = shutil.which("python3", path=WORKING_PATH)
 TOOLS = ("setpriv", "mount", "git", "make", "g++")
 PACKAGES = ("jupyterlab>=4.0", "numpy>=2.1", "matplotlib>=3.8", "nbval>=0.11", "pyelftools>=0.29",
-            "setuptools>=77", "wheel")
+            "dask[array,distributed]>=2025.1", "setuptools>=77", "wheel")
 # The lesson that the second edition renames, and its new name.
 RENAMED = ("16_attention", "17_attention")
 

@@ -87,11 +87,11 @@ static int run(Library* library, int entry, int grid, int block,
 }
 int main(int, char** arguments) {
     checks = (uint32_t)atoi(arguments[1]);
-    if (cs_start(2, (uint64_t)1 << 30, UINT64_MAX) != 0) return 1;
+    if (cs_start(2, (uint64_t)1 << 30, UINT64_MAX, 1) != 0) return 1;
     dl_iterate_phdr(find_tls, nullptr);
     Library* l = cs_library(tls_marker, (uint64_t)marker() - tls_base, tls_size, nullptr, 0, 0, 0,
                             0, 0);
-    uint64_t x = cs_allocate(4000, 1), sum = cs_allocate(4, 1), null = 0;
+    uint64_t x = cs_allocate(4000, 1, 0), sum = cs_allocate(4, 1, 0), null = 0;
     float* f = (float*)x;
     for (int i = 0; i < 1000; i++) f[i] = i;
     *(int*)sum = 0;

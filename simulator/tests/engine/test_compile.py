@@ -187,6 +187,25 @@ def test_options_define_and_include(tmp_path: Path, checked: bool) -> None:
     assert read(x, np.int32)[0] == 204
 
 
+@pytest.mark.parametrize("dialect", ["nvrtc", "nvcc"])
+@pytest.mark.parametrize("mark", ["cuda_runtime.h", "crt/mma.h"])
+def test_a_toolkits_headers_come_after_the_engines(
+    compiler: str, tmp_path: Path, mark: str, dialect: str
+) -> None:
+    for name in (mark, "mma.h", "cuda_fp16.h"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("#error the toolkit's own header")
+    (tmp_path / "mine.cuh").write_text("#define VALUE 7")
+    text = (
+        "#include <mma.h>\n#include <cuda_fp16.h>\n#include <mine.cuh>\n"
+        "__global__ void f(int* x) { *x = VALUE; }"
+    )
+    x = array(np.zeros(1, np.int32), "x")
+    module = engine.compile(text, [f"-I{tmp_path}"], dialect=dialect)
+    launch(module.kernel("f"), (1,), (1,), x)
+    assert read(x, np.int32)[0] == 7
+
+
 @pytest.mark.parametrize("standard", ["c++11", "c++14", "c++17", "c++20"])
 def test_standards(compiler: str, standard: str, checked: bool) -> None:
     module = engine.compile(ZERO, [f"-std={standard}"])
@@ -342,11 +361,17 @@ def test_shared_memory_limits(checked: bool) -> None:
     kernel = engine.compile(text).kernel("f")
     x = array(np.zeros(1, np.int32), "x")
     assert kernel.static_shared == 4096 and kernel.max_dynamic_shared == 49152 - 4096
-    kernel.max_dynamic_shared = 65536 - 4096
-    kernel.launch((1,), (1,), pack(x, np.int32(15360)), 61440)
-    assert read(x, np.int32)[0] == 1023 + 15359
-    with pytest.raises(engine.InvalidLaunch):
-        kernel.max_dynamic_shared = 65537 - 4096
+    most = engine.limits.SHARED_PER_BLOCK_OPTIN - 4096
+    with pytest.raises(engine.InvalidLaunch, match="may have 45,056"):
+        kernel.launch((1,), (1,), pack(x, np.int32(1)), 45_057)
+    kernel.max_dynamic_shared = most
+    kernel.launch((1,), (1,), pack(x, np.int32(most // 4)), most)
+    assert read(x, np.int32)[0] == 1023 + most // 4 - 1
+    if checked:
+        with pytest.raises(engine.SharedOutOfBounds):
+            kernel.launch((1,), (1,), pack(x, np.int32(most // 4)), most - 4)
+    with pytest.raises(engine.InvalidLaunch, match="0 to 228352"):
+        kernel.max_dynamic_shared = most + 1
 
 
 def test_arguments_are_raw_bytes_by_position() -> None:

@@ -105,10 +105,10 @@ def test_a_launch_returns_before_its_kernel_has_run(module: engine.Module) -> No
     s, x = Stream(), number()
     with held(module, s):
         put(module, s, x, 7)
-        assert not s.done and not s.idle
+        assert not s.done
         assert read(x, np.int32)[0] == 0
     s.synchronize()
-    assert s.done and s.idle and read(x, np.int32)[0] == 7
+    assert s.done and read(x, np.int32)[0] == 7
 
 
 def test_streams_are_independent(module: engine.Module) -> None:
@@ -168,12 +168,12 @@ def without_order() -> Iterator[None]:
 @pytest.mark.usefixtures("without_order")
 def test_the_legacy_default_stream(module: engine.Module) -> None:
     blocking, free, x = Stream(), Stream(non_blocking=True), number()
-    null, per_thread = engine.streams.null, engine.streams.per_thread
+    null, per_thread = engine.streams.null, engine.streams.from_handle(2)
     with held(module, blocking):
         put(module, null, x, 7)
         put(module, free, number(), 1)
         free.synchronize()
-        assert not null.done and not null.idle and per_thread.idle is False
+        assert not null.done
         assert read(x, np.int32)[0] == 0
     null.synchronize()
     assert blocking.done and read(x, np.int32)[0] == 7
@@ -700,14 +700,13 @@ def test_a_graph_runs_when_it_is_launched(module: engine.Module) -> None:
     x, host = number(1), np.zeros(1, np.int32)
     step = module.kernel("step")
     s.begin_capture()
-    assert s.capturing and not s.idle
+    assert s.capturing
     s.launch(step, (1,), (1,), pack(x, np.uint32(1)))
     s.run(lambda: seen.append("work"))
     s.call(lambda: seen.append("call"))
     s.copy(host.ctypes.data, x.address, 4, "DtoH")
     graph = s.end_capture()
     assert not s.capturing and read(x, np.int32)[0] == 1 and not seen
-    graph.upload(t)
     for _ in range(3):
         graph.launch(t)
     t.synchronize()
@@ -817,9 +816,7 @@ def test_captures_that_are_refused(module: engine.Module) -> None:
     put(module, null, number(), 1)
     with pytest.raises(engine.StreamError) as caught:
         s.synchronize()
-    assert str(caught.value) == (
-        "cudaErrorStreamCaptureUnsupported: operation not permitted when stream is capturing"
-    )
+    assert str(caught.value) == "cudaErrorStreamCaptureUnsupported"
     refused("cudaErrorStreamCaptureInvalidated", lambda: s.run(lambda: None))
     refused("cudaErrorStreamCaptureInvalidated", s.end_capture)
     assert not s.capturing
@@ -970,9 +967,9 @@ def test_without_a_compiler_python_work_runs_at_once() -> None:
         engine.streams.synchronize()
         with engine.streams.record_spans() as spans:
             pass
-        print(seen, s.done, s.idle, f.done, e.elapsed(f) >= 0)
+        print(seen, s.done, f.done, e.elapsed(f) >= 0)
         """,
         PATH="/nonexistent",
         CXX="",
     )
-    assert done.stdout == "[1, 2, 3] True True True True\n", done.stderr
+    assert done.stdout == "[1, 2, 3] True True True\n", done.stderr

@@ -38,8 +38,8 @@ from .faults import (
     StreamRace, UninitialisedRead, UseAfterFree,
 )
 from .memory import (
-    Allocation, PageLocked, allocate, copy, copy_from_device, copy_to_device, displace, fill, free,
-    lookup, mark_written, place, reserve, succeed, unreserve, usage, view,
+    Allocation, PageLocked, allocate, copy_to_device, displace, fill, free, lookup,
+    mark_written, place, reserve, succeed, unreserve, usage, view,
 )
 from .module import Kernel, Module, compile, set_printer, use_compiler  # noqa: A004
 from .streams import counting

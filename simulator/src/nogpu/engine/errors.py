@@ -88,6 +88,6 @@ class StreamError(EngineError):
         The runtime's name for the error, e.g. ``"cudaErrorStreamCaptureUnsupported"``.
     """
 
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(f"{code}: {message}")
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
         self.code = code

@@ -11,17 +11,13 @@ from typing import ClassVar
 from . import memory
 from .records import AccessKind, BarrierTrouble, FaultKind, FaultRecord, RegionKind
 
-_VERBS = {
-    AccessKind.Read: "reads",
-    AccessKind.Write: "writes",
-    AccessKind.Atomic: "updates atomically",
+# What reports call an access, what a thread does, and what it did.
+_ACCESSES = {
+    AccessKind.Read: ("read", "reads", "read"),
+    AccessKind.Write: ("write", "writes", "wrote"),
+    AccessKind.Atomic: ("atomic", "updates atomically", "atomically updated"),
 }
-_PAST = {
-    AccessKind.Read: "read",
-    AccessKind.Write: "wrote",
-    AccessKind.Atomic: "atomically updated",
-}
-_ACCESSES = {AccessKind.Read: "read", AccessKind.Write: "write", AccessKind.Atomic: "atomic"}
+_UNKNOWN = (None, "uses", "used")
 _LINE_MARKER = re.compile(r'\s*#\s*line\s+(\d+)(?:\s+"([^"]*)")?\s*$')
 
 
@@ -38,6 +34,8 @@ class KernelFault(Exception):
         What the runtime records for it; empty where it records none.
     kernel : str
         Its name.
+    device : int
+        Where it ran.
     file, line, text : str, int or None, str
         The source file's name, the line, and what it says.
     array : str or None
@@ -60,6 +58,7 @@ class KernelFault(Exception):
     records: ClassVar[tuple[FaultKind, ...]] = ()
 
     kernel: str = ""
+    device: int = 0
     file: str | None = None
     line: int | None = None
     text: str = ""
@@ -73,134 +72,107 @@ class KernelFault(Exception):
     size: int | None = None
     access: str | None = None
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(
+        cls, called: str | None = None, kind: str | None = None, records: tuple[FaultKind, ...] = ()
+    ) -> None:
+        if called is not None:
+            cls.called, cls.kind, cls.records = called, kind or called, records
         if cls.__module__ == __name__:
             cls.__module__ = KernelFault.__module__
 
 
-class GlobalOutOfBounds(KernelFault):
+class GlobalOutOfBounds(
+    KernelFault, called="access outside an array", kind="out of bounds",
+    records=(FaultKind.GlobalOutOfBounds,)
+):  # fmt: skip
     """An access outside every array of device memory."""
 
-    called = "access outside an array"
-    kind = "out of bounds"
-    records = (FaultKind.GlobalOutOfBounds,)
 
-
-class SharedOutOfBounds(KernelFault):
+class SharedOutOfBounds(
+    KernelFault, called="access outside a shared array", kind="out of bounds",
+    records=(FaultKind.SharedOutOfBounds,)
+):  # fmt: skip
     """An access outside a ``__shared__`` array, or outside a row of one."""
 
-    called = "access outside a shared array"
-    kind = "out of bounds"
-    records = (FaultKind.SharedOutOfBounds,)
 
-
-class LocalOutOfBounds(KernelFault):
+class LocalOutOfBounds(KernelFault, called="access outside a local array", kind="out of bounds"):
     """An access outside an array of the thread's own."""
 
-    called = "access outside a local array"
-    kind = "out of bounds"
 
-
-class NullPointer(KernelFault):
+class NullPointer(KernelFault, called="null pointer", records=(FaultKind.NullPointer,)):
     """An access through a null pointer, or near it."""
 
-    called = "null pointer"
-    kind = "null pointer"
-    records = (FaultKind.NullPointer,)
 
-
-class UseAfterFree(KernelFault):
+class UseAfterFree(
+    KernelFault, called="use of freed memory", kind="use after free",
+    records=(FaultKind.UseAfterFree,)
+):  # fmt: skip
     """An access to an array that was freed."""
 
-    called = "use of freed memory"
-    kind = "use after free"
-    records = (FaultKind.UseAfterFree,)
 
-
-class MisalignedAccess(KernelFault):
+class MisalignedAccess(
+    KernelFault, called="misaligned access", kind="misaligned", records=(FaultKind.Misaligned,)
+):  # fmt: skip
     """An access at an address that is no multiple of its size."""
 
-    called = "misaligned access"
-    kind = "misaligned"
-    records = (FaultKind.Misaligned,)
 
-
-class UninitialisedRead(KernelFault):
+class UninitialisedRead(
+    KernelFault, called="read of memory that nobody has written", kind="uninitialised",
+    records=(FaultKind.Uninitialised,)
+):  # fmt: skip
     """A read of memory that nobody has written."""
 
-    called = "read of memory that nobody has written"
-    kind = "uninitialised"
-    records = (FaultKind.Uninitialised,)
 
-
-class Race(KernelFault):
+class Race(KernelFault, called="race", records=(FaultKind.Race,)):
     """Two threads use one address, one of them writes, and nothing orders them."""
 
-    called = "race"
-    kind = "race"
-    records = (FaultKind.Race,)
 
-
-class BarrierFault(KernelFault):
+class BarrierFault(
+    KernelFault, called="barrier not reached together", kind="barrier",
+    records=(FaultKind.Barrier,)
+):  # fmt: skip
     """A barrier, or a warp operation, that threads of its warp do not reach together."""
 
-    called = "barrier not reached together"
-    kind = "barrier"
-    records = (FaultKind.Barrier,)
 
-
-class StackOverflow(KernelFault):
+class StackOverflow(KernelFault, called="stack overflow", records=(FaultKind.StackOverflow,)):
     """A thread's stack is full: endless recursion, or very large local arrays."""
 
-    called = "stack overflow"
-    kind = "stack overflow"
-    records = (FaultKind.StackOverflow,)
 
-
-class IntegerDivisionByZero(KernelFault):
+class IntegerDivisionByZero(
+    KernelFault, called="integer division by zero", kind="division by zero",
+    records=(FaultKind.Division, FaultKind.DivisionOfSmallest)
+):  # fmt: skip
     """An integer division or remainder by zero; without checks perhaps one that overflows."""
 
-    called = "integer division by zero"
-    kind = "division by zero"
-    records = (FaultKind.Division, FaultKind.DivisionOfSmallest)
 
-
-class IntegerDivisionOverflow(KernelFault):
+class IntegerDivisionOverflow(
+    KernelFault, called="integer division that overflows", kind="division overflow",
+    records=(FaultKind.DivisionOverflow,)
+):  # fmt: skip
     """A signed integer's smallest value divided by -1: the quotient does not fit its type.
 
     Processors other than x86-64 report nothing.
     """
 
-    called = "integer division that overflows"
-    kind = "division overflow"
-    records = (FaultKind.DivisionOverflow,)
 
-
-class AssertionFault(KernelFault):
+class AssertionFault(
+    KernelFault, called="failed assertion", kind="assertion", records=(FaultKind.Assertion,)
+):  # fmt: skip
     """An ``assert`` in a kernel did not hold."""
 
-    called = "failed assertion"
-    kind = "assertion"
-    records = (FaultKind.Assertion,)
 
-
-class NotDeviceMemory(KernelFault):
+class NotDeviceMemory(
+    KernelFault, called="access outside all arrays", kind="out of bounds",
+    records=(FaultKind.NotDeviceMemory,)
+):  # fmt: skip
     """An access to an address that is no device memory: a host pointer, or a wild one."""
 
-    called = "access outside all arrays"
-    kind = "out of bounds"
-    records = (FaultKind.NotDeviceMemory,)
 
-
-class KernelSignal(KernelFault):
+class KernelSignal(KernelFault, called="trap", records=(FaultKind.Signal, FaultKind.Trap)):
     """Any other signal inside a kernel, or ``__trap()``."""
 
-    called = "trap"
-    kind = "trap"
-    records = (FaultKind.Signal, FaultKind.Trap)
 
-
-class StreamRace(KernelFault):
+class StreamRace(KernelFault, called="missing order between streams", kind="stream order"):
     """Work of two streams, or of a stream and the host, uses the same memory without an order.
 
     Attributes
@@ -211,17 +183,12 @@ class StreamRace(KernelFault):
         File and line of the program where each piece of work was queued.
     """
 
-    called = "missing order between streams"
-    kind = "stream order"
     streams: tuple[int | None, int] = (0, 0)
     sites: tuple[tuple[str, int] | None, tuple[str, int] | None] = (None, None)
 
 
-class KernelTimeout(KernelFault):
+class KernelTimeout(KernelFault, called="time limit"):
     """The kernel ran longer than its time limit."""
-
-    called = "time limit"
-    kind = "time limit"
 
 
 # Those of one access, whose address the runtime records.
@@ -262,6 +229,8 @@ class Place:
     dynamic_bytes: int
     arrays: Sequence[memory.Allocation] = ()
     """What the launch's arguments pointed to, as it was then."""
+    device: int | None = None
+    """Where it runs, if there are several."""
 
 
 def _elements(offset: int, size: int, itemsize: int) -> str:
@@ -340,7 +309,7 @@ def build(record: FaultRecord, place: Place) -> KernelFault:
             file = found[0]
     file = file.rsplit("/", 1)[-1] if file else None
     text = _line_text(place, file, line) if line else ""
-    access = _ACCESSES.get(record.access)
+    access, verb, _ = _ACCESSES.get(record.access, _UNKNOWN)
     who = f"thread {thread} of block {block}"
     cls = _CLASSES.get(kind, KernelSignal)
     array = index = None
@@ -366,7 +335,6 @@ def build(record: FaultRecord, place: Place) -> KernelFault:
         size = address = None
     elif kind in _ACCESS_FAULTS and record.access >= 0:
         array, index, where = _where(record, place, kind)
-        verb = _VERBS.get(record.access, "uses")
         detail = f"{who} {verb} {record.size} bytes {where}"
         if kind == FaultKind.Race:
             other_thread, other_block = tuple(record.other_thread), tuple(record.other_block)
@@ -377,7 +345,7 @@ def build(record: FaultRecord, place: Place) -> KernelFault:
             else:
                 other += " of the same block"
                 why = "no barrier lies between"
-            past = _PAST.get(record.other_access, "used")
+            past = _ACCESSES.get(record.other_access, _UNKNOWN)[2]
             detail += f", which {other} {past} as well, and {why}"
         elif kind == FaultKind.Uninitialised:
             detail += ", which nobody has written"
@@ -385,7 +353,7 @@ def build(record: FaultRecord, place: Place) -> KernelFault:
             detail += f": address {record.address:#x} is no multiple of {record.size}"
     elif kind == FaultKind.SharedOutOfBounds:
         array, index, where = _where(record, place, kind)
-        detail = f"{who} {_VERBS.get(record.access, 'uses')} {record.size} bytes {where}"
+        detail = f"{who} {verb} {record.size} bytes {where}"
     elif kind == FaultKind.Barrier:
         detail = _barrier_detail(record, who)
     elif kind in _NOWHERE:
@@ -406,6 +374,8 @@ def build(record: FaultRecord, place: Place) -> KernelFault:
         detail = f"{who} caused {name}"
 
     where = f"kernel '{place.kernel}'"
+    if place.device is not None:
+        where += f" on device {place.device}"
     if line:
         where += f", {file}:{line}"
     message = f"{where}: {detail}"
@@ -413,7 +383,7 @@ def build(record: FaultRecord, place: Place) -> KernelFault:
         message += f"\n    {text}"
     fault = cls(message)
     fault.kernel, fault.file, fault.line, fault.text = place.kernel, file, line, text
-    fault.array, fault.index = array, index
+    fault.array, fault.index, fault.device = array, index, place.device or 0
     fault.block, fault.thread = block, thread
     if record.has_other:
         fault.other_block = tuple(record.other_block)
@@ -449,12 +419,10 @@ def _where(record: FaultRecord, place: Place, kind: int) -> tuple[str | None, in
         return name, index, phrase
     if kind == FaultKind.NullPointer:
         return None, None, f"at address {record.address:#x}: a null pointer"
-    if kind == FaultKind.NotDeviceMemory:
-        return (
-            None,
-            None,
-            f"at address {record.address:#x}, which is no device memory (a host pointer?)",
-        )
+    other = memory.lookup(record.address) if kind == FaultKind.NotDeviceMemory else None
+    if kind == FaultKind.NotDeviceMemory and other is None:
+        phrase = f"at address {record.address:#x}, which is no device memory (a host pointer?)"
+        return None, None, phrase
     state, near = _nearest(record.address, place.arrays, kind)
     if near is None:
         return None, None, f"at address {record.address:#x}, outside every array"
@@ -471,6 +439,8 @@ def _where(record: FaultRecord, place: Place, kind: int) -> tuple[str | None, in
             phrase += f", {-offset:,} bytes before its start ({elements})"
         else:
             phrase += f", across its end ({near.nbytes:,} bytes)"
+    elif other is not None:
+        phrase += f", which is on device {other.device}: without peer access it is out of reach"
     elif kind == FaultKind.UseAfterFree or state == "freed":
         phrase += ", which was freed"
     return label, index, phrase
@@ -495,41 +465,34 @@ def _nearest(
     return ("freed", near) if state == "freed" else ("outside", own)
 
 
+# What a thread did at a barrier or a warp operation, in the words of the record's numbers.
+_BARRIERS = {
+    BarrierTrouble.TwoBarriers:
+        "waits at the barrier in line {0.line} while {other} of the same warp waits at another "
+        "one, in line {0.other_line}",
+    BarrierTrouble.SourceAbsent:
+        "reads a value of {other} by a shuffle in which that lane takes no part: what it gets is "
+        "undefined",
+    BarrierTrouble.MatricesDiffer:
+        "and {other} of the same warp come to a matrix operation with different pointers, strides, "
+        "layouts or fragments",
+    BarrierTrouble.NotCooperative:
+        "waits for the whole grid, but the launch is not cooperative: its blocks need not run at "
+        "the same time",
+    BarrierTrouble.BlocksGone:
+        "waits for the whole grid, of which {0.missing} block(s) have ended: nobody can go on",
+    BarrierTrouble.NotInMask: "calls a warp operation whose mask does not name it",
+    BarrierTrouble.Deadlock:
+        "waits at the warp operation in line {0.line} for lanes that wait elsewhere: nobody can go "
+        "on ({0.waiting} thread(s) at a barrier)",
+}  # fmt: skip
+
+
 def _barrier_detail(record: FaultRecord, who: str) -> str:
-    other = f"thread {tuple(record.other_thread)}"
-    if record.detail == BarrierTrouble.TwoBarriers:
-        return (
-            f"{who} waits at the barrier in line {record.line} while {other} of the same warp "
-            f"waits at another one, in line {record.other_line}"
-        )
-    if record.detail == BarrierTrouble.SourceAbsent:
-        return (
-            f"{who} reads a value of {other} by a shuffle in which that lane takes no part: what "
-            "it gets is undefined"
-        )
     if record.detail == BarrierTrouble.WarpIncomplete:
         return (
             f"{who}: the matrix operation of a warp needs all its 32 threads, and "
             f"{record.missing} of them are not there"
         )
-    if record.detail == BarrierTrouble.MatricesDiffer:
-        return (
-            f"{who} and {other} of the same warp come to a matrix operation with different "
-            "pointers, strides, layouts or fragments"
-        )
-    if record.detail == BarrierTrouble.NotCooperative:
-        return (
-            f"{who} waits for the whole grid, but the launch is not cooperative: its blocks need "
-            "not run at the same time"
-        )
-    if record.detail == BarrierTrouble.BlocksGone:
-        return (
-            f"{who} waits for the whole grid, of which {record.missing} block(s) have ended: "
-            "nobody can go on"
-        )
-    if record.detail == BarrierTrouble.NotInMask:
-        return f"{who} calls a warp operation whose mask does not name it"
-    return (
-        f"{who} waits at the warp operation in line {record.line} for lanes that wait elsewhere: "
-        f"nobody can go on ({record.waiting} thread(s) at a barrier)"
-    )
+    text = _BARRIERS.get(record.detail, _BARRIERS[BarrierTrouble.Deadlock])
+    return f"{who} {text.format(record, other=f'thread {tuple(record.other_thread)}')}"

@@ -1,4 +1,4 @@
-"""What a device of compute capability 7.5 allows, so that what runs here runs on a T4.
+"""What the simulated device allows: a device of compute capability 9.0, such as an H200.
 
 Source: CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability".
 """
@@ -9,21 +9,24 @@ import os
 import resource
 from pathlib import Path
 
-COMPUTE_CAPABILITY = (7, 5)
+from . import devices
+
+COMPUTE_CAPABILITY = (9, 0)
 WARP_SIZE = 32
 MAX_THREADS_PER_BLOCK = 1024
 MAX_BLOCK = (1024, 1024, 64)
 MAX_GRID = (2**31 - 1, 65535, 65535)
 SHARED_PER_BLOCK = 48 * 1024
-SHARED_PER_BLOCK_OPTIN = 64 * 1024
+SHARED_PER_BLOCK_OPTIN = 227 * 1024
 CONSTANT_MEMORY = 64 * 1024
 PARAMETER_BYTES = 32764
 REGISTERS_PER_BLOCK = 64 * 1024
-THREADS_PER_MULTIPROCESSOR = 1024
-BLOCKS_PER_MULTIPROCESSOR = 16
-SHARED_PER_MULTIPROCESSOR = 64 * 1024
+THREADS_PER_MULTIPROCESSOR = 2048
+BLOCKS_PER_MULTIPROCESSOR = 32
+SHARED_PER_MULTIPROCESSOR = 228 * 1024
+SHARED_RESERVED = 1024  # in each block, by the system
 CUDA_VERSION = 12000  # whose language the headers define
-_T4_MEMORY = 15 * 2**30
+_MOST_MEMORY = 15 * 2**30
 
 
 def host_memory(groups: str = "/sys/fs/cgroup", mine: str = "/proc/self/cgroup") -> int:
@@ -67,8 +70,8 @@ def address_space() -> int:
 
 
 def device_memory() -> int:
-    """Bytes of device memory: a T4's, or a quarter of the host's, since checks need three more."""
-    return min(_T4_MEMORY, host_memory() // 4)
+    """Bytes of each device's memory: of all a quarter of the host's; checks need three more."""
+    return min(_MOST_MEMORY, host_memory() // 4 // devices.count)
 
 
 def worker_count() -> int:
@@ -90,6 +93,6 @@ def resident_blocks(threads: int, shared: int) -> int:
     each = min(
         BLOCKS_PER_MULTIPROCESSOR,
         THREADS_PER_MULTIPROCESSOR // max(threads, 1),
-        SHARED_PER_MULTIPROCESSOR // max(shared, 1),
+        SHARED_PER_MULTIPROCESSOR // (shared + SHARED_RESERVED),
     )
-    return each * min(worker_count(), 16)  # more would need more memory maps than a process gets
+    return each * min(worker_count(), 8)  # more would need more memory maps than a process gets

@@ -57,6 +57,8 @@ class Allocation:
         Bytes of an element, where the owner knows: reports count in elements.
     owner : object
         Whatever the caller wants to find again by address.
+    device : int
+        Whose memory it is.
     """
 
     address: int
@@ -65,6 +67,7 @@ class Allocation:
     itemsize: int | None = None
     owner: object = field(default=None, repr=False)
     is_variable: bool = False
+    device: int = 0
 
     def __int__(self) -> int:
         return self.address
@@ -76,7 +79,7 @@ class Allocation:
 
 def allocate(
     nbytes: int, name: str | None = None, *, itemsize: int | None = None, owner: object = None,
-    unwritten: bool = True,
+    unwritten: bool = True, device: int = 0,
 ) -> Allocation:
     """Allocate device memory, aligned to 512 bytes.
 
@@ -94,6 +97,8 @@ def allocate(
         Fill it with the pattern of memory never written, so that a kernel that reads it before
         anyone wrote it is caught. With False the caller promises to write it whole at once, and
         saves the time.
+    device : int
+        Whose memory it shall be.
 
     Raises
     ------
@@ -106,11 +111,10 @@ def allocate(
     if nbytes < 0:
         raise ValueError(f"cannot allocate {nbytes} bytes")
     runtime = _runtime()
-    address = runtime.cs_allocate(nbytes, int(unwritten)) if nbytes < 2**62 else 0
+    address = runtime.cs_allocate(nbytes, int(unwritten), device) if nbytes < 2**62 else 0
     if not address:
-        used, capacity = usage()
-        raise OutOfMemory(nbytes, used, capacity)
-    allocation = Allocation(address, nbytes, name, itemsize, owner)
+        raise OutOfMemory(nbytes, *usage(device))
+    allocation = Allocation(address, nbytes, name, itemsize, owner, False, device)
     with _lock:
         _live[address] = allocation
         _freed.pop(address, None)
@@ -147,15 +151,17 @@ def _end(address: int) -> None:
         _freed.popitem(last=False)
 
 
-def reserve(extent: int, nbytes: int | None = None) -> int:
+def reserve(extent: int, nbytes: int, device: int = 0) -> int:
     """Set addresses aside for a pool, which begins and ends allocations in them itself.
 
     Parameters
     ----------
     extent : int
         Bytes of addresses. Only what is placed and touched takes memory.
-    nbytes : int, optional
-        What it counts as in :func:`usage`; ``extent`` unless given.
+    nbytes : int
+        What it counts as in :func:`usage`.
+    device : int
+        Whose memory it shall be.
 
     Returns
     -------
@@ -167,10 +173,9 @@ def reserve(extent: int, nbytes: int | None = None) -> int:
     OutOfMemory
         If the device is full.
     """
-    nbytes = extent if nbytes is None else nbytes
-    address = _runtime().cs_reserve(extent, nbytes) if extent < 2**62 else 0
+    address = _runtime().cs_reserve(extent, nbytes, device) if extent < 2**62 else 0
     if not address:
-        raise OutOfMemory(nbytes, *usage())
+        raise OutOfMemory(nbytes, *usage(device))
     return address
 
 
@@ -181,14 +186,16 @@ def unreserve(address: int) -> None:
 
 
 def place(
-    address: int, nbytes: int, *, itemsize: int | None = None, unwritten: bool = True
-) -> Allocation:
+    address: int, nbytes: int, *, itemsize: int | None = None, unwritten: bool = True,
+    device: int = 0,
+) -> Allocation:  # fmt: skip
     """Begin an allocation of exactly ``nbytes`` (not 0) at an address of a pool's.
 
     The pool sees to it that allocations do not overlap. Otherwise as :func:`allocate`.
     """
     _runtime().cs_place(address, nbytes, unwritten)
-    allocation = _live[address] = Allocation(address, nbytes, None, itemsize)
+    allocation = Allocation(address, nbytes, None, itemsize, None, False, device)
+    _live[address] = allocation
     _freed.pop(address, None)
     return allocation
 
@@ -207,8 +214,9 @@ def succeed(
         if _runtime().cs_extend(address, nbytes):
             raise InvalidAddress(f"nothing was placed at address {address:#x}")
         before = _live.get(address)
-        longest = max(nbytes, before.nbytes if before else 0)
-        allocation = _live[address] = Allocation(address, longest, None, itemsize)
+        longest, device = (max(nbytes, before.nbytes), before.device) if before else (nbytes, 0)
+        allocation = Allocation(address, longest, None, itemsize, None, False, device)
+        _live[address] = allocation
 
     def settle() -> None:
         with _lock:
@@ -230,11 +238,11 @@ def displace(address: int) -> None:
         _runtime().cs_displace(address)
 
 
-def usage() -> tuple[int, int]:
-    """Bytes of device memory in use, and in all."""
-    values = [c_uint64() for _ in range(4)]
-    _runtime().cs_memory(*[byref(value) for value in values])
-    return values[0].value, values[1].value
+def usage(device: int = 0) -> tuple[int, int]:
+    """Bytes of a device's memory in use, and in all."""
+    used, capacity = c_uint64(), c_uint64()
+    _runtime().cs_memory(device, byref(used), byref(capacity))
+    return used.value, capacity.value
 
 
 def lookup(address: int) -> Allocation | None:
@@ -265,7 +273,8 @@ def snapshot(address: int) -> Allocation | None:
         found = _live.get(base) if state == 1 else None
     if found is None:
         return None
-    return Allocation(found.address, found.nbytes, found.name, found.itemsize)
+    return Allocation(found.address, found.nbytes, found.name, found.itemsize, None, False,
+                      found.device)  # fmt: skip
 
 
 def _native_lookup(address: int) -> tuple[int, int, int]:
@@ -422,31 +431,7 @@ def mark_written(address: int, nbytes: int) -> None:
 def copy_to_device(destination: int, source: object) -> None:
     """Copy from a host buffer (C-contiguous) to device memory."""
     data = np.ascontiguousarray(source).reshape(-1).view(np.uint8)
-    if data.nbytes == 0:
-        return
-    _check_range(int(destination), data.nbytes, "copy to the device")
-    ctypes.memmove(int(destination), data.ctypes.data, data.nbytes)
-    mark_written(destination, data.nbytes)
-
-
-def copy_from_device(destination: np.ndarray, source: int) -> None:
-    """Copy from device memory into a C-contiguous, writable host array."""
-    if not (destination.flags.c_contiguous and destination.flags.writeable):
-        raise ValueError("the host array must be C-contiguous and writable")
-    if destination.nbytes == 0:
-        return
-    _check_range(int(source), destination.nbytes, "copy from the device")
-    ctypes.memmove(destination.ctypes.data, int(source), destination.nbytes)
-
-
-def copy(destination: int, source: int, nbytes: int) -> None:
-    """Copy within device memory; the ranges may overlap."""
-    destination, source, nbytes = int(destination), int(source), int(nbytes)
-    if nbytes == 0:
-        return
-    _check_range(source, nbytes, "copy (source)")
-    _check_range(destination, nbytes, "copy (destination)")
-    ctypes.memmove(destination, source, nbytes)
+    raw_copy(destination, data.ctypes.data, data.nbytes, "HtoD")
 
 
 def raw_copy(destination: int, source: int, nbytes: int, kind: str) -> None:

@@ -21,6 +21,7 @@ from . import (
     cache,
     compiler,
     counters,
+    devices,
     faults,
     forking,
     headers,
@@ -186,9 +187,12 @@ class Module:
         return standard if self.dialect == "nvrtc" else standard.replace("c++", "gnu++")
 
     def _architecture(self) -> int:
-        """What ``__CUDA_ARCH__`` says: 7.5, but 8.0 where warps multiply what came with that."""
-        later = "mma.h" in self._scan.includes and re.search(r"\btf32\b|bfloat16", self.source)
-        return 800 if later else 750
+        """What ``__CUDA_ARCH__`` says: 7.5 where there is inline PTX, which nogpu lacks.
+
+        Programs have it for what came with 8.0, and C++ in its place for older devices.
+        """
+        major, minor = (7, 5) if source.assembles(self.source) else limits.COMPUTE_CAPABILITY
+        return major * 100 + minor * 10
 
     def _entry_names(self) -> list[tuple[str, str]]:
         """Names of the kernels that the library must offer, each with its launch bounds."""
@@ -228,12 +232,12 @@ class Module:
         if self._dynamic_names:
             labels = "".join(
                 f'    ".globl {n}\\n.hidden {n}\\n.type {n},@object\\n"\n'
-                f'    ".size {n},65536\\n{n}:\\n"\n'
+                f'    ".size {n},{limits.SHARED_PER_BLOCK_OPTIN}\\n{n}:\\n"\n'
                 for n in self._dynamic_names
             )
             dynamic = (
                 '__asm__(".pushsection .tbss.nogpu_dynamic,\\"awT\\",@nobits\\n.balign 128\\n"\n'
-                f'{labels}    ".zero 65536\\n.popsection\\n");\n'
+                f'{labels}    ".zero {limits.SHARED_PER_BLOCK_OPTIN}\\n.popsection\\n");\n'
             )
         definitions = _definitions(self.options.preprocessor)
         renamed = counters.RENAMED if counted else ""
@@ -347,7 +351,7 @@ class Module:
         description = symbols.describe(data)
         dynamic = {symbols.plain_name(n) for n in self._dynamic_names}
         for row in description["shared"]:
-            row[4] = row[4] or int(row[0] in dynamic and row[2] == 65536)
+            row[4] |= row[0] in dynamic and row[2] == limits.SHARED_PER_BLOCK_OPTIN
         description["entries"] = [row[0] for row in self._entry_names()]
         kernels = [kernel.name.rsplit("::", 1)[-1] for kernel in self._scan.kernels]
         description["unset"] = unset.find(log, self.source, self.name, kernels)
@@ -577,7 +581,7 @@ class Kernel:
     parameter_sizes, parameter_offsets : tuple of int
         Bytes of each parameter, and where it lies in a packed buffer.
     max_dynamic_shared : int
-        How much dynamic shared memory a launch may ask for; up to 64 KB less the static part can
+        How much dynamic shared memory a launch may ask for; up to 227 KB less the static part can
         be set, 48 KB less the static part is what it starts with.
     """
 
@@ -641,7 +645,7 @@ class Kernel:
     def launch(
         self, grid: Sequence[int], block: Sequence[int], arguments: Sequence[bytes] | bytes = (),
         shared: int = 0, *, time_limit: float | None = None, counters: bool = False,
-        one_worker: bool = False, cooperative: bool = False,
+        one_worker: bool = False, cooperative: bool = False, device: int = 0,
     ) -> Counts | None:
         """Run the kernel over a grid and wait for it.
 
@@ -664,6 +668,8 @@ class Kernel:
             same each time.
         cooperative : bool
             Run all blocks at once, so that they can wait for each other (``grid_group::sync``).
+        device : int
+            Where it runs.
 
         Returns
         -------
@@ -677,14 +683,15 @@ class Kernel:
         KernelTimeout
             After ``time_limit`` seconds.
         InvalidLaunch
-            For a launch that a device of compute capability 7.5 would refuse.
+            For a launch that a device of compute capability 9.0 would refuse.
         KeyboardInterrupt
             The kernel is stopped first.
         """
         recorders = recorders_now(counters)
         prepared = self.prepare(
-            grid, block, arguments, shared, counting=bool(recorders), cooperative=cooperative
-        )
+            grid, block, arguments, shared, counting=bool(recorders), cooperative=cooperative,
+            device=device,
+        )  # fmt: skip
         prepared.request.checks |= JobBits.OneWorker * one_worker
         self._run(prepared, recorders, time_limit)
         return recorders[-1] if counters else None
@@ -728,7 +735,7 @@ class Kernel:
     def prepare(
         self, grid: Sequence[int], block: Sequence[int], arguments: Sequence[bytes] | bytes = (),
         shared: int = 0, *, counting: bool = False, mask: int | None = None,
-        cooperative: bool = False,
+        cooperative: bool = False, device: int = 0,
     ) -> PreparedLaunch:
         """Check a launch and pack its arguments; it can then be queued any number of times.
 
@@ -770,6 +777,8 @@ class Kernel:
         request.shared_count = table[1]
         request.copies = ctypes.addressof(table[2])
         request.copy_count = table[3]
+        if devices.count > 1:
+            request.device, request.reach = device, devices.reach(device)
         arrays = [memory.snapshot(int.from_bytes(b[:8], "little")) for b in buffers if len(b) >= 8]
         return PreparedLaunch(
             self, build, int(shared), request, (pointers, buffers, table),
@@ -871,14 +880,15 @@ class PreparedLaunch:
         again = self.kernel.prepare(
             tuple(request.grid), tuple(request.block), [buffer.raw for buffer in buffers],
             request.dynamic_shared, counting=bool(recorders), mask=request.checks & switches.ALL,
-            cooperative=bool(request.checks & JobBits.Cooperative),
+            cooperative=bool(request.checks & JobBits.Cooperative), device=request.device,
         )  # fmt: skip
         self.kernel._run(again, recorders, None)
 
     def place(self) -> faults.Place:
         """What names the addresses of this launch in reports."""
+        device = self.request.device if devices.count > 1 else None
         return dataclasses.replace(
-            self.kernel._place(self._build, self._shared), arrays=self._arrays
+            self.kernel._place(self._build, self._shared), arrays=self._arrays, device=device
         )
 
 

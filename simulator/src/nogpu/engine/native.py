@@ -14,21 +14,21 @@ from ctypes import POINTER, c_char_p, c_int, c_int64, c_uint32, c_uint64, c_void
 from functools import lru_cache
 from pathlib import Path
 
-from . import cache, compiler, forking, limits, records
+from . import cache, compiler, devices, forking, limits, records
 from .errors import EngineError, RuntimeUnavailable
 
 _FUNCTIONS = {
-    "cs_start": (c_int, [c_int, c_uint64, c_uint64]),
-    "cs_allocate": (c_uint64, [c_uint64, c_int]),
+    "cs_start": (c_int, [c_int, c_uint64, c_uint64, c_int]),
+    "cs_allocate": (c_uint64, [c_uint64, c_int, c_int]),
     "cs_free": (c_int, [c_uint64]),
-    "cs_reserve": (c_uint64, [c_uint64, c_uint64]),
+    "cs_reserve": (c_uint64, [c_uint64, c_uint64, c_int]),
     "cs_unreserve": (c_int, [c_uint64]),
     "cs_place": (None, [c_uint64, c_uint64, c_int]),
     "cs_extend": (c_int, [c_uint64, c_uint64]),
     "cs_displace": (c_int, [c_uint64]),
     "cs_lookup": (c_int, [c_uint64, POINTER(c_uint64), POINTER(c_uint64)]),
     "cs_mark_written": (None, [c_uint64, c_uint64]),
-    "cs_memory": (None, [POINTER(c_uint64)] * 4),
+    "cs_memory": (None, [c_int, POINTER(c_uint64), POINTER(c_uint64)]),
     "cs_library": (c_void_p, [c_void_p, c_uint64, c_uint64, c_void_p, c_uint64, c_uint64,
                               c_uint64, c_uint64, c_uint64]),
     "cs_pinned_allocate": (c_uint64, [c_uint64, POINTER(c_int64)]),
@@ -50,7 +50,7 @@ _FUNCTIONS = {
 # Of streams, and so short that giving up the interpreter for them would cost more than they do.
 # The runtime never waits for the interpreter while it holds the lock that they take.
 _SHORT_FUNCTIONS = {
-    "cs_stream": (c_void_p, [c_uint64, c_int]),
+    "cs_stream": (c_void_p, [c_uint64, c_int, c_int, c_int]),
     "cs_stream_end": (None, [c_void_p]),
     "cs_event": (c_void_p, []),
     "cs_event_end": (None, [c_void_p]),
@@ -247,7 +247,8 @@ def runtime() -> ctypes.CDLL:
             workers = int(os.environ.get("NOGPU_WORKERS", "0")) or limits.worker_count()
             # What is left is for the workers' stacks and all else.
             addresses = limits.address_space() // 4 * 3
-            if library.cs_start(workers, limits.device_memory(), addresses) != 0:
+            memory = limits.device_memory()
+            if library.cs_start(workers, memory, addresses, devices.count) != 0:
                 raise RuntimeUnavailable(
                     "The system grants no address space for the simulated device's memory "
                     "(see ulimit -v)"

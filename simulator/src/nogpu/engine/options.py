@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -90,7 +91,16 @@ def parse(options: Sequence[str]) -> Options:
                 _next(rest, option)
         else:
             raise OptionError(f"error: unrecognized option {option} found")
-    return Options(standard, tuple(kept), not _RELOCATABLE.isdisjoint(map(str, options)))
+    relocatable = not _RELOCATABLE.isdisjoint(map(str, options))
+    return Options(standard, tuple(map(_after_own, kept)), relocatable)
+
+
+def _after_own(option: str) -> str:
+    """Let a folder with a CUDA toolkit's headers come after nogpu's own, for those of one name."""
+    folder, marks = option[2:], ("cuda_runtime.h", "crt/mma.h")
+    if option[:2] == "-I" and any(os.path.exists(os.path.join(folder, name)) for name in marks):
+        return f"-idirafter{folder}"
+    return option
 
 
 def _next(rest: list[str], option: str) -> str:

@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import forking, memory, native, records, switches
+from . import devices, forking, memory, native, records, switches
 from .errors import RuntimeUnavailable
 from .faults import StreamRace
 
@@ -52,7 +52,7 @@ _counters: dict[str, ctypes.c_uint64] = {}
 _lock = forking.held("order", threading.RLock())
 _host: dict[int, int] = {}  # the host's clock
 _clocks: dict[int, dict[int, int]] = {}  # each stream's, by its handle
-_blocking: set[int] = set()  # handles of blocking streams, used since the default stream was
+_blocking: set[int] = set()  # handles of blocking streams, used since the default streams were
 _joined: dict[int, int] = {}  # how much of the host's clock a stream has: its version
 _version = 0
 # By the allocation's address, 0 for the host's memory: by the stream and the bytes the last use,
@@ -154,12 +154,13 @@ def _clock(stream: Stream) -> dict[int, int]:
     if new:
         _joined[handle] = _version
         _join(clock, _host)
-    if handle == 0:
-        while _blocking:  # the legacy default stream waits for them
-            _join(clock, _clocks[_blocking.pop()])
+    if stream.legacy:  # it waits for its device's blocking ones
+        for other in [one for one in _blocking if one >> 32 == stream.device]:
+            _blocking.discard(other)
+            _join(clock, _clocks[other])
     elif not stream.non_blocking:
         _blocking.add(handle)
-        _join(clock, _clocks.get(0, {}))
+        _join(clock, _clocks.get(stream.device << 32, {}))
     if new and all(other.get(at, 0) <= clock.get(at, 0) for at, other in _clocks.items()):
         _alone = stream
     return clock
@@ -200,7 +201,18 @@ def host_waited(stream: Stream) -> None:
         if stream is _alone:
             _log.clear()
         _note_logged()
-        host_knows(_clock(stream) if stream.handle == 0 else _clocks.get(stream.handle, {}))
+        host_knows(_clock(stream) if stream.legacy else _clocks.get(stream.handle, {}))
+
+
+def clock_of(device: int) -> dict[int, int]:
+    """What lies before the end of all that a device's streams have got."""
+    joined: dict[int, int] = {}
+    with _lock:
+        _note_logged()
+        for handle, clock in _clocks.items():
+            if handle >> 32 == device:
+                _join(joined, clock)
+    return joined
 
 
 # ---- what work uses ------------------------------------------------------------------------------
@@ -549,7 +561,9 @@ def _describe(work: _Work, writes: bool) -> str:
     if work.kind == "host":
         return f"the host {doing}"
     what = f"kernel '{work.name}'" if work.kind == "kernel" else f"'{work.name}'"
-    on = "the default stream" if work.stream == 0 else f"stream {work.stream:#x}"
+    device, handle = divmod(work.stream, 2**32)
+    on = f"stream {work.stream:#x}" if handle else "the default stream"
+    on += f" of device {device}" if devices.count > 1 and not handle else ""
     place = ""
     if work.site is not None:
         place = f" (queued at {os.path.basename(work.site[0])}:{work.site[1]})"

@@ -12,7 +12,7 @@ import threading
 from bisect import bisect_left, bisect_right, insort
 from collections import OrderedDict
 
-from . import forking, limits
+from . import devices, forking, limits
 
 _GRANULE = 512
 _GAP = 512
@@ -42,10 +42,10 @@ class Plain:
         self._low = ctypes.addressof(self._keep)
         self._start = -(-self._low // _GRANULE) * _GRANULE
         self._high = self._low + extent
-        self._cursor, self._used = self._start, 0
+        self._cursor, self._used = self._start, [0] * devices.count
         self._taken: dict[int, int] = {}  # begins of allocations and segments -> ends
         self._begins: list[int] = []
-        self._counted: dict[int, int] = {}
+        self._counted: dict[int, tuple[int, int]] = {}  # device and size
         self._live: dict[int, int] = {}  # what lookups find: address -> size
         self._addresses: list[int] = []
         self._freed: OrderedDict[int, int] = OrderedDict()
@@ -65,17 +65,17 @@ class Plain:
             at = self._taken[self._begins[index]] + _GAP
             index += 1
 
-    def cs_reserve(self, extent: int, size: int) -> int:
+    def cs_reserve(self, extent: int, size: int, device: int) -> int:
         with self._lock:
-            if self._used + size > self.capacity:
+            if self._used[device] + size > self.capacity:
                 return 0
             at = self._gap(self._cursor, extent) or self._gap(self._start, extent)
             if at:
                 self._cursor = at + extent
                 self._taken[at] = at + extent
                 insort(self._begins, at)
-                self._counted[at] = size
-                self._used += size
+                self._counted[at] = device, size
+                self._used[device] += size
             return at
 
     def cs_unreserve(self, address: int) -> int:
@@ -84,7 +84,8 @@ class Plain:
                 return -1
             end = self._taken.pop(address)
             del self._begins[bisect_left(self._begins, address)]
-            self._used -= self._counted.pop(address)
+            device, size = self._counted.pop(address)
+            self._used[device] -= size
             page = mmap.PAGESIZE
             first = -(-(address - self._low) // page) * page
             last = (end - self._low) // page * page
@@ -120,8 +121,8 @@ class Plain:
                 self._freed.popitem(last=False)
             return 0
 
-    def cs_allocate(self, size: int, fill: int) -> int:
-        at = self.cs_reserve(max(size, 1), max(size, 1))
+    def cs_allocate(self, size: int, fill: int, device: int) -> int:
+        at = self.cs_reserve(max(size, 1), max(size, 1), device)
         if at:
             self.cs_place(at, max(size, 1), fill)
         return at
@@ -158,6 +159,5 @@ class Plain:
     def cs_mark_written(self, address: int, nbytes: int) -> None:
         pass
 
-    def cs_memory(self, used, capacity, low, nbytes) -> None:
-        used._obj.value, capacity._obj.value = self._used, self.capacity
-        low._obj.value, nbytes._obj.value = self._low, self._high - self._low
+    def cs_memory(self, device: int, used, capacity) -> None:
+        used._obj.value, capacity._obj.value = self._used[device], self.capacity

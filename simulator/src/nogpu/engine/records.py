@@ -12,14 +12,11 @@ from enum import IntEnum
 from pathlib import Path
 
 _NATIVE = Path(__file__).parents[1] / "native"
-_TEXT = re.sub(
-    r"//[^\n]*",
-    "",
-    "".join(
-        (_NATIVE / name).read_text(encoding="utf-8")
-        for name in ("include/nogpu_abi.h", "runtime/records.h")
-    ),
+_ABI, _RECORDS = (
+    re.sub(r"//[^\n]*", "", (_NATIVE / name).read_text(encoding="utf-8"))
+    for name in ("include/nogpu_abi.h", "runtime/records.h")
 )
+_TEXT = _ABI + _RECORDS
 _TYPES = {
     "int32_t": ctypes.c_int32, "uint32_t": ctypes.c_uint32, "unsigned int": ctypes.c_uint32,
     "int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64, "char": ctypes.c_char,
@@ -66,26 +63,10 @@ def _enumeration(name: str, prefix: str = "k") -> type[IntEnum]:
     return IntEnum(name, members, module=__name__)
 
 
-AccessKind = _enumeration("AccessKind")
-BarrierTrouble = _enumeration("BarrierTrouble")
-CheckBits = _enumeration("CheckBits", prefix="kCheck")
-CopyEngine = _enumeration("CopyEngine")
-FailureKind = _enumeration("FailureKind")
-FaultKind = _enumeration("FaultKind")
-JobBits = _enumeration("JobBits")
-RegionKind = _enumeration("RegionKind")
-Space = _enumeration("Space", prefix="kIn")
-
-Copy = _structure("Copy")
-CounterRow = _structure("CounterRow")
-CounterSample = _structure("CounterSample")
-CounterTotals = _structure("CounterTotals")
-Entry = _structure("Entry")
-FaultRecord = _structure("FaultRecord")
-LaunchRequest = _structure("LaunchRequest")
-OrderConflict = _structure("OrderConflict")
-Place = _structure("Place")
-Rows = _structure("Rows")
-Span = _structure("Span")
-Symbol = _structure("Symbol")
-Touch = _structure("Touch")
+# Every structure of the header and every enumeration, some of whose members have longer prefixes.
+_PREFIXES = {"CheckBits": "kCheck", "Space": "kIn"}
+_NAMES = re.findall(r"\b(struct|enum) (\w+)[^{};]*\{", _RECORDS)
+globals().update({
+    name: _enumeration(name, _PREFIXES.get(name, "k")) if keyword == "enum" else _structure(name)
+    for keyword, name in [("struct", "Entry"), *_NAMES]
+})  # fmt: skip

@@ -24,7 +24,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from . import forking, memory, order, records, scheduler
+import numpy as np
+
+from . import devices, forking, memory, order, records, scheduler
 from .counters import Counts, begin_recording, end_recording, record, recorders_now
 from .errors import StreamError
 from .module import Kernel
@@ -32,7 +34,7 @@ from .scheduler import Operation, Span
 
 __all__ = [
     "INLINE_BYTES", "Event", "Graph", "Span", "Stream", "counting", "from_handle", "null",
-    "per_thread", "record_spans", "synchronize",
+    "record_spans", "synchronize",
 ]  # fmt: skip
 
 INLINE_BYTES = 256 * 1024  # array work up to this size runs at once on a stream that is idle
@@ -40,36 +42,6 @@ _handles = itertools.count(0x1000, 0x10)
 _streams: dict[int, Stream] = {}
 _captures: set[_Capture] = set()  # those that are going on
 _lock = forking.held("streams", threading.RLock())
-
-_TEXTS = {
-    "cudaErrorInvalidResourceHandle": "invalid resource handle",
-    "cudaErrorNotReady": "device not ready",
-    "cudaErrorIllegalState": "the operation cannot be performed in the present state",
-    "cudaErrorStreamCaptureUnsupported": "operation not permitted when stream is capturing",
-    "cudaErrorStreamCaptureInvalidated": (
-        "operation failed due to a previous error during capture"
-    ),
-    "cudaErrorStreamCaptureMerge": (
-        "operation would result in a merge of separate capture sequences"
-    ),
-    "cudaErrorStreamCaptureUnmatched": (
-        "capture was not ended in the same stream as it began"
-    ),
-    "cudaErrorStreamCaptureUnjoined": "capturing stream has unjoined work",
-    "cudaErrorStreamCaptureIsolation": (
-        "dependency created on uncaptured work in another stream"
-    ),
-    "cudaErrorStreamCaptureImplicit": (
-        "operation would make the legacy stream depend on a capturing blocking stream"
-    ),
-    "cudaErrorCapturedEvent": (
-        "operation not permitted on an event last recorded in a capturing stream"
-    ),
-}  # fmt: skip
-
-
-def _error(code: str) -> StreamError:
-    return StreamError(code, _TEXTS[code])
 
 
 class _Capture:
@@ -83,11 +55,11 @@ class _Capture:
 
     def refuse(self, code: str) -> StreamError:
         self.valid = False
-        return _error(code)
+        return StreamError(code)
 
     def check(self) -> None:
         if not self.valid:
-            raise _error("cudaErrorStreamCaptureInvalidated")
+            raise StreamError("cudaErrorStreamCaptureInvalidated")
 
     def end(self) -> None:
         _captures.discard(self)
@@ -105,15 +77,15 @@ class _Capture:
 
 
 class Event:
-    """A mark in a stream. One that was never recorded counts as done.
+    """A mark in a stream of its device. One that was never recorded counts as done.
 
     Attributes
     ----------
     recorded : bool
     """
 
-    def __init__(self, timing: bool = True) -> None:
-        self.timing, self.recorded = timing, False
+    def __init__(self, timing: bool = True, device: int = 0) -> None:
+        self.timing, self.recorded, self.device = timing, False, device
         self._native: int | None = None
         self._node = 0
         self._at = 0  # where there is no scheduler
@@ -127,7 +99,7 @@ class Event:
 
     def _state(self) -> tuple[bool, int, int]:
         if self._captured is not None:
-            raise _error("cudaErrorCapturedEvent")
+            raise StreamError("cudaErrorCapturedEvent")
         if self._native is None:
             return True, self._at, 0
         return scheduler.get().event_state(self._native)
@@ -162,15 +134,15 @@ class Event:
         Raises
         ------
         StreamError
-            ``cudaErrorInvalidResourceHandle`` where one was never recorded or has no timing,
-            ``cudaErrorNotReady`` where one is not done.
+            ``cudaErrorInvalidResourceHandle`` where one was never recorded or has no timing, or
+            where they are of two devices, ``cudaErrorNotReady`` where one is not done.
         """
         for event in (self, later):
-            if not event.recorded or not event.timing:
-                raise _error("cudaErrorInvalidResourceHandle")
+            if not event.recorded or not event.timing or event.device != self.device:
+                raise StreamError("cudaErrorInvalidResourceHandle")
         states = self._state(), later._state()
         if not (states[0][0] and states[1][0]):
-            raise _error("cudaErrorNotReady")
+            raise StreamError("cudaErrorNotReady")
         if order.watching:
             order.host_knows(self._clock)
             order.host_knows(later._clock)
@@ -195,9 +167,6 @@ class Graph:
             all(operation.kind in ("work", "fill") for operation, _ in self._nodes)
             and sum(operation.nbytes for operation, _ in self._nodes) <= INLINE_BYTES
         )
-
-    def upload(self, stream: Stream) -> None:
-        """Prepare a launch: there is nothing to prepare."""
 
     def launch(self, stream: Stream) -> None:
         """Queue the whole of it on ``stream``; what does not depend runs side by side."""
@@ -237,7 +206,7 @@ class Graph:
 
 
 class Stream:
-    """A queue of work. ``null`` below is the legacy default stream.
+    """A queue of a device's work. ``null`` below is the first device's legacy default stream.
 
     Parameters
     ----------
@@ -248,12 +217,19 @@ class Stream:
 
     Attributes
     ----------
+    device : int
+    legacy : bool
+        Whether it is its device's legacy default stream.
     handle : int
-        What travels between libraries: 0 for the legacy default stream.
+        What travels between libraries; its upper half is the device. Of the legacy default stream,
+        which libraries call 0 on each device, the lower half is 0.
     """
 
-    def __init__(self, non_blocking: bool = False, priority: int = 0, *, handle: int = -1) -> None:
-        self.handle = next(_handles) if handle < 0 else handle
+    def __init__(
+        self, non_blocking: bool = False, priority: int = 0, *, device: int = 0, handle: int = -1
+    ) -> None:
+        self.device, self.legacy = device, handle == 0
+        self.handle = device << 32 | (next(_handles) if handle < 0 else handle)
         self.non_blocking, self.priority = non_blocking, min(0, max(-5, priority))
         self._capture: _Capture | None = None
         self._last: frozenset[int] = frozenset()  # while capturing
@@ -268,10 +244,11 @@ class Stream:
         """The native stream."""
         if self._native is None:
             with _lock:
-                if self.handle and null._native is None:
-                    _ = null._pointer
+                if not self.legacy:
+                    _ = from_handle(0, self.device)._pointer
                 if self._native is None:
-                    self._native = scheduler.get().stream(self.handle, not self.non_blocking)
+                    self._native = scheduler.get().stream(
+                        self.handle, not self.non_blocking, self.legacy, self.device)
         return self._native
 
     def _may_queue(self) -> _Capture | None:
@@ -279,7 +256,7 @@ class Stream:
         if self._capture is not None:
             self._capture.check()
             return self._capture
-        if _captures and self.handle == 0:
+        if _captures and self.legacy:
             capture = self._implied_capture()
             if capture is not None:
                 raise capture.refuse("cudaErrorStreamCaptureImplicit")
@@ -287,8 +264,9 @@ class Stream:
 
     def _implied_capture(self) -> _Capture | None:
         """The capture that work on the legacy default stream would have to wait for, if any."""
-        return next((one for one in list(_captures) if self.handle == 0
-                     and any(not stream.non_blocking for stream in one.streams)), None)  # fmt: skip
+        return next((one for one in list(_captures) if self.legacy
+                     and any(not stream.non_blocking and stream.device == self.device
+                             for stream in one.streams)), None)  # fmt: skip
 
     def is_capturing(self) -> bool:
         """`capturing`, as CUDA answers it.
@@ -300,20 +278,18 @@ class Stream:
             stream is capturing, which goes on.
         """
         if self._implied_capture() is not None:
-            raise _error("cudaErrorStreamCaptureImplicit")
+            raise StreamError("cudaErrorStreamCaptureImplicit")
         return self.capturing
 
     def _is_idle(self, planner: scheduler.Scheduler) -> bool:
         return planner.quiet or planner.idle(self._pointer)
 
     def _now(self, planner: scheduler.Scheduler | None, operation: Operation) -> None:
+        start = time.perf_counter_ns()
+        operation.now()
         if planner is not None and planner.recording:
-            scheduler.timed(
-                planner, self.handle, operation.kind, operation.name, operation.nbytes,
-                operation.now,
-            )  # fmt: skip
-        else:
-            operation.now()
+            planner.inline_span(Span(self.handle, operation.kind, operation.name, start,
+                                     time.perf_counter_ns(), operation.nbytes))  # fmt: skip
 
     def _put(self, operation: Operation, small: bool) -> int:
         """Queue it, or run it now where it is small and could start. Its number, 0 if it ran."""
@@ -348,7 +324,8 @@ class Stream:
             if planner is None or (
                 (planner.quiet or planner.idle(self._pointer)) and not planner.recording
             ):
-                work()
+                with np.errstate(all="ignore"):
+                    work()
                 return
         self._put(Operation("work", name, nbytes, work), nbytes <= INLINE_BYTES)
 
@@ -365,9 +342,11 @@ class Stream:
         """
         if recorders_now(False) and not self.capturing:
             self.synchronize()
-            kernel.launch(grid, block, arguments, shared, cooperative=cooperative)
+            kernel.launch(
+                grid, block, arguments, shared, cooperative=cooperative, device=self.device)
             return
-        prepared = kernel.prepare(grid, block, arguments, shared, cooperative=cooperative)
+        prepared = kernel.prepare(
+            grid, block, arguments, shared, cooperative=cooperative, device=self.device)
         self._put(Operation("kernel", kernel.name, 0, prepared, keep), False)
 
     def copy(
@@ -403,6 +382,12 @@ class Stream:
         if kind[-1] == "D":
             last = (height - 1) * destination_pitch
             memory._check_range(destination, last + width, f"{name} (destination)")
+        others = ()
+        if devices.count > 1 and kind == "DtoD" and self.legacy and self._capture is None:
+            # Between devices: after the work of both, and before what they get from now on.
+            others = [from_handle(0, memory.find(at).device) for at in (source, destination)]
+        for other in others:
+            self.follow(other)
         rows = records.Rows(destination, source, width, height, destination_pitch, source_pitch)
         operation = Operation(kind, name, nbytes, rows, keep, pinned)
         pageable = kind != "DtoD" and not pinned
@@ -415,6 +400,8 @@ class Stream:
                 self._waited()
                 return
         number = self._put(operation, nbytes <= INLINE_BYTES or pageable)
+        for other in others:
+            other.follow(self)
         if number and pageable:
             planner = scheduler.get()
             planner.wait_nodes([number])
@@ -462,14 +449,6 @@ class Stream:
             order.host_waited(self)
         return done
 
-    @property
-    def idle(self) -> bool:
-        """Whether work queued now could start now: also nothing that it would have to wait for."""
-        if self._capture is not None:
-            return False
-        planner = scheduler.get()
-        return planner is None or self._is_idle(planner)
-
     def synchronize(self) -> None:
         """Wait for all work; raises the first exception of what ran since the last wait.
 
@@ -485,7 +464,9 @@ class Stream:
         self._waited()
 
     def record(self, event: Event) -> None:
-        """Queue the event's mark."""
+        """Queue the mark of an event of the same device."""
+        if event.device != self.device:
+            raise StreamError("cudaErrorInvalidResourceHandle")
         capture = self._may_queue()
         event.recorded = True
         if capture is not None:
@@ -508,9 +489,9 @@ class Stream:
         if event._captured is not None:
             theirs, last = event._captured
             if theirs not in _captures:
-                raise _error("cudaErrorCapturedEvent")
+                raise StreamError("cudaErrorCapturedEvent")
             theirs.check()
-            if self.handle == 0:
+            if self.legacy:
                 raise theirs.refuse("cudaErrorStreamCaptureImplicit")
             if capture is None:
                 self._capture, self._last = theirs, last
@@ -528,6 +509,13 @@ class Stream:
             if event._native is not None:
                 scheduler.get().wait_event(self._pointer, event._native)
 
+    def follow(self, other: Stream) -> None:
+        """Let what is queued from now on wait for all that another stream has got."""
+        if other is not self:
+            event = Event(timing=False, device=other.device)
+            other.record(event)
+            self.wait(event)
+
     def begin_capture(self, mode: str = "relaxed") -> None:
         """Record what is queued from now on, and run nothing.
 
@@ -541,10 +529,10 @@ class Stream:
         """
         if mode not in ("global", "thread_local", "relaxed"):
             raise ValueError(f"capture mode {mode!r}: global, thread_local or relaxed")
-        if self.handle == 0:
-            raise _error("cudaErrorStreamCaptureUnsupported")
+        if self.legacy:
+            raise StreamError("cudaErrorStreamCaptureUnsupported")
         if self._capture is not None:
-            raise _error("cudaErrorIllegalState")
+            raise StreamError("cudaErrorIllegalState")
         self._capture, self._last = _Capture(self), frozenset()
         _captures.add(self._capture)
 
@@ -560,14 +548,14 @@ class Stream:
         """
         capture = self._capture
         if capture is None:
-            raise _error("cudaErrorIllegalState")
+            raise StreamError("cudaErrorIllegalState")
         if capture.origin is not self:
             raise capture.refuse("cudaErrorStreamCaptureUnmatched")
         last = self._last
         capture.end()
         capture.check()
         if len(capture.ancestors(last)) != len(capture.nodes):
-            raise _error("cudaErrorStreamCaptureUnjoined")
+            raise StreamError("cudaErrorStreamCaptureUnjoined")
         return Graph(capture.nodes)
 
     @property
@@ -589,12 +577,17 @@ class Stream:
             scheduler.get().end_stream(pointer)
 
 
-null = Stream(handle=0)
-per_thread = Stream(non_blocking=False, handle=2)
+for _device in range(devices.count):
+    Stream(handle=0, device=_device)
+    Stream(handle=2, device=_device)
+if devices.count > 1:
+    order.watch()
+null = _streams[0]
+_whole: dict[int, int] = {}  # a device's native stand-in for all of its streams
 
 
-def from_handle(handle: int) -> Stream:
-    """The stream of a handle, 1 being another name for the legacy default stream.
+def from_handle(handle: int, device: int = 0) -> Stream:
+    """The stream of a handle; 0 and 1 are a device's legacy default stream, 2 a thread's.
 
     Raises
     ------
@@ -602,25 +595,42 @@ def from_handle(handle: int) -> Stream:
         ``cudaErrorInvalidResourceHandle`` for a handle that no stream has.
     """
     try:
-        return _streams[0 if handle == 1 else handle]
+        return _streams[handle if handle > 2 else device << 32 | handle & 2]
     except KeyError:
-        raise _error("cudaErrorInvalidResourceHandle") from None
+        raise StreamError("cudaErrorInvalidResourceHandle") from None
 
 
-def synchronize() -> None:
-    """Wait for all streams; raises the first exception of what ran since the last wait."""
+def synchronize(device: int | None = None) -> None:
+    """Wait for all streams, or for a device's; raises the first exception since the last wait."""
     for capture in list(_captures):
         raise capture.refuse("cudaErrorStreamCaptureUnsupported")
+    device = None if devices.count == 1 else device
     planner = scheduler.get()
     if planner is not None:
-        planner.wait_stream(None)
-        planner.report(None)
+        with _lock:
+            if device is not None and device not in _whole:
+                _whole[device] = planner.stream(0, False, 2, device)
+        planner.wait_stream(_whole.get(device))
+        planner.report(_whole.get(device))
     if order.watching:
-        order.host_knows(None)
+        order.host_knows(None if device is None else order.clock_of(device))
         order.deliver()
 
 
-class _Counting(contextlib.AbstractContextManager):
+class counting(contextlib.AbstractContextManager):  # noqa: N801 -- it is called
+    """Count every launch within a ``with`` block, on whatever stream; its end waits for them.
+
+    Launches of other threads are not counted, but for those whose work runs in a copy of this
+    context (`contextvars.copy_context`). Blocks may be nested: each counts what is within it.
+
+    Examples
+    --------
+    >>> with counting() as counts:
+    ...     pass
+    >>> counts.launches
+    0
+    """
+
     def __init__(self) -> None:
         self._counts: list[Counts] = []
 
@@ -636,22 +646,6 @@ class _Counting(contextlib.AbstractContextManager):
                 synchronize()
         finally:
             end_recording(counts)
-
-
-def counting() -> contextlib.AbstractContextManager[Counts]:
-    """Count every launch within a ``with`` block, on whatever stream; its end waits for them.
-
-    Launches of other threads are not counted, but for those whose work runs in a copy of this
-    context (`contextvars.copy_context`). Blocks may be nested: each counts what is within it.
-
-    Examples
-    --------
-    >>> with counting() as counts:
-    ...     pass
-    >>> counts.launches
-    0
-    """
-    return _Counting()
 
 
 @contextlib.contextmanager

@@ -11,17 +11,6 @@ from cupy._core import core
 from cupy._creation.from_data import asarray  # noqa: F401 -- for the routines
 from numpy.lib.array_utils import normalize_axis_index
 
-
-def quiet(function: Callable) -> Callable:
-    """Let NumPy say nothing of overflows and divisions by zero, as a GPU does."""
-
-    def silent(*views):
-        with np.errstate(all="ignore"):
-            return function(*views)
-
-    return silent
-
-
 argument, typed = core._argument, core._checked
 SCALARS = core._SCALARS
 compute, compute_now = core.compute, core.compute_now
@@ -35,12 +24,11 @@ def is_array(x) -> bool:
 def compute_many(function: Callable, inputs: Sequence, layouts: Sequence[tuple]) -> tuple:
     """Queue a function with several results, each of a known (shape, dtype)."""
     results = tuple(core._new(tuple(shape), np.dtype(dtype)) for shape, dtype in layouts)
-    views, targets, silent = core._views(inputs), core._views(results), quiet(function)
+    views, targets = core._views(inputs), core._views(results)
 
     def work():
-        for target, value in zip(targets, silent(*views)):
-            with np.errstate(all="ignore"):
-                target[...] = value
+        for target, value in zip(targets, function(*views)):
+            target[...] = value
 
     core._enqueue(work, sum(x.nbytes for x in (*views, *targets)))
     return results
@@ -48,12 +36,8 @@ def compute_many(function: Callable, inputs: Sequence, layouts: Sequence[tuple])
 
 def change(x, function: Callable, inputs: Sequence = ()) -> None:
     """Queue a function that changes ``x`` in place; it gets x's view first."""
-    target, views, silent = x._view, core._views(inputs), quiet(function)
-
-    def work():
-        silent(target, *views)
-
-    core._enqueue(work, sum(v.nbytes for v in (target, *views)))
+    target, views = x._view, core._views(inputs)
+    core._enqueue(lambda: function(target, *views), sum(v.nbytes for v in (target, *views)))
 
 
 def look(x) -> np.ndarray:

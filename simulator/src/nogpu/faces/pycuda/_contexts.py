@@ -86,7 +86,7 @@ class _State(threading.local):
 _state = _State()
 _handles = itertools.count(0x7C0000, 0x100)
 _initialised = False
-_primary: Context | None = None
+_primary: dict[int, Context] = {}  # each device's
 
 
 def init(flags: int = 0) -> None:
@@ -111,7 +111,8 @@ class Context:
     def _make(cls, device: Device, primary: bool) -> Context:
         self = object.__new__(cls)
         self._device, self._valid = device, True
-        self._handle = _driver.PRIMARY if primary else next(_handles)
+        self._handle = _driver.PRIMARY + device._number if primary else next(_handles)
+        _driver.foreign_contexts[self._handle] = device._number
         return self
 
     @property
@@ -133,6 +134,7 @@ class Context:
         if self._valid:
             _state.stack.append(self)
             _driver.state.stack.append(self._handle)
+            _driver.settle()
 
     @staticmethod
     def pop() -> None:
@@ -143,6 +145,7 @@ class Context:
         _state.stack.pop()
         if _driver.state.stack:
             _driver.state.stack.pop()
+            _driver.settle()
 
     def detach(self) -> None:
         """End it."""
@@ -155,6 +158,7 @@ class Context:
             _state.stack.remove(self)
         if self._handle in _driver.state.stack:
             _driver.state.stack.remove(self._handle)
+            _driver.settle()
 
     def get_api_version(self) -> int:
         """The version of the interface."""
@@ -169,19 +173,38 @@ class Context:
     def get_device() -> Device:
         """The current one's device."""
         need("cuCtxGetDevice")
-        return Device(0)
+        return Device(_driver.state.device)
 
     @staticmethod
     def synchronize() -> None:
-        """Wait for all work."""
+        """Wait for all work of the device."""
         need("cuCtxSynchronize")
-        engine.streams.synchronize()
+        engine.streams.synchronize(_driver.state.device)
+
+    @staticmethod
+    def enable_peer_access(peer: Context, flags: int = 0) -> None:
+        """Let kernels of the current context use the memory of another device's."""
+        _peer("cuCtxEnablePeerAccess", runtime.deviceEnablePeerAccess, peer)
+
+    @staticmethod
+    def disable_peer_access(peer: Context, flags: int = 0) -> None:
+        """Let kernels of the current context use another device's memory no more."""
+        _peer("cuCtxDisablePeerAccess", runtime.deviceDisablePeerAccess, peer)
 
     @staticmethod
     def get_limit(limit: int) -> int:
         """A limit of the device's runtime."""
         need("cuCtxGetLimit")
         return {0: 1024, 1: 2**20, 2: 8 * 2**20, 3: 2, 4: 2048}[int(limit)]
+
+
+def _peer(routine: str, change: Callable, peer: Context) -> None:
+    need(routine)
+    try:
+        change(peer._device._number)
+    except runtime.CUDARuntimeError as error:
+        name = next(name for name, (status, _) in _errors.DRIVER.items() if status == error.status)
+        raise failed(routine, name) from None
 
 
 def _setting(name: str) -> Callable:
@@ -263,15 +286,15 @@ class Device:
             raise ArgumentError("Device: Python argument types did not match C++ signature")
         number = number[0]
         check_initialised("cuDeviceGet")
-        if number != 0:
+        if not 0 <= number < engine.devices.count:
             raise failed("cuDeviceGet", "CUDA_ERROR_INVALID_DEVICE")
-        self._number = 0
+        self._number = number
 
     @staticmethod
     def count() -> int:
         """How many there are."""
         check_initialised("cuDeviceGetCount")
-        return 1
+        return engine.devices.count
 
     def name(self) -> str:
         """What it is called."""
@@ -283,11 +306,11 @@ class Device:
 
     def total_memory(self) -> int:
         """Bytes of its memory."""
-        return engine.usage()[1]
+        return engine.usage(self._number)[1]
 
     def pci_bus_id(self) -> str:
         """Where it sits."""
-        return "0000:00:00.0"
+        return runtime._PCI[self._number]
 
     def get_attribute(self, attribute: int) -> int:
         """The value of a member of ``device_attribute``; 0 for what the simulator lacks."""
@@ -309,7 +332,7 @@ class Device:
 
     def can_access_peer(self, other: Device) -> bool:
         """Whether it reaches another device's memory."""
-        return False
+        return bool(runtime.deviceCanAccessPeer(self._number, other._number))
 
     def make_context(self, flags: int = 0) -> Context:
         """A new context, current at once."""
@@ -319,10 +342,9 @@ class Device:
 
     def retain_primary_context(self) -> Context:
         """The primary context; `Context.push` makes it current."""
-        global _primary
-        if _primary is None:
-            _primary = Context._make(self, primary=True)
-        return _primary
+        if self._number not in _primary:
+            _primary[self._number] = Context._make(self, primary=True)
+        return _primary[self._number]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Device) and self._number == other._number

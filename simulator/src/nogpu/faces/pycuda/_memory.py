@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 
 import numpy as np
+from cupy_backends.cuda.api import _contexts as _driver
 from cupy_backends.cuda.api import _errors, _frees, runtime
 
 from nogpu import engine
@@ -89,7 +90,7 @@ class DeviceAllocation(Place, Dependent):
         self._enter_context()
         _frees.free_waiting()
         try:
-            self._allocation = engine.allocate(nbytes)
+            self._allocation = engine.allocate(nbytes, device=_driver.state.device)
         except engine.OutOfMemory:
             raise failed(routine, "CUDA_ERROR_OUT_OF_MEMORY") from None
         self._address = self._allocation.address
@@ -173,7 +174,7 @@ def mem_get_info() -> tuple[int, int]:
     """Bytes free, and in all."""
     need("cuMemGetInfo")
     _frees.free_waiting()
-    used, capacity = engine.usage()
+    used, capacity = engine.usage(_driver.state.device)
     return capacity - used, capacity
 
 
@@ -223,13 +224,13 @@ def _between(name: str) -> Callable:
         pinned = queued and runtime._is_pinned(host.address)
         _copy(routine, *ends, host.nbytes, kind, stream, (host,), pinned)
         if not queued:
-            engine.streams.null.synchronize()
+            _streams.queue_of(None).synchronize()
 
     return copy
 
 
 def _within(name: str) -> Callable:
-    """Copies within the device, which is the only one."""
+    """Copies within a device, and between two: an address tells its device."""
     queued = name.endswith("_async")
     name = "memcpy_dtod_async" if queued else "memcpy_dtod"
     routine = f"cuMemcpyDtoD{'Async' if queued else ''}"
@@ -255,7 +256,7 @@ memcpy_dtod(dest: object, src: object, size: int) -> None: Copy within the devic
 memcpy_dtod_async(dest: object, src: object, size: int, stream: object = None) -> None:
     Queue a copy within the device.
 memcpy_peer(dest: object, src: object, size: int, dest_context: object = None,
-        src_context: object = None) -> None: Copy between devices: here within the only one.
+        src_context: object = None) -> None: Copy between devices.
 memcpy_peer_async(dest: object, src: object, size: int, dest_context: object = None,
         src_context: object = None, stream: object = None) -> None: Queue `memcpy_peer`.
 """)
@@ -312,34 +313,34 @@ memset_d2d32(dest: object, pitch: int, data: int, width: int, height: int) -> No
 class Memcpy2D:
     """A copy of a rectangle: set source, destination, pitches and sizes, then call it."""
 
+    depth, src_z, dst_z, src_height, dst_height = 1, 0, 0, 0, 0  # a box has more of them
 
     def __init__(self) -> None:
         self.src_x_in_bytes = self.src_y = self.dst_x_in_bytes = self.dst_y = 0
         self.src_pitch = self.dst_pitch = self.width_in_bytes = self.height = 0
         self._source = self._destination = None
 
-    def _ends(self) -> tuple[str, int, int, tuple]:
-        if self._source is None or self._destination is None:
-            raise failed("cuMemcpy2D", "CUDA_ERROR_INVALID_VALUE")
-        (source_kind, source), (kind, destination) = self._source, self._destination
-        keep = (source, destination)
-        return f"{source_kind}to{kind}", _start(destination), _start(source), keep
-
-    def _rows(self, stream: object, to: int, origin: int, kind: str, keep: tuple) -> None:
-        for row in range(self.height):
-            _copy(
-                "cuMemcpy2D",
-                to + (self.dst_y + row) * self.dst_pitch + self.dst_x_in_bytes,
-                origin + (self.src_y + row) * self.src_pitch + self.src_x_in_bytes,
-                self.width_in_bytes, kind, stream, keep)
-
     def __call__(self, stream: object = None, aligned: bool = True) -> None:
         if isinstance(stream, bool):
             stream = None
-        kind, to, origin, keep = self._ends()
-        self._rows(stream, to, origin, kind, keep)
+        if self._source is None or self._destination is None:
+            raise failed("cuMemcpy2D", "CUDA_ERROR_INVALID_VALUE")
+        (source_kind, source), (kind, destination) = self._source, self._destination
+        kind, keep = f"{source_kind}to{kind}", (source, destination)
+        for plane in range(self.depth):
+            to = (self.dst_z + plane) * self.dst_height + self.dst_y
+            origin = (self.src_z + plane) * self.src_height + self.src_y
+            for row in range(self.height):
+                _copy("cuMemcpy2D",
+                      _start(destination) + (to + row) * self.dst_pitch + self.dst_x_in_bytes,
+                      _start(source) + (origin + row) * self.src_pitch + self.src_x_in_bytes,
+                      self.width_in_bytes, kind, stream, keep)  # fmt: skip
         if stream is None:
-            engine.streams.null.synchronize()
+            _streams.queue_of(None).synchronize()
+
+
+class Memcpy3D(Memcpy2D):
+    """A copy of a box."""
 
 
 def _end_setter(name: str) -> Callable:
@@ -375,26 +376,6 @@ def _loose(buffer: object) -> object:
         raw._owner = buffer
         return raw
     return buffer
-
-
-class Memcpy3D(Memcpy2D):
-    """A copy of a box."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.src_z = self.dst_z = self.src_height = self.dst_height = 0
-        self.depth = 1
-
-    def __call__(self, stream: object = None) -> None:
-        kind, to, origin, keep = self._ends()
-        for plane in range(self.depth):
-            self._rows(
-                stream,
-                to + (self.dst_z + plane) * self.dst_pitch * self.dst_height,
-                origin + (self.src_z + plane) * self.src_pitch * self.src_height,
-                kind, keep)
-        if stream is None:
-            engine.streams.null.synchronize()
 
 
 # host memory that the device can reach
@@ -483,7 +464,7 @@ class ManagedAllocation(HostAllocation):
     _what, _routine = "managed_allocation", "cuMemAllocManaged"
 
     def _obtain(self, nbytes: int) -> None:
-        self._memory = engine.allocate(nbytes, unwritten=False)
+        self._memory = engine.allocate(nbytes, unwritten=False, device=_driver.state.device)
         self._address = self._memory.address
 
     def attach(self, flags: int, stream: object = None) -> None:

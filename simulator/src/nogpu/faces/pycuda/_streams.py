@@ -23,7 +23,7 @@ class Stream(Dependent):
         self._enter_context()
         if flags not in (0, 1):
             raise failed("cuStreamCreate", "CUDA_ERROR_INVALID_VALUE")
-        self._engine = engine.streams.Stream(non_blocking=bool(flags))
+        self._engine = engine.streams.Stream(bool(flags), device=_driver.state.device)
         _driver.foreign_streams[self._engine.handle] = self._home
 
     def __del__(self) -> None:
@@ -63,7 +63,7 @@ class Stream(Dependent):
 def queue_of(stream: Stream | None) -> engine.streams.Stream:
     """The engine's stream; None is the default one."""
     if stream is None:
-        return engine.streams.null
+        return engine.streams.from_handle(0, _driver.state.device)
     if not isinstance(stream, Stream):
         raise TypeError(
             "No registered converter was able to extract a C++ reference to type pycuda::stream "
@@ -76,7 +76,7 @@ class Event(Dependent):
 
     def __init__(self, flags: int = 0) -> None:
         self._enter_context()
-        self._engine = engine.streams.Event(timing=not int(flags) & 2)
+        self._engine = engine.streams.Event(not int(flags) & 2, _driver.state.device)
 
     def record(self, stream: Stream | None = None) -> Event:
         """Mark the work queued so far."""

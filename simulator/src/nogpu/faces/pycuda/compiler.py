@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import tempfile
@@ -107,7 +106,7 @@ def compile_plain(
     cache_dir: str | bool | None = None, target: str = "cubin",
 ) -> bytes:  # fmt: skip
     """Compile a source as it is; return an image for `pycuda.driver.module_from_buffer`."""
-    options = options if "-arch" in options else [*options, "-arch", "sm_75"]
+    options = options if "-arch" in options else [*options, "-arch", "sm_90"]
     module = _build(source, options, plain=False, keep=keep)
     return _image(source, options, module, plain=False)
 
@@ -118,11 +117,7 @@ def _image(source: str, options: Sequence[str], module: engine.Module, plain: bo
     source = str(source)
     if plain and "#include" not in source:  # CuPy takes it, too
         source, plain = f'extern "C" {{\n{source}\n}}\n', False
-    content = {
-        "source": source, "options": list(options), "names": list(module._names),
-        "backend": "nvcc", "plain": plain,
-    }  # fmt: skip
-    return compiler._MAGIC + json.dumps(content).encode()
+    return compiler._image(source, options, module._names, "nvcc", plain=plain)
 
 
 def preprocess_source(source: str, options: Sequence[str], nvcc: str) -> str:

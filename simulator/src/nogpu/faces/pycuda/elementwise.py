@@ -14,6 +14,7 @@ from .tools import (
     VectorArg,
     context_dependent_memoize,
     dtype_to_ctype,
+    generated_module,
     parse_arguments,
     passed_to_kernel,
 )
@@ -35,10 +36,9 @@ def _source(
     extra, index, loop = ", unsigned long n", "unsigned long i", _LOOP
     if ranged:
         extra, index, loop = ", long start, long stop, long step", "long i", _RANGE
-    header = "#include <pycuda-complex.hpp>\n" if "complex<" in declared + preamble else ""
     signed = "long" if ranged else "unsigned"
     return (
-        f"{header}{preamble}\n__global__ void {name}({declared}{extra})\n{{\n"
+        f"{preamble}\n__global__ void {name}({declared}{extra})\n{{\n"
         f"    {signed} tid = threadIdx.x;\n    {signed} total_threads = gridDim.x * blockDim.x;\n"
         f"    {signed} cta_start = blockDim.x * blockIdx.x;\n    {index};\n"
         f"    {loop_prep};\n    {loop.format(operation=operation)}\n    {after_loop};\n}}\n"
@@ -46,13 +46,8 @@ def _source(
 
 
 def _module(arguments, operation, name, keep, options, preamble, loop_prep, after_loop, ranged):
-    from .compiler import SourceModule
-
     source = _source(arguments, operation, name, preamble, loop_prep, after_loop, ranged)
-    complex_numbers = "pycuda-complex.hpp" in source
-    if complex_numbers:
-        source = source.replace("__global__ void", 'extern "C" __global__ void', 1)
-    return SourceModule(source, options=options, keep=keep, no_extern_c=complex_numbers)
+    return generated_module(source, options, keep)
 
 
 get_elwise_module, get_elwise_range_module = table.functions(
@@ -130,16 +125,12 @@ class ElementwiseKernel:
         function.prepared_async_call(grid, block, stream, *values)
 
 
-def _kernel(arguments: str, operation: str, name: str) -> object:
-    return get_elwise_kernel(arguments, operation, name)
-
-
 @context_dependent_memoize
 def get_axpbyz_kernel(dtype_x, dtype_y, dtype_z, x_is_scalar=False, y_is_scalar=False):
     """``z = a * x + b * y``."""
     x, y, z = (dtype_to_ctype(one) for one in (dtype_x, dtype_y, dtype_z))
     at_x, at_y = "0" if x_is_scalar else "i", "0" if y_is_scalar else "i"
-    return _kernel(
+    return get_elwise_kernel(
         f"{z} a, {x} *x, {z} b, {y} *y, {z} *z",
         f"z[i] = a * ({z}) x[{at_x}] + b * ({z}) y[{at_y}]", "axpbyz")
 
@@ -148,7 +139,7 @@ def get_axpbyz_kernel(dtype_x, dtype_y, dtype_z, x_is_scalar=False, y_is_scalar=
 def get_axpbz_kernel(dtype_x, dtype_z):
     """``z = a * x + b``."""
     x, z = dtype_to_ctype(dtype_x), dtype_to_ctype(dtype_z)
-    return _kernel(f"{z} a, {x} *x, {z} b, {z} *z", f"z[i] = a * ({z}) x[i] + b", "axpb")
+    return get_elwise_kernel(f"{z} a, {x} *x, {z} b, {z} *z", f"z[i] = a * ({z}) x[i] + b", "axpb")
 
 
 @context_dependent_memoize
@@ -161,6 +152,6 @@ def get_linear_combination_kernel(summand_descriptors, dtype_z):
         declared += [f"{dtype_to_ctype(scalar)} {star}a{number}",
                      f"{dtype_to_ctype(vector)} *x{number}"]  # fmt: skip
         terms.append(f"{star}a{number} * x{number}[i]")
-    return _kernel(
+    return get_elwise_kernel(
         ", ".join([*declared, f"{z} *z"]), f"z[i] = {' + '.join(terms)}", "linear_combination"
     ), ()

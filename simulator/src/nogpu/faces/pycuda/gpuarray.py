@@ -137,8 +137,7 @@ def _run(
     target = _flat(out)
 
     def step(keep: tuple = (out, *inputs)) -> None:
-        with np.errstate(all="ignore"):
-            target[...] = np.asarray(work()).astype(target.dtype, copy=False)
+        target[...] = np.asarray(work()).astype(target.dtype, copy=False)
 
     _streams.queue_of(stream).run(step, out.nbytes, "GPUArray")
     return out
@@ -300,7 +299,6 @@ class GPUArray:
 
     def _axpbz(self, selffac, number, out, stream=None):
         """``out = selffac * self + number``, in the result's type."""
-        _need(self)
         kind = out.dtype
         a, b = _number(kind, selffac), _number(kind, number)
         return self._map(lambda x: a * _cast(x, kind) + b, out, stream)
@@ -336,7 +334,6 @@ class GPUArray:
         return self._axpbz(other, 0, self._new_like_me(_common(self, other)))
 
     def __rtruediv__(self, other):
-        _need(self)
         out = self._new_like_me(_common(self, other))
         number = _number(out.dtype, other)
         return self._map(lambda x: _divide(number, _cast(x, out.dtype)), out)
@@ -357,13 +354,11 @@ class GPUArray:
         return self._power(other, self)
 
     def __rpow__(self, other):
-        _need(self)
         out = self._new_like_me(_common(self, other))
         number = _number(out.dtype, other)
         return self._map(lambda x: _raise_to(number, x), out)
 
     def __abs__(self):
-        _need(self)
         real = np.dtype(f"f{self.itemsize // 2}") if self.dtype.kind == "c" else self.dtype
         return self._map(lambda x: np.abs(x), self._new_like_me(real))
 
@@ -375,7 +370,6 @@ class GPUArray:
 
     def reverse(self, stream=None):
         """The elements in reversed order."""
-        _need(self)
         return self._map(lambda x: x[::-1], self._new_like_me(), stream)
 
     def astype(self, dtype, stream=None):
@@ -496,7 +490,6 @@ class GPUArray:
     # complex numbers
 
     def _part(self, function, dtype):
-        _need(self)
         out = self._new_like_me(dtype, "F" if self.flags.f_contiguous else "C")
         return self._map(function, out, kernel=function)
 
@@ -556,7 +549,6 @@ def _comparison(function: Callable) -> Callable:
         if isinstance(other, GPUArray):
             return self._with(other, self._result_with(other), function)
         assert np.isscalar(other)
-        _need(self)
         number = _number(np.dtype(type(other)), other)
         return self._map(lambda x: function(x, number), self._new_like_me(), kernel=function)
 

@@ -8,6 +8,7 @@ from .tools import (
     VectorArg,
     context_dependent_memoize,
     dtype_to_ctype,
+    generated_module,
     parse_arguments,
     passed_to_kernel,
 )  # fmt: skip
@@ -49,16 +50,10 @@ def get_reduction_module(
     keep=False, options=None, preamble="",
 ):  # fmt: skip
     """The module of one step."""
-    from .compiler import SourceModule
-
     source = _SOURCE.format(
         block_size=block_size, map_expr=map_expr, reduce_expr=reduce_expr, preamble=preamble,
         out_type=out_type, name=name, neutral=neutral, arguments=arguments)
-    complex_numbers = "complex<" in source
-    if complex_numbers:
-        source = "#include <pycuda-complex.hpp>\n" + source.replace(
-            "__global__ void", 'extern "C" __global__ void', 1)
-    return SourceModule(source, options=options, keep=keep, no_extern_c=complex_numbers)
+    return generated_module(source, options, keep)
 
 
 def get_reduction_kernel_and_types(
@@ -108,12 +103,8 @@ class ReductionKernel:
             vectors, values = passed_to_kernel("ReductionKernel", args, arguments)
             size = vectors[0].size
             allocator = kwargs.get("allocator") or vectors[0].allocator
-            if size <= _FEW * self.block_size * _MOST_BLOCKS:
-                each = _FEW
-                blocks = -(-size // (_FEW * self.block_size))
-            else:
-                blocks = _MOST_BLOCKS
-                each = -(-size // (blocks * self.block_size))
+            blocks = min(-(-size // (_FEW * self.block_size)), _MOST_BLOCKS)
+            each = max(-(-size // (_MOST_BLOCKS * self.block_size)), _FEW)
             if blocks <= 1 and out is not None:
                 result = out
             else:

@@ -22,8 +22,7 @@ def make_default_context(ctx_maker: Callable | None = None) -> cuda.Context:
     make = ctx_maker or (lambda device: device.make_context())
     if cuda.Device.count() == 0:
         raise RuntimeError("No CUDA enabled device found. Please check your installation.")
-    named = _contexts.chosen_device()
-    return make(cuda.Device(0 if named is None else int(named)))
+    return make(get_default_device())
 
 
 def get_default_device(default: int = 0) -> cuda.Device:
@@ -236,6 +235,17 @@ def passed_to_kernel(
             value = value.gpudata
         passed.append(value)
     return vectors, passed
+
+
+def generated_module(source: str, options: list[str] | None, keep: bool) -> object:
+    """The module of a generated kernel, named as in C; complex numbers are C++."""
+    from .compiler import SourceModule
+
+    complex_numbers = "complex<" in source
+    if complex_numbers:
+        source = "#include <pycuda-complex.hpp>\n" + source.replace(
+            "__global__ void", 'extern "C" __global__ void', 1)
+    return SourceModule(source, options=options, keep=keep, no_extern_c=complex_numbers)
 
 
 class DebugMemoryPool(DeviceMemoryPool):

@@ -9,10 +9,15 @@ static uintptr_t arena_base, arena_size;
 static uint32_t* arena_shadow;  // 2 words per 4 bytes
 static uintptr_t arena_stamps;  // as Hot::shared_stamps
 static uint32_t* arena_fine;    // 2 words per byte
-// Three parts: up to kSmall, a ring that is gone round; below kHuge, in ordinary pages; and the
-// rest, in huge pages. In the last two an allocation has its pages, and its shadow's, to itself.
-static uintptr_t small_size, medium_size;
-static uintptr_t small_limit, small_cursor, medium_cursor, large_cursor;
+// Each device has its part of the addresses, which has three: up to kSmall, a ring that is gone
+// round; below kHuge, in ordinary pages; and the rest, in huge pages. In the last two an allocation
+// has its pages, and its shadow's, to itself.
+struct Device {
+    uintptr_t base, small_limit, small_cursor, medium_cursor, large_cursor;
+    uint64_t in_use;
+};
+static Device devices[32];
+static uintptr_t device_size, small_size, medium_size;
 static const uintptr_t kSmall = 32 * 1024, kGranule = 512, kHuge = 2 << 20;
 static const uint32_t kUnwritten = 0xFFF5C0DEu;  // a NaN as float and as double
 
@@ -30,16 +35,17 @@ struct Reserved {
 };
 static std::map<uintptr_t, Reserved>& reserved =
     *new std::map<uintptr_t, Reserved>;
-static uint64_t bytes_in_use, bytes_capacity;
+static uint64_t bytes_capacity;  // of each device
 
 static inline uintptr_t round_up(uintptr_t n, uintptr_t to) { return (n + to - 1) / to * to; }
 
 // Several times the device's capacity, so that addresses come back late; less where the process may
 // not have so many: then the device is smaller as well. `most` addresses for arena and shadow.
-static bool reserve_arena(uint64_t capacity, uint64_t most) {
+static bool reserve_arena(uint64_t capacity, uint64_t most, int count) {
     uintptr_t wanted = (uintptr_t)4 << 30;
     while (wanted < 4 * capacity && wanted < (uintptr_t)64 << 30) wanted *= 2;
-    for (uintptr_t size = wanted; size >= ((uintptr_t)256 << 20); size /= 2) {
+    for (device_size = wanted; device_size >= ((uintptr_t)256 << 20); device_size /= 2) {
+        const uintptr_t size = device_size * (uintptr_t)count;
         if (size * 11 > most) continue;
         void* all = mmap(nullptr, size * 11 + kHuge, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -49,24 +55,28 @@ static bool reserve_arena(uint64_t capacity, uint64_t most) {
         arena_shadow = (uint32_t*)(arena_base + size);
         arena_fine = (uint32_t*)(arena_base + 3 * size);
         arena_stamps = (uintptr_t)arena_shadow - 2 * arena_base;
-        small_size = size / 16;
-        small_limit = arena_base + (small_size < (32u << 20) ? small_size : (32u << 20));
-        small_cursor = arena_base + kGranule;
-        medium_size = size * 3 / 16;
-        medium_cursor = arena_base + small_size;
-        large_cursor = medium_cursor + medium_size;
-        bytes_capacity = capacity < size / 4 ? capacity : size / 4;
+        small_size = device_size / 16;
+        medium_size = device_size * 3 / 16;
+        bytes_capacity = capacity < device_size / 4 ? capacity : device_size / 4;
         madvise(all, size * 11 + kHuge, MADV_DONTDUMP);
-#ifdef MADV_HUGEPAGE
-        // Large arrays and their shadow in huge pages: fewer page faults at first touch.
+        const uintptr_t first = small_size < (32u << 20) ? small_size : (32u << 20);
         const uintptr_t below = small_size + medium_size;
-        madvise((void*)(arena_base + below), size - below, MADV_HUGEPAGE);
-        madvise((char*)arena_shadow + 2 * below, 2 * (size - below), MADV_HUGEPAGE);
+        for (int i = 0; i < count; i++) {
+            const uintptr_t base = arena_base + (uintptr_t)i * device_size;
+            devices[i] = {base, base + first, base + kGranule, base + small_size, base + below, 0};
+#ifdef MADV_HUGEPAGE
+            // Large arrays and their shadow in huge pages: fewer page faults at first touch.
+            madvise((void*)(base + below), device_size - below, MADV_HUGEPAGE);
+            madvise((char*)arena_shadow + 2 * (base + below - arena_base),
+                    2 * (device_size - below), MADV_HUGEPAGE);
 #endif
+        }
         return true;
     }
     return false;
 }
+
+static int device_of(uintptr_t address) { return (int)((address - arena_base) / device_size); }
 
 // The end of what is taken before `at`, if it begins at or after `low`; else 0.
 static uintptr_t taken_before(uintptr_t at, uintptr_t low) {
@@ -158,34 +168,33 @@ static void fill_words(uintptr_t base, uintptr_t size, uint32_t word) {
     memcpy((char*)base + size / 4 * 4, &word, size % 4);
 }
 
-// An unused range of addresses, or 0.
-static uintptr_t find_room(uintptr_t actual) {
+// An unused range of a device's addresses, or 0.
+static uintptr_t find_room(Device& d, uintptr_t actual) {
     uintptr_t at = 0;
     if (actual <= kSmall) {
         for (;;) {
-            at = find_gap(small_cursor, arena_base, small_limit, actual, kGranule, kGranule);
+            at = find_gap(d.small_cursor, d.base, d.small_limit, actual, kGranule, kGranule);
             if (!at)
-                at = find_gap(arena_base + kGranule, arena_base, small_limit, actual, kGranule,
+                at = find_gap(d.base + kGranule, d.base, d.small_limit, actual, kGranule,
                               kGranule);
-            const uintptr_t end = arena_base + small_size;
-            if (at || small_limit >= end) break;
-            small_cursor = small_limit;
-            small_limit = arena_base + 2 * (small_limit - arena_base);
-            if (small_limit > end) small_limit = end;
+            const uintptr_t end = d.base + small_size;
+            if (at || d.small_limit >= end) break;
+            d.small_cursor = d.small_limit;
+            d.small_limit = d.base + 2 * (d.small_limit - d.base);
+            if (d.small_limit > end) d.small_limit = end;
         }
-        if (at) small_cursor = at + actual + kGranule;
+        if (at) d.small_cursor = at + actual + kGranule;
     }
     if (!at) {
         const bool large = actual >= kHuge;
         const uintptr_t alignment = large ? kHuge : 4096, gap = large ? kHuge : 65536;
-        const uintptr_t middle = arena_base + small_size + medium_size;
-        const uintptr_t low = large ? middle : arena_base + small_size;
-        const uintptr_t high = large ? arena_base + arena_size : middle;
-        uintptr_t& cursor = large ? large_cursor : medium_cursor;
+        const uintptr_t middle = d.base + small_size + medium_size, end = d.base + device_size;
+        const uintptr_t low = large ? middle : d.base + small_size;
+        const uintptr_t high = large ? end : middle;
+        uintptr_t& cursor = large ? d.large_cursor : d.medium_cursor;
         at = find_gap(cursor, low, high, actual, gap, alignment);
         if (!at) at = find_gap(low, low, high, actual, gap, alignment);
         if (at) cursor = at + actual + gap;
-        const uintptr_t end = arena_base + arena_size;
         if (!at && !large) at = find_gap(middle, middle, end, actual, kHuge, kHuge);
     }
     return at;
@@ -193,7 +202,7 @@ static uintptr_t find_room(uintptr_t actual) {
 
 // The size of the pages that a range of this size has to itself; 0 where it shares them.
 static uintptr_t own_page(uintptr_t base, uintptr_t size) {
-    if (base < arena_base + small_size) return 0;
+    if ((base - arena_base) % device_size < small_size) return 0;
     return size >= kHuge ? kHuge : 4096;
 }
 
@@ -214,16 +223,17 @@ static void remember_freed(uintptr_t at, uintptr_t size) {
 
 // Returns 0 when the device is full. `fill` marks the bytes as never written; without it the
 // caller promises to write them all before anything reads them.
-CUSIM_API uint64_t cs_allocate(uint64_t size, int fill) {
+CUSIM_API uint64_t cs_allocate(uint64_t size, int fill, int device) {
     const uintptr_t actual = size ? size : 1;
-    if (actual > arena_size) return 0;
+    Device& d = devices[device];
+    if (actual > device_size) return 0;
     pthread_rwlock_wrlock(&table_lock);
     uintptr_t at = 0;
-    if (bytes_in_use + actual <= bytes_capacity) at = find_room(actual);
+    if (d.in_use + actual <= bytes_capacity) at = find_room(d, actual);
     if (at) {
         forget_freed(at - kGranule, actual + 2 * kGranule);  // it shall meet no array that was freed
         (*live)[at] = new Allocation{at, actual, !fill, false};
-        bytes_in_use += actual;
+        d.in_use += actual;
     }
     table_generation++;
     pthread_rwlock_unlock(&table_lock);
@@ -232,15 +242,16 @@ CUSIM_API uint64_t cs_allocate(uint64_t size, int fill) {
 }
 
 // Sets `extent` addresses aside for a pool, counted as `size` bytes of the device; 0: no room.
-CUSIM_API uint64_t cs_reserve(uint64_t extent, uint64_t size) {
-    if (extent > arena_size) return 0;
+CUSIM_API uint64_t cs_reserve(uint64_t extent, uint64_t size, int device) {
+    Device& d = devices[device];
+    if (extent > device_size) return 0;
     TableLocked guard;
     uintptr_t at = 0;
-    if (bytes_in_use + size <= bytes_capacity) at = find_room(extent);
+    if (d.in_use + size <= bytes_capacity) at = find_room(d, extent);
     if (at) {
         forget_freed(at - kGranule, extent + 2 * kGranule);
         reserved[at] = Reserved{extent, size};
-        bytes_in_use += size;
+        d.in_use += size;
     }
     return at;
 }
@@ -252,7 +263,7 @@ CUSIM_API int cs_unreserve(uint64_t address) {
     if (it == reserved.end()) return -1;
     const uintptr_t page = own_page(address, it->second.extent);
     if (page) clear_range((void*)address, it->second.extent, page);
-    bytes_in_use -= it->second.size;
+    devices[device_of(address)].in_use -= it->second.size;
     reserved.erase(it);
     return 0;
 }
@@ -290,7 +301,7 @@ static int end_allocation(uintptr_t address, bool given_back) {
     const uintptr_t page = given_back ? own_page(a->base, a->size) : 0;
     if (a->touched) clear_shadow(a->base, a->size, page);
     if (page) clear_range((void*)a->base, a->size, page);
-    if (given_back) bytes_in_use -= a->size;
+    if (given_back) devices[device_of(a->base)].in_use -= a->size;
     delete a;
     return 0;
 }
@@ -382,11 +393,10 @@ CUSIM_API void cs_mark_written(uint64_t address, uint64_t bytes) {
     if (it != live->end() && bytes >= it->second->size) it->second->host_written = true;
 }
 
-CUSIM_API void cs_memory(uint64_t* used, uint64_t* capacity, uint64_t* low, uint64_t* bytes) {
+// A device's bytes in use and in all.
+CUSIM_API void cs_memory(int device, uint64_t* used, uint64_t* capacity) {
     pthread_rwlock_rdlock(&table_lock);
-    *used = bytes_in_use;
+    *used = devices[device].in_use;
     *capacity = bytes_capacity;
-    *low = arena_base;
-    *bytes = arena_size;
     pthread_rwlock_unlock(&table_lock);
 }

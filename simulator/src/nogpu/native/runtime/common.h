@@ -57,7 +57,7 @@ struct Grid {
 
 struct Job : Grid {
     Library* library;
-    uint32_t checks, threads;
+    uint32_t checks, threads, device, reach;
     uint64_t blocks;
     std::deque<Grid> children;  // that its kernels have launched: they run after it, as this job
     std::vector<Copy> copies;
@@ -180,6 +180,7 @@ struct Hot {
     uint32_t block_first;   // smallest stamp of this block
     uint32_t interval_first;  // smallest stamp since this block's last barrier
     uint32_t checks;
+    uintptr_t arena_low, arena_size;  // device memory that needs no second look
     uintptr_t shared_low, shared_size;
     // Of a word at an aligned address the stamps lie at twice the address and this.
     uintptr_t shared_stamps;

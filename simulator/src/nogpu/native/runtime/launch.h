@@ -269,6 +269,9 @@ static void run_blocks(Worker* w, Job* job) {
     hot.checks = job->checks & ~kCooperative;
     hot.first = job->checks & kCheckRace ? job->first_segment << 12 : UINT32_MAX;
     hot.block_first = 0;
+    // Of a device that does not reach all others only its own memory.
+    hot.arena_low = job->reach ? devices[job->device].base : arena_base;
+    hot.arena_size = job->reach ? device_size : arena_size;
     hot.cached_size[0] = hot.cached_size[1] = 0;
     prepare_shared(w, job->library);
     begin_counting(w, job);
@@ -645,11 +648,11 @@ static void after_fork_in_child() {
     keep_pinned();
 }
 
-CUSIM_API int cs_start(int count, uint64_t capacity, uint64_t most) {
+CUSIM_API int cs_start(int count, uint64_t capacity, uint64_t most, int device_count) {
     static bool ready = false;
     wanted_workers = count > 0 ? count : 1;
     if (ready) return 0;
-    if (!reserve_arena(capacity, most)) return -1;
+    if (!reserve_arena(capacity, most, device_count)) return -1;
     live = new std::map<uintptr_t, Allocation*>;
     freed = new std::map<uintptr_t, uintptr_t>;
     libraries = new std::vector<Library*>;
@@ -709,6 +712,8 @@ static Job* make_job(const LaunchRequest* r) {
     Job* job = new Job();
     job->library = r->library;
     job->checks = r->checks;
+    job->device = r->device;
+    job->reach = r->reach;
     job->shared.assign(r->shared, r->shared + r->shared_count);
     job->copies.assign(r->copies, r->copies + r->copy_count);
     pthread_mutex_init(&job->lock, nullptr);

@@ -100,6 +100,9 @@ struct LaunchRequest {
     Library* library;
     uint32_t grid[3], block[3];
     uint32_t dynamic_shared, checks;
+    // The device that it runs on, and a bit for each whose memory it may use; 0 where it may use
+    // all memory.
+    uint32_t device, reach;
     const void* const* arguments;
     const Symbol* shared;  // the shared arrays that this kernel may use
     uint64_t shared_count;

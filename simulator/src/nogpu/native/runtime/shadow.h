@@ -497,6 +497,10 @@ static NOINLINE void check_general(const void* p, uint32_t bytes, AccessKind kin
     const Access a{(uintptr_t)p, bytes, kind, strong, pc};
     Region r{nullptr, nullptr, 0, 0, kNowhere};
     const bool known = find_region(a.address, r);
+    const uint32_t reach = hot.worker->job->reach;
+    if (UNLIKELY(reach && r.kind == kGlobal && !(reach >> device_of(a.address) & 1)) &&
+        (hot.checks & kCheckGlobalBounds))
+        access_fault(kNotDeviceMemory, a, kGlobal, 0);
     if (a.address % alignment && (hot.checks & kCheckMisaligned) && a.address >= 65536)
         access_fault(kMisaligned, a, r.kind, a.address - r.base);
     if (!known) {
@@ -522,7 +526,7 @@ static inline void check_access(const void* p, void* pc) {
         lowest = h.block_first;
         first = h.interval_first;
     } else {
-        if (UNLIKELY(address - arena_base >= arena_size))
+        if (UNLIKELY(address - h.arena_low >= h.arena_size))
             return check_general(p, N, K, false, A, pc);
         stamps = arena_stamps;
         first = h.first;

@@ -17,6 +17,8 @@ enum NodeKind : int32_t { kKernel, kCopyNode, kFillNode, kPython, kMark, kJoin }
 
 struct Stream {
     uint64_t handle;
+    int device;
+    int standing;  // 1: the legacy default stream, 2: no stream, but all of the device
     bool blocking, alive;
     struct Node* last;  // not yet done
     uint64_t fault;     // number of the node that failed
@@ -55,7 +57,7 @@ struct Failure {
 };
 
 static std::vector<Stream*>* streams;
-static Stream* legacy_stream;
+static Stream* legacy_streams[32];  // of each device
 static std::unordered_map<uint64_t, Node*>* live_nodes;
 static std::map<uint64_t, Failure>* failures;
 static std::deque<Node*>* ready_nodes;
@@ -356,6 +358,13 @@ static void wait_for(Node* n, Node* before) {
     n->waits++;
 }
 
+// Whether a wait for a stream is one for another, too. The legacy default stream stands for all
+// blocking ones of its device, null for all of all devices.
+static bool covers(const Stream* s, const Stream* other) {
+    if (!s || s == other) return true;
+    return s->standing > !other->blocking && s->device == other->device;
+}
+
 static void enqueue_node(Node* n, const Place* p) {  // with pool_lock held
     Stream* s = n->stream;
     for (int i = 0; i < p->count; i++) {
@@ -364,15 +373,16 @@ static void enqueue_node(Node* n, const Place* p) {  // with pool_lock held
     }
     if (p->count < 0) {
         wait_for(n, s->last);
-        if (s == legacy_stream) {
+        const Stream* legacy = legacy_streams[s->device];
+        if (s->standing) {
             for (Stream* other : *streams)
-                if (other->blocking && other != s) {
+                if (covers(s, other) && other != s) {
                     wait_for(n, other->last);
                     if (open_fault(other->fault)) n->fault = other->fault;
                 }
-        } else if (s->blocking && legacy_stream) {
-            wait_for(n, legacy_stream->last);
-            if (open_fault(legacy_stream->fault)) n->fault = legacy_stream->fault;
+        } else if (s->blocking && legacy) {
+            wait_for(n, legacy->last);
+            if (open_fault(legacy->fault)) n->fault = legacy->fault;
         }
         s->last = n;
     }
@@ -384,11 +394,11 @@ static void enqueue_node(Node* n, const Place* p) {  // with pool_lock held
     }
 }
 
-CUSIM_API Stream* cs_stream(uint64_t handle, int blocking) {
-    Stream* s = new Stream{handle, blocking != 0, true, nullptr, 0};
+CUSIM_API Stream* cs_stream(uint64_t handle, int blocking, int standing, int device) {
+    Stream* s = new Stream{handle, device, standing, blocking != 0, true, nullptr, 0};
     Holding held(pool_lock);
-    streams->push_back(s);
-    if (handle == 0) legacy_stream = s;
+    if (standing < 2) streams->push_back(s);
+    if (standing == 1) legacy_streams[device] = s;
     return s;
 }
 
@@ -504,12 +514,12 @@ CUSIM_API int cs_last_nodes(Stream* s, int before, uint64_t* ids, int most) {
         if (of->last && count < most) ids[count++] = of->last->id;
     };
     Holding held(pool_lock);
-    if (s && s != legacy_stream) {
+    if (s && !s->standing) {
         add(s);
-        if (before && s->blocking && legacy_stream) add(legacy_stream);
+        if (before && s->blocking && legacy_streams[s->device]) add(legacy_streams[s->device]);
     } else {
         for (Stream* other : *streams)
-            if (!s || other == s || other->blocking) add(other);
+            if (covers(s, other)) add(other);
     }
     return count;
 }
@@ -539,14 +549,12 @@ CUSIM_API uint64_t cs_fault_of(Stream* s) {
     if (!failures->empty()) {
         if (!s) {
             found = failures->begin()->first;
-        } else if (s == legacy_stream) {
+        } else {
             for (Stream* other : *streams)
-                if (other == s || other->blocking) {
+                if (covers(s, other)) {
                     const uint64_t f = open_fault(other->fault);
                     if (f && (!found || f < found)) found = f;
                 }
-        } else {
-            found = open_fault(s->fault);
         }
         for (size_t i = 0; i < streams->size() && !found; i++)
             if (!(*streams)[i]->alive) found = open_fault((*streams)[i]->fault);

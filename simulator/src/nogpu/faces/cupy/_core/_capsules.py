@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
-COPIED = 2  # a flag of versioned capsules
 _KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 _OF_KIND = {code: kind for kind, code in _KINDS.items()}
 

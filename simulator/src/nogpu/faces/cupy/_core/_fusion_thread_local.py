@@ -15,11 +15,6 @@ class _Local(threading.local):
 thread_local = _Local()
 
 
-def is_fusing() -> bool:
-    """Whether this thread runs a fused function."""
-    return thread_local.fusing
-
-
 def call(function: Callable, *args: object, **kwargs: object) -> object:
     """Call with what the proxies stand for; the results are proxies again."""
     return thread_local.interpreter(function, args, kwargs)

@@ -110,9 +110,7 @@ def _strides_in(view: np.ndarray, shape: tuple[int, ...]) -> tuple[int, ...]:
     return (*(0,) * missing, *own)
 
 
-@lru_cache(maxsize=64)
-def _packed_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    return core.contiguous_strides(shape, itemsize)
+_packed_strides = lru_cache(maxsize=64)(core.contiguous_strides)
 
 
 def _is_packed(shape: tuple, strides: tuple, itemsize: int) -> bool:
@@ -337,6 +335,8 @@ class ElementwiseKernel(_Codes):
         if kernel is None:
             kernel = self._compile(key, letters)
         packed.append(_indexer(loop_shape))
+        if core._contexts.several:
+            core.reach(*items)
         grid, block = function._linear(total, block_size)
         function._launch(kernel, grid, block, packed, 0, stream, items)
         return result

@@ -114,6 +114,7 @@ class ReductionKernel(_kernel._Codes):
         chunks = _chunks(length, results)
         indexers = [_kernel._indexer(in_shape), _kernel._indexer(out_shape)]
         keep = [*inputs, *outs]
+        core.reach(*keep)
         if chunks == 1:
             arguments = [*packed_in, *packed_out, *indexers, function._integer(length)]
             grid, block = function._linear(results, 128 if results >= _MANY else 1)

@@ -87,12 +87,9 @@ def setitem(array: ndarray, index: object, value: object) -> None:
     if len(parts) == 1 and masks and not value.ndim and masks[0].shape == array.shape:
         core._wait()  # as the real library does
         mask = masks[0]._view
-
-        def work() -> None:
-            with np.errstate(all="ignore"):
-                np.copyto(partly, core.convert(source, dtype), where=mask, casting="unsafe")
-
-        core._enqueue(work, array.nbytes)
+        core._enqueue(
+            lambda: np.copyto(partly, core.convert(source, dtype), where=mask, casting="unsafe"),
+            array.nbytes)
         return
     parts = [_settle(part) for part in parts]
     shape = _indices.result_shape(array.shape, parts)
@@ -110,8 +107,7 @@ def setitem(array: ndarray, index: object, value: object) -> None:
     sizes = array.shape
 
     def scatter_work() -> None:
-        with np.errstate(all="ignore"):
-            partly[_indices.wrapped(parts, sizes)] = core.convert(source, dtype)
+        partly[_indices.wrapped(parts, sizes)] = core.convert(source, dtype)
 
     core._enqueue(scatter_work, max(source.nbytes, 8 * int(np.prod(shape))))
 
@@ -281,12 +277,9 @@ def compute_at(array: ndarray, index: object, value: object, loop: np.ufunc) -> 
         return
     _indices.check_gather(array.shape, parts)
     partly, sizes, dtype = array._view, array.shape, array.dtype
-
-    def work() -> None:
-        with np.errstate(all="ignore"):
-            loop.at(partly, _indices.wrapped(parts, sizes), core.convert(source, dtype))
-
-    core._enqueue(work, max(partly.nbytes, source.nbytes))
+    core._enqueue(
+        lambda: loop.at(partly, _indices.wrapped(parts, sizes), core.convert(source, dtype)),
+        max(partly.nbytes, source.nbytes))
 
 
 def _at(name: str, types: str) -> Callable:

@@ -9,11 +9,6 @@ LEAST_INNER = 32  # shorter sums of integers are left to NumPy
 MOST_INNER = 2**19  # four products of 16-bit numbers, so many times, stay below 2**53
 
 
-def _work_type(dtype):
-    """Half precision is multiplied in single precision, as the library does."""
-    return _host.wide(dtype)
-
-
 def _for_gemm(a, dtype):
     """Copy what a matrix product cannot read: neither order, or another type."""
     if a.dtype == dtype and (a.flags.c_contiguous or a.flags.f_contiguous):
@@ -54,22 +49,18 @@ def _fits(a, b, shape, out):
 def _matmul_into(a, b, out):
     """Queue a product whose result NumPy writes in place."""
     x, y, target = a._view, b._view, out._view
-
-    def work():
-        with np.errstate(all="ignore"):
-            np.matmul(x, y, out=target)
-
-    core._enqueue(work, a.nbytes + b.nbytes + out.nbytes, name="matmul")
+    core._enqueue(lambda: np.matmul(x, y, out=target), a.nbytes + b.nbytes + out.nbytes,
+                  name="matmul", asks=False)  # fmt: skip
     return out
 
 
 def _product(a, b, shape, dtype, out=None):
-    work = _work_type(dtype)
+    work = _host.wide(dtype)
     inner = a.shape[-1]
     if dtype.kind in "iu" and LEAST_INNER <= inner < MOST_INNER:
         return _host.compute(
             lambda x, y: _product_of_integers(x, y, dtype).reshape(shape),
-            [a, b], shape, dtype, out)
+            [a, b], shape, dtype, out, asks=False)
 
     if out is not None and work == a.dtype == b.dtype == out.dtype and _fits(a, b, shape, out):
         return _matmul_into(a, b, out)
@@ -77,7 +68,7 @@ def _product(a, b, shape, dtype, out=None):
     def matmul(x, y):
         return np.matmul(x.astype(work, copy=False), y.astype(work, copy=False)).reshape(shape)
 
-    return _host.compute(matmul, [a, b], shape, dtype, out)
+    return _host.compute(matmul, [a, b], shape, dtype, out, asks=False)
 
 
 def dot(a, b, out=None):

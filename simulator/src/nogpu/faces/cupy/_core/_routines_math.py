@@ -29,7 +29,8 @@ def reduce(
             f"zero-size array to reduction operation {empty} which has no identity")
     if out is not None and not isinstance(out, ndarray):
         raise TypeError(f"Unsupported type {type(out)}")
-    return core.compute(lambda view: function(view, axes, keepdims), [array], shape, dtype, out)
+    return core.compute(lambda view: function(view, axes, keepdims), [array], shape, dtype, out,
+                        asks=False)
 
 
 def accumulator(array: ndarray, axes: tuple, dtype: np.dtype) -> np.dtype:

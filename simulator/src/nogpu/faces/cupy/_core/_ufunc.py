@@ -195,15 +195,14 @@ class ufunc:  # noqa: N801 -- the library's name
         replaced = self._integers if types[0].kind == "i" else None
 
         def work() -> None:
-            with np.errstate(all="ignore"):
-                operands = [v.now() if type(v) is _Converted else v for v in views]
-                if replaced is not None:
-                    np.copyto(targets[0], replaced(*operands), "unsafe", np.asarray(mask, bool))
-                elif where is None:
-                    loop(*operands, out=targets, casting="unsafe", signature=types)
-                else:
-                    loop(*operands, out=targets, casting="unsafe", signature=types,
-                         where=np.asarray(mask, bool))  # fmt: skip
+            operands = [v.now() if type(v) is _Converted else v for v in views]
+            if replaced is not None:
+                np.copyto(targets[0], replaced(*operands), "unsafe", np.asarray(mask, bool))
+            elif where is None:
+                loop(*operands, out=targets, casting="unsafe", signature=types)
+            else:
+                loop(*operands, out=targets, casting="unsafe", signature=types,
+                     where=np.asarray(mask, bool))  # fmt: skip
 
         core._enqueue(work, max(nbytes, targets[0].nbytes), (self.name, targets[0].dtype))
         return results[0] if len(results) == 1 else tuple(results)

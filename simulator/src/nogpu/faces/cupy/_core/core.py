@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import struct
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from operator import index
 from types import GenericAlias
 
 import numpy as np
+from cupy._util import PerformanceWarning
 from cupy.cuda import _synchronize
 from cupy.cuda import memory as _memory
 from cupy.cuda import stream as _stream
@@ -25,6 +27,7 @@ _IMPLICIT = (
     "Please use `.get()` to construct a NumPy array explicitly."
 )
 _KINDS = frozenset("?bBhHiIlLqQefdFD")
+_OURS = (engine.streams.order._ROOT, "<table")  # what files of nogpu's own begin with
 _SCALARS = (int, float, complex, bool, np.generic)
 
 
@@ -263,6 +266,9 @@ class ndarray:  # noqa: N801 -- the library's name
     def get(self, stream=None, order="C", out=None, blocking=True) -> np.ndarray:
         """Copy to the host."""
         stream = _stream.get_current_stream() if stream is None else stream
+        if self.data.device_id != _contexts.state.device:
+            with self.data.device:
+                return self.get(stream, order, out, blocking)
         _contexts.set_device()
         _forbid_transfer(stream, "D2H")
         if out is not None:
@@ -312,7 +318,8 @@ class ndarray:  # noqa: N801 -- the library's name
             raise RuntimeError("Cannot set to non-contiguous array")
         stream = _stream.get_current_stream() if stream is None else stream
         _forbid_transfer(stream, "H2D")
-        _send(self, arr, stream)
+        with self.data.device:
+            _send(self, arr, stream)
 
     def item(self) -> object:
         """The only element, as a Python number."""
@@ -359,13 +366,22 @@ class ndarray:  # noqa: N801 -- the library's name
         return self.copy()
 
     def __deepcopy__(self, memo: dict) -> ndarray:
-        return self.copy()
+        with self.data.device:
+            return self.copy()
 
     # copies and views
 
     def copy(self, order: str = "C") -> ndarray:
-        """A copy, in C order unless said."""
-        return _copy(self, order)
+        """A copy on the current device, in C order unless said."""
+        if self.data.device_id == _contexts.state.device or not self.size:
+            return _copy(self, order)
+        with self.data.device:
+            packed = self.astype(self.dtype, order, copy=False)
+        if not (packed._view.flags.c_contiguous or packed._view.flags.f_contiguous):
+            raise NotImplementedError("CuPy cannot copy non-contiguous array between devices.")
+        result = _new(self.shape, self.dtype, packed.strides)
+        result.data.copy_from_device_async(packed.data, packed.nbytes)
+        return result
 
     def astype(
         self, dtype: object, order: str = "K", casting=None, subok=None, copy: bool = True
@@ -447,12 +463,7 @@ class ndarray:  # noqa: N801 -- the library's name
             if source.ndim:
                 raise ValueError("non-scalar numpy.ndarray cannot be used for fill")
         target, dtype = self._view, self.dtype
-
-        def work() -> None:
-            with np.errstate(all="ignore"):
-                target.fill(convert(source, dtype)[()])
-
-        _enqueue(work, self.nbytes)
+        _enqueue(lambda: target.fill(convert(source, dtype)[()]), self.nbytes)
 
     def byteswap(self, inplace: bool = False) -> ndarray:
         """The bytes of each element reversed."""
@@ -517,13 +528,30 @@ def _forbid_transfer(stream: object, direction: str) -> None:
             f"the current stream is capturing, so {direction} transfers are disallowed")
 
 
-def _follow(handle: int) -> None:
-    """Let the current stream wait for what another library queued on its own."""
-    current = _stream.get_current_stream()
-    if handle not in (current.ptr, current.ptr or 1):
-        event = engine.streams.Event(timing=False)
-        engine.streams.from_handle(handle).record(event)
-        current._engine.wait(event)
+def reach(*items: object, asks: bool = True) -> None:
+    """Let the current device use the arrays of others, with the library's warning.
+
+    What CUDA's own libraries do asks for nothing (``asks=False``): there a kernel would fail.
+    """
+    here = _contexts.state.device
+    for item in items if _contexts.several else ():
+        view = item._view if isinstance(item, ndarray) else item
+        found = engine.lookup(_address(view)) if isinstance(view, np.ndarray) else None
+        if found is None or found.device == here:
+            continue
+        if asks:
+            engine.devices.peers.add((here, found.device))
+            frame, level = sys._getframe(), 1
+            while frame.f_back and frame.f_code.co_filename.startswith(_OURS):
+                frame, level = frame.f_back, level + 1
+            warnings.warn(
+                f"The device where the array resides ({found.device}) is different from the "
+                f"current device ({here}). Peer access has been activated automatically.",
+                PerformanceWarning, stacklevel=level)
+        elif (here, found.device) not in engine.devices.peers:
+            raise engine.NotDeviceMemory(
+                f"an operation on device {here} reads {engine.memory._describe(found)}, which is "
+                f"on device {found.device}: without peer access it is out of reach")
 
 
 # memory for results
@@ -562,14 +590,18 @@ def _address(view: np.ndarray) -> int:
 
 
 def _enqueue(
-    work: Callable[[], None], nbytes: int = 0, kernel: object = None, name: str = "work"
-) -> None:
+    work: Callable[[], None], nbytes: int = 0, kernel: object = None, name: str = "work",
+    asks: bool = True,
+) -> None:  # fmt: skip
     """Run host code on the current stream: at once where it is small and the stream idle.
 
-    A timeline shows it by the name, or by that of ``kernel``, a (name, dtype).
+    A timeline shows it by the name, or by that of ``kernel``, a (name, dtype). For ``asks`` see
+    `reach`.
     """
-    queue = _stream._local.stream._engine
-    _contexts.launch(kernel, queue.handle)
+    queue = _stream._local.engine
+    _contexts.launch(kernel, queue)
+    if _contexts.several:
+        reach(*[array for array, _ in engine.streams.order._arrays(work)], asks=asks)
     try:
         queue.run(work, nbytes, kernel[0].removeprefix("cupy_") if kernel else name)
     except engine.StreamError as error:
@@ -600,7 +632,7 @@ def _views(inputs: Iterable[object]) -> list[object]:
 
 def compute(
     function: Callable[..., object], inputs: Sequence[object], shape: Iterable[int],
-    dtype: np.typing.DTypeLike, out: ndarray | None = None, order: str = "C",
+    dtype: np.typing.DTypeLike, out: ndarray | None = None, order: str = "C", asks: bool = True,
 ) -> ndarray:  # fmt: skip
     """Queue a NumPy function of arrays' views; shape and dtype of its result are known.
 
@@ -614,6 +646,8 @@ def compute(
     out : ndarray, optional
         Filled and returned in place of a new array, cast without a check.
     order : {"C", "F"}
+    asks : bool
+        See `reach`.
 
     Raises
     ------
@@ -628,16 +662,18 @@ def compute(
     target, views = out._view, _views(inputs)
 
     def work() -> None:
-        with np.errstate(all="ignore"):
-            target[...] = function(*views)
+        target[...] = function(*views)
 
     nbytes = max([out.nbytes, *[v.nbytes for v in views if isinstance(v, np.ndarray)]])
-    _enqueue(work, nbytes, name=getattr(function, "__name__", "work").replace("<lambda>", "work"))
+    name = getattr(function, "__name__", "work").replace("<lambda>", "work")
+    _enqueue(work, nbytes, name=name, asks=asks)
     return out
 
 
 def compute_now(function: Callable[..., object], inputs: Iterable[object] = ()) -> object:
     """Wait, compute with NumPy, and move the result or results to the device."""
+    inputs = tuple(inputs)
+    reach(*inputs)
     _wait()
     with np.errstate(all="ignore"):
         result = function(*_views(inputs))
@@ -707,19 +743,23 @@ def _copy(source: ndarray, order: str = "C", dtype: np.dtype | None = None) -> n
 def _fill_from(target: ndarray, source: ndarray) -> None:
     """Queue target[...] = source, with conversion; shapes broadcast already."""
     to, of, dtype = target._view, source._view, target.dtype
+    if target.data.device_id != source.data.device_id and (
+        of.dtype == dtype and of.shape == to.shape
+        and of.flags.c_contiguous and to.flags.c_contiguous
+    ):  # fmt: skip
+        target.data.copy_from_device_async(source.data, of.nbytes)
+        return
 
     if of.dtype == dtype or of.dtype.kind not in "fc" or dtype.kind not in "iu":
 
         def work() -> None:
-            with np.errstate(all="ignore"):
-                np.copyto(to, of if of.dtype.kind != "c" or dtype.kind in "cb" else of.real,
-                          casting="unsafe")  # fmt: skip
+            np.copyto(to, of if of.dtype.kind != "c" or dtype.kind in "cb" else of.real,
+                      casting="unsafe")  # fmt: skip
 
     else:
 
         def work() -> None:
-            with np.errstate(all="ignore"):
-                to[...] = convert(of, dtype)
+            to[...] = convert(of, dtype)
 
     _enqueue(work, max(to.nbytes, of.nbytes))
 
@@ -779,13 +819,11 @@ def _send(target: ndarray, source: np.ndarray, stream) -> None:
         _transfer(stream, target.data.ptr, source.ctypes.data, "HtoD", source)
 
 
+@runtime._translated
 def _transfer(stream, to: int, of: int, kind: str, host: np.ndarray, *keep: ndarray) -> None:
     """Queue the copy of packed bytes between a host array and the device."""
-    try:
-        stream._engine.copy(to, of, host.nbytes, kind, keep=(host, *keep),
-                            pinned=runtime._is_pinned(host.ctypes.data))  # fmt: skip
-    except engine.StreamError as error:
-        raise runtime._error(error.code) from None
+    stream._engine.copy(to, of, host.nbytes, kind, keep=(host, *keep),
+                        pinned=runtime._is_pinned(host.ctypes.data))  # fmt: skip
 
 
 def from_host(host: np.ndarray, order: str = "K", blocking: bool = False) -> ndarray:
@@ -828,8 +866,8 @@ def from_interface(item: object) -> ndarray:
     if stream is not None and interface.get("version", 0) >= 3:
         if stream == 0:
             raise ValueError("CUDA stream 0 is disallowed by the protocol")
-        _follow(stream)
-    memory = _memory.UnownedMemory(address, nbytes, item, 0)
+        _stream._local.engine.follow(runtime._stream(stream))
+    memory = _memory.UnownedMemory(address, nbytes, item)
     result = object.__new__(ndarray)
     result.data, result._base = _memory.MemoryPointer(memory, 0), None
     result._view = _look(address, shape, dtype, tuple(strides))

@@ -6,8 +6,7 @@ import warnings
 
 from cupy._core import _capsules, core
 from cupy.cuda import memory as _memory
-
-from nogpu import engine
+from cupy_backends.cuda.api import runtime
 
 __all__ = ["fromDlpack", "from_dlpack"]
 
@@ -47,9 +46,7 @@ def export(array, *, stream=None, max_version=None, dl_device=None, copy=None) -
                       "0 as a legacy default stream. Please report this problem to the library as "
                       "this violates the DLPack protocol.", stacklevel=2)  # fmt: skip
     if stream != -1 and (stream or 1) != (core._stream.get_current_stream().ptr or 1):
-        event = engine.streams.Event(timing=False)
-        core._stream.get_current_stream()._engine.record(event)
-        engine.streams.from_handle(int(stream)).wait(event)
+        runtime._stream(stream).follow(core._stream.get_current_stream()._engine)
     return export_capsule(array, None, versioned)
 
 

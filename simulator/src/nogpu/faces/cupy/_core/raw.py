@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from cupy.cuda import compiler, function, memory
-from cupy_backends.cuda.api import driver
+from cupy_backends.cuda.api import _contexts, driver
 
 from nogpu import engine
 from nogpu.faces import table
@@ -41,8 +41,8 @@ def _load(
     code: str | None, path: str | None, options: tuple, backend: str, names: tuple = (),
     translate_cucomplex: bool = False,
 ) -> function.Module:  # fmt: skip
-    """The loaded module. The same source with the same options is one module in a process."""
-    key = (code, path, options, backend, names, translate_cucomplex)
+    """The loaded module. The same source with the same options is one module on each device."""
+    key = (code, path, options, backend, names, translate_cucomplex, _contexts.state.device)
     with _lock:
         module = _modules.get(key)
         if module is None:
@@ -86,7 +86,9 @@ class RawKernel:
 
     def __call__(self, *arguments: object, **kwargs: object) -> None:
         """Launch: ``kernel(grid, block, args, *, shared_mem=0)``."""
-        kernel = self._kernel or self.kernel
+        kernel = self._kernel
+        if kernel is None or _contexts.several:
+            kernel = self.kernel
         if len(arguments) != 3:
             arguments = _three(arguments, kwargs)
         unknown = kwargs.keys() - {"shared_mem", "stream", "size_t_shared_mem"}
@@ -97,8 +99,8 @@ class RawKernel:
 
     @property
     def kernel(self) -> function.Function:
-        """The loaded kernel; compiles where need be."""
-        if self._kernel is None:
+        """The kernel as loaded on the current device; compiles where need be."""
+        if self._kernel is None or self._kernel.device != _contexts.state.device:
             self.compile()
         return self._kernel
 
@@ -217,8 +219,8 @@ class RawModule:
 
     @property
     def module(self) -> function.Module:
-        """The loaded module; compiles where need be."""
-        if self._module is None:
+        """The module as loaded on the current device; compiles where need be."""
+        if self._module is None or self._module.device != _contexts.state.device:
             self.compile()
         return self._module
 

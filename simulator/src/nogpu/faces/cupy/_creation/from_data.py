@@ -40,6 +40,8 @@ def _of_device(obj: ndarray, dtype, copy, order) -> ndarray:
     if dtype is None and obj.dtype.kind in "Mm":  # memory of other libraries, only held
         return obj
     dtype = obj.dtype if dtype is None else core.check_dtype(dtype)
+    if obj.data.device_id != core._contexts.state.device:
+        obj, copy = obj.copy(order), None
     result = obj.astype(dtype, order=order, copy=bool(copy))
     if copy is not None and not copy and result is not obj:
         raise ValueError("Unable to avoid copy while creating an array as requested.")

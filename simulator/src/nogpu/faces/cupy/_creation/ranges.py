@@ -38,12 +38,11 @@ def arange(start, stop=None, step=1, dtype=None) -> ndarray:
     target = result._view
 
     def work() -> None:
-        with np.errstate(all="ignore"):
-            if dtype.kind in "iu" and all(isinstance(x, (int, np.integer)) for x in (start, step)):
-                target[...] = np.arange(size, dtype=dtype) * dtype.type(step) + dtype.type(start)
-            else:
-                wide = np.result_type(dtype, np.float64 if dtype.kind != "c" else np.complex128)
-                target[...] = core.convert(np.arange(size).astype(wide) * step + start, dtype)
+        if dtype.kind in "iu" and all(isinstance(x, (int, np.integer)) for x in (start, step)):
+            target[...] = np.arange(size, dtype=dtype) * dtype.type(step) + dtype.type(start)
+        else:
+            wide = np.result_type(dtype, np.float64 if dtype.kind != "c" else np.complex128)
+            target[...] = core.convert(np.arange(size).astype(wide) * step + start, dtype)
 
     core._enqueue(work, result.nbytes)
     return result

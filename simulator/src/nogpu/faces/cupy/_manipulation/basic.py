@@ -41,13 +41,11 @@ def copyto(dst, src, casting="same_kind", where=None) -> None:
         return
     if source.ndim > dst.ndim:
         source = source.reshape(source.shape[source.ndim - dst.ndim :])
+    if where is None and isinstance(src, ndarray):
+        core._fill_from(dst, core._wrap(source, src))
+        return
     target, dtype = dst._view, dst.dtype
-
-    def work() -> None:
-        with np.errstate(all="ignore"):
-            if where is None:
-                np.copyto(target, core.convert(source, dtype), casting="unsafe")
-            else:
-                np.copyto(target, core.convert(source, dtype), where=where, casting="unsafe")
-
-    core._enqueue(work, max(dst.nbytes, source.nbytes))
+    where = True if where is None else where
+    core._enqueue(
+        lambda: np.copyto(target, core.convert(source, dtype), where=where, casting="unsafe"),
+        max(dst.nbytes, source.nbytes))

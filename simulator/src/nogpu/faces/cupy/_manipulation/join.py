@@ -49,6 +49,7 @@ def concatenate(tup, axis=0, out=None, *, dtype=None, casting="same_kind") -> nd
         raise ValueError("Output array is the wrong shape")
     result = core._new(tuple(shape), dtype) if out is None else out
     at = 0
+    core.reach(*arrays)
     for a in arrays:
         piece = result._view[(slice(None),) * axis + (slice(at, at + a.shape[axis]),)]
         at += a.shape[axis]

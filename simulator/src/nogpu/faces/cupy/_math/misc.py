@@ -68,13 +68,7 @@ _tables.functions(globals(), _tables.method, """
 max(a, axis=None, out=None, keepdims=False): The largest.
 min(a, axis=None, out=None, keepdims=False): The smallest.
 """)
-
-
-def _part(name):
-    return fusable(lambda val: getattr(asarray(val), name))
-
-
-_tables.functions(globals(), _part, """
+_tables.functions(globals(), lambda name: fusable(lambda val: getattr(asarray(val), name)), """
 real(val): The real part.
 imag(val): The imaginary part.
 """)

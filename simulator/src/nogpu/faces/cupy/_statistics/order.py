@@ -12,11 +12,8 @@ NOT_YET = (
 )
 
 
-def _extreme(name):
-    return _tables.method(name.removeprefix("a"))
-
-
-amax, amin, _ = _tables.functions(globals(), _extreme, """
+amax, amin, _ = _tables.functions(
+    globals(), lambda name: _tables.method(name.removeprefix("a")), """
 amax(a, axis=None, out=None, keepdims=False): Return the maximum; nan wins.
 amin(a, axis=None, out=None, keepdims=False): Return the minimum; nan wins.
 ptp(a: array, axis=None, out=None, keepdims=False): Return the maximum less the minimum.

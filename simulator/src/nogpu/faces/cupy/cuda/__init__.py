@@ -14,7 +14,7 @@ from cupy_backends.cuda.libs import nvrtc
 from nogpu.faces import missing as _missing
 
 from . import memory_hooks, nvtx, profiler
-from .device import Device, get_cublas_handle, get_device_id
+from .device import Device, get_device_id
 from .graph import Graph
 from .memory import *
 from .memory_hook import MemoryHook

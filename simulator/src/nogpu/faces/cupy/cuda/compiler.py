@@ -43,15 +43,11 @@ class CompileException(Exception):
     def __reduce__(self) -> tuple:
         return (type(self), (self._msg, self.source, self.name, self.options, self.backend))
 
-    def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
-        return self.get_message()
-
     def get_message(self) -> str:
         """The compiler's log."""
         return self._msg
+
+    __repr__ = __str__ = get_message
 
     def dump(self, f: TextIO) -> None:
         """Write the log and the source with numbered lines."""
@@ -109,10 +105,12 @@ def _compile(
         raise CompileException(log, source, name, tuple(options), backend) from None
 
 
-def _image(source: str, options: Sequence[str], names: Sequence[str], backend: str) -> bytes:
+def _image(
+    source: str, options: Sequence[str], names: Sequence[str], backend: str, **more: bool
+) -> bytes:  # fmt: skip
     """What stands for a cubin here: the source, and how to compile it."""
     content = {"source": source, "options": list(options), "names": list(names), "backend": backend}
-    return _MAGIC + json.dumps(content).encode()
+    return _MAGIC + json.dumps(content | more).encode()
 
 
 def _open_image(image: bytes) -> dict | None:

@@ -1,40 +1,18 @@
-"""The device: there is one, and it is this machine's processor."""
+"""The devices, which are this machine's processor: one, or as many as the program wants."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 
 from cupy.cuda import _synchronize
 from cupy_backends.cuda.api import runtime
 
-from nogpu.faces import table
+from nogpu.faces import missing as _missing
 
 
 def get_device_id() -> int:
     """The current device's number."""
     return runtime.getDevice()
-
-
-_LIBRARIES = {
-    "cublas": "cuBLAS", "cusolver": "cuSOLVER", "cusolver_sp": "cuSOLVER", "cusparse": "cuSPARSE",
-    "cutensor": "cuTENSOR",
-}  # fmt: skip
-
-
-def _handle_of(library: str) -> Callable:
-    def get(*device: Device) -> int:
-        raise RuntimeError(f"nogpu has no {library}: it needs a machine with a GPU")
-
-    return get
-
-
-table.functions(
-    globals(), lambda name: _handle_of(_LIBRARIES[name.split("_")[1]]), """
-get_cublas_handle() -> int: A handle of cuBLAS, which the simulator lacks.
-get_cusolver_handle() -> int: A handle of cuSOLVER, which the simulator lacks.
-get_cusparse_handle() -> int: A handle of cuSPARSE, which the simulator lacks.
-""")
 
 
 def get_compute_capability() -> str:
@@ -54,6 +32,9 @@ class Device:
     def from_pci_bus_id(cls, pci_bus_id: str) -> Device:
         """The device at a place of the PCI bus."""
         return cls(runtime.deviceGetByPCIBusId(pci_bus_id))
+
+    def __getattr__(self, name: str) -> object:
+        raise _missing.error("cupy.cuda.Device", name, "'Device' object")
 
     def __int__(self) -> int:
         return self.id
@@ -93,9 +74,8 @@ class Device:
     @property
     def compute_capability(self) -> str:
         """Its compute capability, as digits."""
-        major = runtime.deviceGetAttribute(runtime.cudaDevAttrComputeCapabilityMajor, self.id)
-        minor = runtime.deviceGetAttribute(runtime.cudaDevAttrComputeCapabilityMinor, self.id)
-        return f"{major}{minor}"
+        properties = runtime.getDeviceProperties(self.id)
+        return f"{properties['major']}{properties['minor']}"
 
     @property
     def attributes(self) -> dict[str, int]:
@@ -113,13 +93,8 @@ class Device:
 
     @property
     def pci_bus_id(self) -> str:
-        """Its place on the PCI bus: the simulator says 0000:00:00.0."""
+        """Its place on the PCI bus: the simulator's devices follow one another there."""
         return runtime.deviceGetPCIBusId(self.id)
-
-
-for _name, _library in _LIBRARIES.items():
-    _doc = f"A handle of {_library}, which the simulator lacks."
-    setattr(Device, f"{_name}_handle", property(_handle_of(_library), doc=_doc))
 
 
 def from_pointer(ptr: int) -> Device:

@@ -33,15 +33,11 @@ def _integer(value: int) -> bytes:
         raise OverflowError("Python int too large to convert to C long") from None
 
 
-def _bytes_of_complex(value: complex) -> bytes:
-    return struct.pack("<dd", value.real, value.imag)
-
-
 _BY_TYPE: dict[type, Callable[[object], bytes]] = {
     bool: lambda value: _pack_integer(value),  # with zeros behind it
     int: _integer,
     float: _pack_float,
-    complex: _bytes_of_complex,
+    complex: lambda value: struct.pack("<dd", value.real, value.imag),
     type(None): lambda value: _NULL,
     MemoryPointer: lambda value: _pack_address(value.ptr),
     bytes: lambda value: value,  # our own structs, such as a CArray
@@ -87,7 +83,7 @@ def _launch(
     cooperative: bool = False,
 ) -> None:  # fmt: skip
     queue = _streams._engine_stream(stream)
-    _contexts.launch_module(kernel.module, queue.handle)
+    _contexts.launch_module(kernel.module, queue)
     try:
         if not queue.capturing:  # as on a GPU: a freed block's next owner waits for its turn
             keep = [item for item in keep if not _kept_by_its_pool(item)]
@@ -126,7 +122,7 @@ class Function:
     """A kernel of a loaded module."""
 
     def __init__(self, module: Module, name: str) -> None:
-        self.module, self.ptr = module, next(_handles)
+        self.module, self.device, self.ptr = module, module.device, next(_handles)
         self._kernel = module._find_kernel(name)
         scan = module._kernel_scan(name)
         self._names = scan.parameters if scan is not None else ()
@@ -183,7 +179,7 @@ class Module:
         return result
 
     def _use(self, module: engine.Module) -> None:
-        self._module, self.ptr = module, next(_handles)
+        self._module, self.ptr, self.device = module, next(_handles), _contexts.state.device
 
     def load(self, cubin: bytes) -> None:
         """Load an image that `compile_using_nvrtc` made."""

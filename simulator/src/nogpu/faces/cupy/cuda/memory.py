@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import gc
 import os
 import sys
@@ -13,7 +14,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from cupy_backends.cuda.api import _frees, runtime
+from cupy_backends.cuda.api import _contexts, _frees, runtime
 
 from nogpu import engine
 from nogpu.engine.arenas import Arena, Chunk
@@ -65,11 +66,13 @@ class Memory(BaseMemory):
     __slots__ = ("_allocation",)
 
     def __init__(self, size: int, *, _unwritten: bool = True, _itemsize: int | None = None) -> None:
-        self.ptr, self.size, self.device_id, self._allocation = 0, size, 0, None
+        self.device_id = _contexts.state.device
+        self.ptr, self.size, self._allocation = 0, size, None
         if size > 0:
             _frees.free_waiting()
             try:
-                self._allocation = engine.allocate(size, itemsize=_itemsize, unwritten=_unwritten)
+                self._allocation = engine.allocate(size, itemsize=_itemsize, unwritten=_unwritten,
+                                                   device=self.device_id)  # fmt: skip
             except engine.OutOfMemory:
                 raise runtime._error("cudaErrorMemoryAllocation") from None
             self.ptr = self._allocation.address
@@ -119,6 +122,8 @@ class UnownedMemory(BaseMemory):
 
     def __init__(self, ptr: int, size: int, owner: object, device_id: int = -1) -> None:
         self.ptr, self.size, self._owner = int(ptr), int(size), owner
+        if device_id < 0 and _contexts.several:
+            device_id = runtime.pointerGetAttributes(self.ptr).device
         self.device_id = max(0, device_id)
 
 
@@ -197,7 +202,10 @@ def _copy(name: str) -> Callable:
 
     def copy(self: MemoryPointer, other: object, size: int, stream: object = None) -> None:
         if size > 0:
-            kind = kinds[isinstance(other, MemoryPointer)]
+            is_device = isinstance(other, MemoryPointer)
+            kind = kinds[is_device]
+            if is_device and "_from" in name:
+                engine.devices.peers.add((other.device_id, self.device_id))
             ends = (self.ptr, _address(other))
             ends = ends[::-1] if "_to_" in name else ends
             if queued:
@@ -287,8 +295,9 @@ def _allocate(nbytes: int, unwritten: bool, itemsize: int | None = None) -> Memo
     the whole of it at once.
     """
     allocator = getattr(_thread_local, "allocator", None) or _current_allocator
-    if getattr(allocator, "__func__", None) is SingleDeviceMemoryPool.malloc:
-        return allocator.__self__._give(nbytes, unwritten, itemsize)
+    if getattr(allocator, "__func__", None) is MemoryPool.malloc:
+        pool = allocator.__self__._pools[_contexts.state.device]
+        return pool._give(nbytes, unwritten, itemsize)
     if allocator is _malloc:
         return MemoryPointer(Memory(nbytes, _unwritten=unwritten, _itemsize=itemsize), 0)
     return allocator(nbytes)
@@ -308,10 +317,10 @@ class _Segment(BaseMemory):
 
     __slots__ = ("_reserved",)
 
-    def __init__(self, size: int, spread: int) -> None:
-        self._reserved, self.size, self.device_id = 0, size, 0
+    def __init__(self, size: int, spread: int, device: int) -> None:
+        self._reserved, self.size, self.device_id = 0, size, device
         try:
-            self._reserved = self.ptr = engine.reserve(size * spread, size)
+            self._reserved = self.ptr = engine.reserve(size * spread, size, device)
         except engine.OutOfMemory:
             raise runtime._error("cudaErrorMemoryAllocation") from None
 
@@ -326,7 +335,7 @@ class PooledMemory(BaseMemory):
     __slots__ = ("pool", "_chunk")
 
     def __init__(self, chunk: Chunk, pool: weakref.ref) -> None:
-        self.ptr, self.size, self.device_id = chunk.ptr, chunk.size, 0
+        self.ptr, self.size, self.device_id = chunk.ptr, chunk.size, chunk.mem.device_id
         self._chunk, self.pool = chunk, pool
 
     def free(self) -> None:
@@ -337,25 +346,14 @@ class PooledMemory(BaseMemory):
         self._chunk = None
         pool = self.pool()
         if memory_hook._active and pool is not None:
-            self._free_with_hooks(pool, chunk)
+            with memory_hook.told("free", device_id=self.device_id, mem_size=self.size,
+                                  mem_ptr=self.ptr, pmem_id=id(self)):  # fmt: skip
+                pool._take_back(chunk)
         elif pool is not None:
-            pool._returned.append(chunk)
-            pool._settle()
+            pool._take_back(chunk)
         elif chunk.placed:
             engine.displace(chunk.ptr)
         self.ptr = 0
-
-    def _free_with_hooks(self, pool: SingleDeviceMemoryPool, chunk: Chunk) -> None:
-        hooks = memory_hook._hooks()
-        about = {"device_id": 0, "mem_size": self.size, "mem_ptr": self.ptr, "pmem_id": id(self)}
-        for hook in hooks:
-            hook.free_preprocess(**about)
-        try:
-            pool._returned.append(chunk)
-            pool._settle()
-        finally:
-            for hook in hooks:
-                hook.free_postprocess(**about)
 
     def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
         if self._chunk is not None and not is_finalizing():
@@ -377,7 +375,10 @@ class SingleDeviceMemoryPool:
     order of their stream.
     """
 
-    def __init__(self, allocator: Callable[[int], MemoryPointer] | None = None) -> None:
+    def __init__(
+        self, allocator: Callable[[int], MemoryPointer] | None = None, device: int | None = None
+    ) -> None:
+        self._device = _contexts.state.device if device is None else device
         self._allocator = allocator or _malloc
         self._lock = engine.forking.held("pools", threading.Lock())
         self._arenas: dict[object, Arena] = {}
@@ -404,17 +405,11 @@ class SingleDeviceMemoryPool:
         size = (nbytes + _UNIT - 1) // _UNIT * _UNIT
         if not memory_hook._active:
             return self._pointer(nbytes, size, unwritten, itemsize)
-        hooks, pointer = memory_hook._hooks(), None
-        for hook in hooks:
-            hook.malloc_preprocess(device_id=0, size=nbytes, mem_size=size)
-        try:
+        about = {"device_id": self._device, "size": nbytes, "mem_size": size}
+        with memory_hook.told("malloc", **about) as after:
+            after.update(mem_ptr=0, pmem_id=0)
             pointer = self._pointer(nbytes, size, unwritten, itemsize)
-        finally:
-            for hook in hooks:
-                hook.malloc_postprocess(
-                    device_id=0, size=nbytes, mem_size=size,
-                    mem_ptr=pointer.ptr if pointer else 0,
-                    pmem_id=id(pointer.mem) if pointer else 0)
+            after.update(mem_ptr=pointer.ptr, pmem_id=id(pointer.mem))
         return pointer
 
     def _pointer(
@@ -451,7 +446,8 @@ class SingleDeviceMemoryPool:
             if self._lingering:
                 self._succeed(chunk, nbytes, unwritten, itemsize)
             else:
-                engine.place(chunk.ptr, nbytes, itemsize=itemsize, unwritten=unwritten)
+                engine.place(chunk.ptr, nbytes, itemsize=itemsize, unwritten=unwritten,
+                             device=self._device)  # fmt: skip
             chunk.placed = True
         return MemoryPointer(pooled, 0)
 
@@ -483,7 +479,8 @@ class SingleDeviceMemoryPool:
                 for at in there:
                     if self._lingering.pop(at, None) is not None or only:
                         engine.displace(at)
-        engine.place(chunk.ptr, nbytes, itemsize=itemsize, unwritten=unwritten)
+        engine.place(chunk.ptr, nbytes, itemsize=itemsize, unwritten=unwritten,
+                     device=self._device)  # fmt: skip
 
     def _new_memory(self, size: int) -> BaseMemory:
         for attempt in range(3):
@@ -508,21 +505,20 @@ class SingleDeviceMemoryPool:
         raise OutOfMemoryError(size, total, limit)
 
     def _ask(self, size: int) -> BaseMemory:
-        hooks, memory = memory_hook._hooks(), None
-        for hook in hooks:
-            hook.alloc_preprocess(device_id=0, mem_size=size)
-        try:
+        with memory_hook.told("alloc", device_id=self._device, mem_size=size) as after:
+            after["mem_ptr"] = 0
             if self._pieces:
-                memory = _Segment(size, self._spread)
+                memory = _Segment(size, self._spread, self._device)
             else:
                 memory = self._allocator(size).mem
-            return memory
-        finally:
-            for hook in hooks:
-                hook.alloc_postprocess(device_id=0, mem_size=size,
-                                       mem_ptr=memory.ptr if memory else 0)  # fmt: skip
+            after["mem_ptr"] = memory.ptr
+        return memory
 
     # blocks that come back
+
+    def _take_back(self, chunk: Chunk) -> None:
+        self._returned.append(chunk)
+        self._settle()
 
     def _settle(self) -> None:
         # Whoever holds the lock (perhaps this thread, further up) settles when it is done.
@@ -675,8 +671,27 @@ def _parse_limit_string(limit: str | None = None) -> dict[str, float | None]:
     return {"size": size, "fraction": fraction}
 
 
-class MemoryPool(SingleDeviceMemoryPool):
-    """Device memory that is kept when it is freed, and given out again: there is one device."""
+class MemoryPool:
+    """Device memory that is kept when it is freed, and given out again: of the current device."""
+
+    def __init__(self, allocator: Callable[[int], MemoryPointer] | None = None) -> None:
+        every = range(engine.devices.count)
+        self._pools = [SingleDeviceMemoryPool(allocator, device) for device in every]
+
+
+def _of_current_device(method: Callable) -> Callable:
+    @functools.wraps(method)
+    def call(self: MemoryPool, *args: object, **kwargs: object) -> object:
+        return method(self._pools[_contexts.state.device], *args, **kwargs)
+
+    return call
+
+
+for _name in """
+    malloc free free_all_blocks free_all_free n_free_blocks used_bytes free_bytes total_bytes
+    set_limit get_limit
+""".split():
+    setattr(MemoryPool, _name, _of_current_device(getattr(SingleDeviceMemoryPool, _name)))
 
 
 class MemoryAsyncPool:
@@ -707,25 +722,23 @@ class MemoryAsyncPool:
         """CUDA's pool does not tell."""
         raise NotImplementedError("This function is not supported in MemoryAsyncPool")
 
-    def used_bytes(self) -> int:
-        """Bytes in use."""
-        return MemoryAsync.used
-
-    def free_bytes(self) -> int:
-        """Bytes that the pool has and nobody uses."""
-        return self.total_bytes() - MemoryAsync.used
-
-    def total_bytes(self) -> int:
-        """Bytes that the pool has from the device."""
-        return max(self._total, MemoryAsync.used)
-
     def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
         """Never have more than ``size`` bytes, or than a fraction of the device; 0: no limit."""
         self._limit = _limit(size, fraction) or 2**64 - 1
 
-    def get_limit(self) -> int:
-        """The limit in bytes, the largest number of 64 bits where there is none."""
-        return self._limit
+
+_ASYNC_FIGURES = {
+    "used_bytes": lambda pool: MemoryAsync.used,
+    "free_bytes": lambda pool: pool.total_bytes() - MemoryAsync.used,
+    "total_bytes": lambda pool: max(pool._total, MemoryAsync.used),
+    "get_limit": lambda pool: pool._limit,
+}
+table.methods(MemoryAsyncPool, _ASYNC_FIGURES.get, """
+used_bytes(self) -> int: Bytes in use.
+free_bytes(self) -> int: Bytes that the pool has and nobody uses.
+total_bytes(self) -> int: Bytes that the pool has from the device.
+get_limit(self) -> int: The limit in bytes, the largest number of 64 bits where there is none.
+""")
 
 
 class PythonFunctionAllocator:
@@ -755,9 +768,10 @@ class _FunctionMemory(BaseMemory):
     __slots__ = ("_free",)
 
     def __init__(self, size: int, malloc_func: Callable, free_func: Callable) -> None:
-        self.size, self.device_id, self.ptr, self._free = size, 0, 0, None
+        self.size, self.device_id, self.ptr = size, _contexts.state.device, 0
+        self._free = None
         if size > 0:
-            self.ptr = malloc_func(size, 0)
+            self.ptr = malloc_func(size, self.device_id)
             self._free = free_func
 
     def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
@@ -780,5 +794,6 @@ def using_allocator(
 
 _default_memory_pool = MemoryPool()
 # Arrays keep their distance, whatever was cut out of one block.
-_default_memory_pool._spread = 2
+for _pool in _default_memory_pool._pools:
+    _pool._spread = 2
 _current_allocator = _default_memory_pool.malloc

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection
 
 from nogpu import engine
 from nogpu.faces import table
@@ -14,9 +13,20 @@ class _Local(threading.local):
         self.hooks: dict[str, MemoryHook] = {}
 
 
-def _hooks() -> Collection[MemoryHook]:
-    """The hooks of this thread, in the order in which they came."""
-    return _local.hooks.values()
+class told:  # noqa: N801 -- used as a function; a generator would show in traces that hooks take
+    """Tell this thread's hooks before a pool does something, and after, with what is known then."""
+
+    def __init__(self, what: str, **about: int) -> None:
+        self._what, self._about, self._hooks = what, about, _local.hooks.values()
+
+    def __enter__(self) -> dict[str, int]:
+        for hook in self._hooks:
+            getattr(hook, f"{self._what}_preprocess")(**self._about)
+        return self._about
+
+    def __exit__(self, *error: object) -> None:
+        for hook in self._hooks:
+            getattr(hook, f"{self._what}_postprocess")(**self._about)
 
 
 def get_memory_hooks() -> dict[str, MemoryHook]:

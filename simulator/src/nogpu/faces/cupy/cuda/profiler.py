@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from cupy_backends.cuda.api import runtime
 
+from nogpu.faces import table
 
-def start() -> None:
-    """Let a profiler begin."""
-    runtime.profilerStart()
-
-
-def stop() -> None:
-    """Let a profiler stop."""
-    runtime.profilerStop()
+table.functions(globals(), lambda name: getattr(runtime, f"profiler{name.title()}"), """
+start() -> None: Let a profiler begin.
+stop() -> None: Let a profiler stop.
+""")

@@ -7,29 +7,39 @@ import threading
 import warnings
 from collections.abc import Callable
 
-from cupy_backends.cuda.api import runtime
+from cupy_backends.cuda.api import _contexts, runtime
 
+from nogpu import engine
 from nogpu.faces import table
 
 from . import graph as _graph
 
 
 class _Local(threading.local):
-    """A thread's current stream, and those that its ``with`` blocks go back to."""
+    """A thread's current streams, one for each device, and what its ``with`` blocks go back to."""
 
     def __init__(self) -> None:
-        self.stream = Stream.null
-        self.stack = [Stream.null]
+        every = range(engine.devices.count)
+        self.streams = [Stream.null for _ in every]
+        self.stacks = [[Stream.null] for _ in every]
+        self.entered: list[int] = []  # devices
+        self.arrive()
+
+    def arrive(self) -> None:
+        """Keep the current device's stream, and the engine's, where they are quickly found."""
+        self.stream = self.streams[_contexts.state.device]
+        self.engine = self.stream._engine
+
+    def set(self, stream: _BaseStream) -> None:
+        """Make a stream its device's current one."""
+        device = stream.device_id
+        self.streams[_contexts.state.device if device < 0 else device] = stream
+        self.arrive()
 
 
 def get_current_stream(device_id: int = -1) -> _BaseStream:
-    """The current stream of this thread."""
-    return _local.stream
-
-
-def get_current_stream_ptr() -> int:
-    """The handle of the current stream of this thread."""
-    return _local.stream.ptr
+    """The current stream of this thread on a device, the current one unless given."""
+    return _local.stream if device_id < 0 else _local.streams[device_id]
 
 
 def _handle(stream: _BaseStream | None) -> int:
@@ -40,7 +50,7 @@ def _handle(stream: _BaseStream | None) -> int:
 def _engine_stream(stream: _BaseStream | None):
     """The engine's stream of an argument: None is the current one."""
     if stream is None:
-        return _local.stream._engine
+        return _local.engine
     return runtime._stream(stream.ptr)
 
 
@@ -91,7 +101,12 @@ class _BaseStream:
 
     def __init__(self, ptr: int, device_id: int) -> None:
         self.ptr, self.device_id = ptr, device_id
-        self._engine = runtime._stream(ptr)
+        self._own = runtime._stream(ptr) if ptr > runtime.streamPerThread else None
+
+    @property
+    def _engine(self) -> engine.streams.Stream:
+        # A default stream is that of the current device.
+        return self._own or runtime._stream(self.ptr)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, _BaseStream):
@@ -105,21 +120,28 @@ class _BaseStream:
         return f"<{type(self).__name__} {self.ptr} (device {self.device_id})>"
 
     def __enter__(self) -> _BaseStream:
-        _local.stack.append(self)
-        _local.stream = self
+        self.use()
+        _local.entered.append(_contexts.state.device)
+        _local.stacks[_contexts.state.device].append(self)
         return self
 
     def __exit__(self, *args: object) -> None:
-        _local.stack.pop()
-        _local.stream = _local.stack[-1]
+        stack = _local.stacks[_local.entered.pop()]
+        stack.pop()
+        _local.set(stack[-1])
 
     def __cuda_stream__(self) -> tuple[int, int]:
         """The protocol by which libraries hand streams to each other."""
         return (0, self.ptr)
 
     def use(self) -> _BaseStream:
-        """Make it the current stream of this thread."""
-        _local.stream = self
+        """Make it the current stream of this thread, on the current device."""
+        here = runtime.getDevice()
+        if self.device_id not in (-1, here):
+            raise RuntimeError(
+                f"The device that the stream is created on ({self.device_id}) does not match with "
+                f"the current device ({here})")
+        _local.set(self)
         return self
 
     @property
@@ -244,3 +266,4 @@ _graph.Graph._handle_of = staticmethod(_handle)
 Stream.null = Stream(null=True)
 Stream.ptds = Stream(ptds=True)
 _local = _Local()
+_contexts.told.append(lambda: _local.arrive())

@@ -7,7 +7,8 @@ import numpy as np
 
 
 @contextlib.contextmanager
-def _fixed():
+def fix_random():
+    """Return a decorator that runs a function with the generators seeded."""
     import cupy.random
 
     python, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002
@@ -21,8 +22,3 @@ def _fixed():
         random.setstate(python)
         np.random.set_state(numpy_state)  # noqa: NPY002
         cupy.random.set_random_state(shared)
-
-
-def fix_random():
-    """Return a decorator that runs a function with the generators seeded."""
-    return _fixed()

@@ -1,14 +1,7 @@
 """Arrays to test with, of NumPy or of CuPy."""
 
+import cupy
 import numpy as np
-
-
-def _module(xp):
-    if xp is None:
-        import cupy
-
-        return cupy
-    return xp
 
 
 def _as(xp, values, dtype, order):
@@ -17,7 +10,7 @@ def _as(xp, values, dtype, order):
         values = values % 2 == 0
     elif np.dtype(dtype).kind == "c":
         values = values + values * 1j
-    return _module(xp).array(np.array(values.astype(dtype), order=order, copy=True))
+    return (xp or cupy).array(np.array(values.astype(dtype), order=order, copy=True))
 
 
 def shaped_arange(shape, xp=None, dtype=np.float32, order="C"):
@@ -40,13 +33,13 @@ def shaped_random(shape, xp=None, dtype=np.float32, scale=10, seed=0, order="C")
     """Return random numbers below a scale, the same for one seed."""
     values = np.random.default_rng(seed).random(shape)
     if np.dtype(dtype).kind == "b":
-        return _module(xp).array(np.asarray(values < 0.5))
+        return (xp or cupy).array(np.asarray(values < 0.5))
     if np.dtype(dtype).kind == "c":
         values = values + 1j * np.random.default_rng([seed, 1]).random(shape)
     values = np.asarray(values * scale).astype(dtype)
-    return _module(xp).array(np.array(values, order=order, copy=True))
+    return (xp or cupy).array(np.array(values, order=order, copy=True))
 
 
 def empty(xp=None, dtype=np.float32):
     """Return an array without elements."""
-    return _module(xp).zeros((0,), dtype)
+    return (xp or cupy).zeros((0,), dtype)

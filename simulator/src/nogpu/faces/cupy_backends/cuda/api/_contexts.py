@@ -1,29 +1,37 @@
 """Which context is current in a thread: the driver's stack, which CuPy and PyCUDA share.
 
-CuPy works in the primary context: setting the device, which every copy to the host does, puts it
-in the place of whatever is current. A kernel belongs to the context that was current when it was
-first launched, and cannot be launched in another one. PyCUDA makes other contexts.
+CuPy works in a device's primary context: setting the device, which every copy to the host does,
+puts it in the place of whatever is current. A kernel belongs to the context that was current when
+it was first launched, and cannot be launched in another one. PyCUDA makes other contexts. The
+current device is that of the current context.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+
+from nogpu import engine
 
 from ._errors import driver_error
 
-PRIMARY = 1  # the primary context's handle
+PRIMARY = 1  # the first device's primary context's handle; those of the others follow
 
 
 class _State(threading.local):
     def __init__(self) -> None:
         self.stack: list[int] = []
         self.used = False  # whether this thread has worked with CuPy
+        self.device = 0
 
 
 state = _State()
 initialised = False
+several = engine.devices.count > 1
+told: list[Callable[[], None]] = []  # is called when a thread's device has changed
 _kernels: dict[object, int] = {}  # where CuPy's own kernels were loaded
 foreign_streams: dict[int, int] = {}  # PyCUDA's streams by their handle, and their contexts
+foreign_contexts: dict[int, int] = {}  # PyCUDA's contexts by their handle, and their devices
 
 
 def current() -> int:
@@ -31,38 +39,50 @@ def current() -> int:
     return state.stack[-1] if state.stack else 0
 
 
-def set_device() -> None:
-    """Put the primary context in the place of the current one."""
+def set_device(device: int | None = None) -> None:
+    """Put a device's primary context, the current one's by default, in the current one's place."""
     global initialised
     initialised = state.used = True
-    state.stack[-1:] = [PRIMARY]
+    state.stack[-1:] = [PRIMARY + (state.device if device is None else device)]
+    if several:
+        settle()
 
 
-def launch(key: object, stream: int = 0) -> None:
+def settle() -> None:
+    """Let the thread's device be that of its current context, which has changed."""
+    context = current()
+    device = foreign_contexts.get(context, context - PRIMARY) if context else 0
+    if device != state.device:
+        state.device = device
+        for call in told:
+            call()
+
+
+def launch(key: object, queue: engine.streams.Stream) -> None:
     """Refuse a kernel of CuPy's own that was loaded in another context.
 
     Parameters
     ----------
     key : object
-        Which kernel; None where it does not matter.
-    stream : int
-        The handle of the stream that it is to run on.
+        Which kernel, which CuPy loads on each device; None where it does not matter.
+    queue : Stream
+        The stream that it is to run on, which must belong to the current context and device.
     """
     if not state.used:
         set_device()
     context = state.stack[-1] if state.stack else 0
     if not context:
         raise driver_error("CUDA_ERROR_INVALID_CONTEXT")
-    if stream and foreign_streams.get(stream, context) != context:
+    device, home = state.device, foreign_streams and foreign_streams.get(queue.handle)
+    if queue.device != device or (home and home != context):
         raise driver_error("CUDA_ERROR_INVALID_HANDLE")
-    if key is not None and _kernels.setdefault(key, context) != context:
-        raise driver_error("CUDA_ERROR_INVALID_HANDLE")
-
-
-def launch_module(module: object, stream: int = 0) -> None:
-    """The same for a kernel of a module, which keeps its context itself."""
-    launch(None, stream)
-    if module.__dict__.setdefault("_context", state.stack[-1]) != state.stack[-1]:
+    if key is not None and _kernels.setdefault((key, device), context) != context:
         raise driver_error("CUDA_ERROR_INVALID_HANDLE")
 
 
+def launch_module(module: object, queue: engine.streams.Stream) -> None:
+    """The same for a kernel of a module, which keeps its contexts itself."""
+    launch(None, queue)
+    loaded = module.__dict__.setdefault("_contexts", {})
+    if loaded.setdefault(state.device, state.stack[-1]) != state.stack[-1]:
+        raise driver_error("CUDA_ERROR_INVALID_HANDLE")

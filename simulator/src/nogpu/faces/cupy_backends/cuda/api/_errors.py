@@ -2,64 +2,63 @@
 
 from __future__ import annotations
 
+import re
+
 from nogpu import engine
 
-# Number, the runtime's name after "cudaError", the driver's after "CUDA_ERROR_", and the text.
+# Number, the runtime's name after "cudaError", and the text; last the driver's name after
+# "CUDA_ERROR_" where it is not the same in capitals ("" for none).
 _ERRORS = (
-    (1, "InvalidValue", "INVALID_VALUE", "invalid argument"),
-    (2, "MemoryAllocation", "OUT_OF_MEMORY", "out of memory"),
-    (3, "InitializationError", "NOT_INITIALIZED", "initialization error"),
-    (9, "InvalidConfiguration", "", "invalid configuration argument"),
-    (21, "InvalidMemcpyDirection", "", "invalid copy direction for memcpy"),
-    (98, "InvalidDeviceFunction", "", "invalid device function"),
-    (100, "NoDevice", "NO_DEVICE", "no CUDA-capable device is detected"),
-    (101, "InvalidDevice", "INVALID_DEVICE", "invalid device ordinal"),
-    (200, "", "INVALID_IMAGE", "device kernel image is invalid"),
-    (201, "", "INVALID_CONTEXT", "invalid device context"),
-    (301, "", "FILE_NOT_FOUND", "file not found"),
-    (400, "InvalidResourceHandle", "INVALID_HANDLE", "invalid resource handle"),
-    (401, "IllegalState", "ILLEGAL_STATE",
-     "the operation cannot be performed in the present state"),
-    (500, "", "NOT_FOUND", "named symbol not found"),
-    (600, "NotReady", "NOT_READY", "device not ready"),
-    (700, "IllegalAddress", "ILLEGAL_ADDRESS", "an illegal memory access was encountered"),
-    (701, "", "LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"),
-    (704, "PeerAccessAlreadyEnabled", "", "peer access is already enabled"),
-    (705, "PeerAccessNotEnabled", "", "peer access has not been enabled"),
-    (712, "HostMemoryAlreadyRegistered", "",
-     "part or all of the requested memory range is already mapped"),
-    (713, "HostMemoryNotRegistered", "",
-     "pointer does not correspond to a registered memory region"),
-    (719, "LaunchFailure", "LAUNCH_FAILED", "unspecified launch failure"),
-    (720, "", "COOPERATIVE_LAUNCH_TOO_LARGE", "too many blocks in cooperative launch"),
-    (800, "NotPermitted", "NOT_PERMITTED", "operation not permitted"),
-    (801, "NotSupported", "NOT_SUPPORTED", "operation not supported"),
-    (900, "StreamCaptureUnsupported", "STREAM_CAPTURE_UNSUPPORTED",
-     "operation not permitted when stream is capturing"),
-    (901, "StreamCaptureInvalidated", "STREAM_CAPTURE_INVALIDATED",
-     "operation failed due to a previous error during capture"),
-    (902, "StreamCaptureMerge", "STREAM_CAPTURE_MERGE",
-     "operation would result in a merge of separate capture sequences"),
-    (903, "StreamCaptureUnmatched", "STREAM_CAPTURE_UNMATCHED",
-     "capture was not ended in the same stream as it began"),
-    (904, "StreamCaptureUnjoined", "STREAM_CAPTURE_UNJOINED", "capturing stream has unjoined work"),
-    (905, "StreamCaptureIsolation", "STREAM_CAPTURE_ISOLATION",
-     "dependency created on uncaptured work in another stream"),
-    (906, "StreamCaptureImplicit", "STREAM_CAPTURE_IMPLICIT",
+    (1, "InvalidValue", "invalid argument"),
+    (2, "MemoryAllocation", "out of memory", "OUT_OF_MEMORY"),
+    (3, "InitializationError", "initialization error", "NOT_INITIALIZED"),
+    (9, "InvalidConfiguration", "invalid configuration argument", ""),
+    (21, "InvalidMemcpyDirection", "invalid copy direction for memcpy", ""),
+    (98, "InvalidDeviceFunction", "invalid device function", ""),
+    (100, "NoDevice", "no CUDA-capable device is detected"),
+    (101, "InvalidDevice", "invalid device ordinal"),
+    (200, "", "device kernel image is invalid", "INVALID_IMAGE"),
+    (201, "", "invalid device context", "INVALID_CONTEXT"),
+    (301, "", "file not found", "FILE_NOT_FOUND"),
+    (400, "InvalidResourceHandle", "invalid resource handle", "INVALID_HANDLE"),
+    (401, "IllegalState", "the operation cannot be performed in the present state"),
+    (500, "", "named symbol not found", "NOT_FOUND"),
+    (600, "NotReady", "device not ready"),
+    (700, "IllegalAddress", "an illegal memory access was encountered"),
+    (701, "", "too many resources requested for launch", "LAUNCH_OUT_OF_RESOURCES"),
+    (704, "PeerAccessAlreadyEnabled", "peer access is already enabled"),
+    (705, "PeerAccessNotEnabled", "peer access has not been enabled"),
+    (712, "HostMemoryAlreadyRegistered",
+     "part or all of the requested memory range is already mapped", ""),
+    (713, "HostMemoryNotRegistered",
+     "pointer does not correspond to a registered memory region", ""),
+    (719, "LaunchFailure", "unspecified launch failure", "LAUNCH_FAILED"),
+    (720, "", "too many blocks in cooperative launch", "COOPERATIVE_LAUNCH_TOO_LARGE"),
+    (800, "NotPermitted", "operation not permitted"),
+    (801, "NotSupported", "operation not supported"),
+    (900, "StreamCaptureUnsupported", "operation not permitted when stream is capturing"),
+    (901, "StreamCaptureInvalidated", "operation failed due to a previous error during capture"),
+    (902, "StreamCaptureMerge", "operation would result in a merge of separate capture sequences"),
+    (903, "StreamCaptureUnmatched", "capture was not ended in the same stream as it began"),
+    (904, "StreamCaptureUnjoined", "capturing stream has unjoined work"),
+    (905, "StreamCaptureIsolation", "dependency created on uncaptured work in another stream"),
+    (906, "StreamCaptureImplicit",
      "operation would make the legacy stream depend on a capturing blocking stream"),
-    (907, "CapturedEvent", "CAPTURED_EVENT",
+    (907, "CapturedEvent",
      "operation not permitted on an event last recorded in a capturing stream"),
-    (908, "StreamCaptureWrongThread", "STREAM_CAPTURE_WRONG_THREAD",
+    (908, "StreamCaptureWrongThread",
      "attempt to terminate a thread-local capture sequence from another thread"),
-    (999, "Unknown", "UNKNOWN", "unknown error"),
+    (999, "Unknown", "unknown error"),
 )  # fmt: skip
 # name: (number, text)
-RUNTIME = {"cudaSuccess": (0, "no error")} | {
-    f"cudaError{name}": (number, text) for number, name, _, text in _ERRORS if name
-}
-DRIVER = {"CUDA_SUCCESS": (0, "no error")} | {
-    f"CUDA_ERROR_{name}": (number, text) for number, _, name, text in _ERRORS if name
-}
+RUNTIME = {"cudaSuccess": (0, "no error")}
+DRIVER = {"CUDA_SUCCESS": (0, "no error")}
+for _number, _name, _text, *_other in _ERRORS:
+    if _name:
+        RUNTIME[f"cudaError{_name}"] = _number, _text
+    _driver = _other[0] if _other else re.sub(r"\B([A-Z])", r"_\1", _name).upper()
+    if _driver:
+        DRIVER[f"CUDA_ERROR_{_driver}"] = _number, _text
 
 
 def _say_status(error: RuntimeError, status: int) -> None:

@@ -23,7 +23,7 @@ def ctxGetCurrent() -> int:
 
 def ctxGetDevice() -> int:
     """The current device."""
-    return 0
+    return _contexts.state.device
 
 
 globals().update({f"CU_FUNC_ATTRIBUTE_{name}": number for number, name in enumerate("""

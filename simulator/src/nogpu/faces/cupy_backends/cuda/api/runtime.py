@@ -56,11 +56,9 @@ _graph_handles = itertools.count(0x20000, 0x10)
 _graphs: dict[int, engine.streams.Graph] = {}
 
 
+@_translated
 def _stream(handle: int) -> engine.streams.Stream:
-    try:
-        return engine.streams.from_handle(int(handle))
-    except engine.StreamError as error:
-        raise _error(error.code) from None
+    return engine.streams.from_handle(int(handle), _contexts.state.device)
 
 
 def _known(table: dict[int, object], handle: int, code: str) -> object:
@@ -78,12 +76,15 @@ _event = functools.partial(_known, _events, code="cudaErrorInvalidResourceHandle
 _graph = functools.partial(_known, _graphs, code="cudaErrorInvalidValue")
 
 
+def _new_stream(flags: int = streamDefault, priority: int = 0) -> int:
+    blocking, device = not flags & streamNonBlocking, _contexts.state.device
+    return engine.streams.Stream(not blocking, priority, device=device).handle
+
+
 _CALLS = {  # what the engine's streams and events do for each
-    "streamCreate": lambda: engine.streams.Stream().handle,
-    "streamCreateWithFlags": lambda flags: engine.streams.Stream(
-        bool(flags & streamNonBlocking)).handle,
-    "streamCreateWithPriority": lambda flags, priority: engine.streams.Stream(
-        bool(flags & streamNonBlocking), priority).handle,
+    "streamCreate": _new_stream,
+    "streamCreateWithFlags": _new_stream,
+    "streamCreateWithPriority": _new_stream,
     "streamGetFlags": lambda s: streamNonBlocking if _stream(s).non_blocking else streamDefault,
     "streamGetPriority": lambda s: _stream(s).priority,
     "streamDestroy": lambda s: _stream(s).destroy(),
@@ -101,7 +102,7 @@ _CALLS = {  # what the engine's streams and events do for each
     "eventDestroy": lambda e: _forget(_events, _event, e),
     "graphDestroy": lambda graph: _forget(_graphs, _graph, graph),
     "graphLaunch": lambda graph, stream: _graph(graph).launch(_stream(stream)),
-    "deviceSynchronize": lambda: engine.streams.synchronize(),
+    "deviceSynchronize": lambda: engine.streams.synchronize(_contexts.state.device),
 }
 *_, graphDestroy = table.functions(globals(), lambda name: _translated(_CALLS[name]), """
 streamCreate() -> int: Make a stream; return its handle.
@@ -127,7 +128,7 @@ eventSynchronize(event: int) -> None: Wait for an event.
 eventElapsedTime(start: int, end: int) -> float: Milliseconds between two events.
 eventDestroy(event: int) -> None: Forget an event.
 graphLaunch(graph: int, stream: int) -> None: Queue a graph on a stream.
-deviceSynchronize() -> None: Wait for all work on all streams.
+deviceSynchronize() -> None: Wait for all work on all streams of the current device.
 graphDestroy(graph: int) -> None: Forget a graph.
 """)
 
@@ -152,7 +153,8 @@ def streamEndCapture(stream: int) -> int:
 def eventCreateWithFlags(flags: int) -> int:
     """Make an event; ``flags`` may hold `eventDisableTiming`."""
     handle = next(_event_handles)
-    _events[handle] = engine.streams.Event(timing=not flags & eventDisableTiming)
+    _events[handle] = engine.streams.Event(
+        not flags & eventDisableTiming, _contexts.state.device)
     return handle
 
 
@@ -171,22 +173,15 @@ memoryTypeUnregistered, memoryTypeHost, memoryTypeDevice, memoryTypeManaged = 0,
 cudaDevAttrComputeCapabilityMajor, cudaDevAttrComputeCapabilityMinor = 75, 76
 cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
 cudaDevAttrMemoryPoolsSupported = 115
-globals().update({  # of textures, which nogpu lacks: CUDA's numbers of their kinds
-    f"cuda{group}{name}": number for group, names in {
-        "ChannelFormatKind": "Signed Unsigned Float None", "FilterMode": "Point Linear",
-        "ResourceType": "Array MipmappedArray Linear Pitch2D",
-        "AddressMode": "Wrap Clamp Mirror Border", "ReadMode": "ElementType NormalizedFloat",
-    }.items() for number, name in enumerate(names.split())
-})  # fmt: skip
 computeModeDefault, computeModeExclusive, computeModeProhibited = 0, 1, 2
 is_hip = False
 CUDA_VERSION = engine.limits.CUDA_VERSION
 _NAME = "nogpu on this machine's processor (no GPU)"
-_PCI = "0000:00:00.0"
+_PCI = [f"0000:{number:02x}:00.0" for number in engine.devices.visible]
 
 
 def _check_device(device: int) -> None:
-    if device != 0:
+    if not 0 <= device < engine.devices.count:
         raise _error("cudaErrorInvalidDevice")
 
 
@@ -199,7 +194,6 @@ _WITHOUT_COUNTERPART = {  # attributes that are 0 here, and their numbers
     "CanUseHostPointerForRegisteredMem": 91, "CooperativeLaunch": 95,
     "CooperativeMultiDeviceLaunch": 96, "PageableMemoryAccessUsesHostPageTables": 100,
     "MaxPersistingL2CacheSize": 108, "MaxAccessPolicyWindowSize": 109,
-    "ReservedSharedMemoryPerBlock": 111,
 }  # fmt: skip
 
 
@@ -243,6 +237,7 @@ def _attributes() -> dict[str, tuple[int, int]]:
         "MaxSharedMemoryPerBlockOptin": (97, limits.SHARED_PER_BLOCK_OPTIN),
         "DirectManagedMemAccessFromHost": (101, 1),
         "MaxBlocksPerMultiprocessor": (106, limits.BLOCKS_PER_MULTIPROCESSOR),
+        "ReservedSharedMemoryPerBlock": (111, limits.SHARED_RESERVED),
         "MemoryPoolsSupported": (115, 1),
     } | {name: (number, 0) for name, number in _WITHOUT_COUNTERPART.items()}
 
@@ -285,12 +280,11 @@ _TEXTURES = {
 
 
 _ANSWERS = {
-    "getDevice": 0, "getDeviceCount": 1, "deviceGetStreamPriorityRange": (0, -5),
+    "getDeviceCount": engine.devices.count, "deviceGetStreamPriorityRange": (0, -5),
     "runtimeGetVersion": CUDA_VERSION, "getLastError": 0,
 }  # fmt: skip
 *_, runtimeGetVersion, getLastError = table.functions(
     globals(), lambda name: lambda: _ANSWERS[name], """
-getDevice() -> int: The current device: there is one.
 getDeviceCount() -> int: How many devices there are.
 deviceGetStreamPriorityRange() -> tuple[int, int]:
     The least and the greatest priority: a smaller number comes first.
@@ -301,10 +295,15 @@ driverGetVersion = _getLocalRuntimeVersion = runtimeGetVersion
 peekAtLastError = getLastError
 
 
+def getDevice() -> int:
+    """The current device of this thread."""
+    return _contexts.state.device
+
+
 def setDevice(device: int) -> None:
-    """Make a device the current one."""
+    """Make a device the current one of this thread."""
     _check_device(device)
-    _contexts.set_device()
+    _contexts.set_device(device)
 
 
 def deviceGetAttribute(attrib: int, device: int) -> int:
@@ -326,9 +325,10 @@ def getDeviceProperties(device: int) -> dict[str, object]:
     for name, extents in _TEXTURES.items():
         properties[name] = 0 if extents == 1 else (0,) * extents
     return properties | {
-        "name": _NAME.encode(), "totalGlobalMem": engine.usage()[1],
+        "name": _NAME.encode(), "totalGlobalMem": engine.usage(device)[1],
         "maxThreadsDim": engine.limits.MAX_BLOCK, "maxGridSize": engine.limits.MAX_GRID,
-        "surfaceAlignment": 512, "texturePitchAlignment": 32, "uuid": bytes(16),
+        "surfaceAlignment": 512, "texturePitchAlignment": 32,
+        "uuid": bytes([*bytes(15), device]), "pciBusID": engine.devices.visible[device],
         "luid": bytes(8), "luidDeviceNodeMask": 0,
     }  # fmt: skip
 
@@ -336,29 +336,44 @@ def getDeviceProperties(device: int) -> dict[str, object]:
 def deviceGetPCIBusId(device: int) -> str:
     """The place of a device on the PCI bus."""
     _check_device(device)
-    return _PCI
+    return _PCI[device]
 
 
 def deviceGetByPCIBusId(pciBusId: str) -> int:
     """The device at a place of the PCI bus."""
-    if pciBusId != _PCI:
+    if pciBusId not in _PCI:
         raise _error("cudaErrorInvalidValue" if ":" not in pciBusId else "cudaErrorInvalidDevice")
-    return 0
+    return _PCI.index(pciBusId)
 
 
 def deviceCanAccessPeer(device: int, peerDevice: int) -> int:
     """Whether a device reaches another's memory; no device is its own peer."""
     _check_device(device)
     _check_device(peerDevice)
-    return 0
+    return int(device != peerDevice)
 
 
 def deviceEnablePeerAccess(peerDevice: int) -> None:
-    """There is no other device."""
-    raise _error("cudaErrorInvalidDevice")
+    """Let kernels of the current device use another one's memory."""
+    pair = _pair(peerDevice)
+    if pair in engine.devices.peers:
+        raise _error("cudaErrorPeerAccessAlreadyEnabled")
+    engine.devices.peers.add(pair)
 
 
-deviceDisablePeerAccess = deviceEnablePeerAccess
+def deviceDisablePeerAccess(peerDevice: int) -> None:
+    """Let kernels of the current device use another one's memory no more."""
+    pair = _pair(peerDevice)
+    if pair not in engine.devices.peers:
+        raise _error("cudaErrorPeerAccessNotEnabled")
+    engine.devices.peers.discard(pair)
+
+
+def _pair(peer: int) -> tuple[int, int]:
+    _check_device(peer)
+    if peer == _contexts.state.device:
+        raise _error("cudaErrorInvalidDevice")
+    return _contexts.state.device, peer
 
 
 table.functions(globals(), lambda name: table.nothing, """
@@ -394,15 +409,15 @@ _managed: set[int] = set()
 
 
 def memGetInfo() -> tuple[int, int]:
-    """Free and total bytes of the device."""
-    used, capacity = engine.usage()
+    """Free and total bytes of the current device."""
+    used, capacity = engine.usage(_contexts.state.device)
     return capacity - used, capacity
 
 
 @_translated
 def malloc(size: int) -> int:
     """Allocate device memory; return its address, 0 for no bytes."""
-    return engine.allocate(size).address if size else 0
+    return engine.allocate(size, device=_contexts.state.device).address if size else 0
 
 
 @_translated
@@ -510,8 +525,8 @@ def pointerGetAttributes(ptr: int) -> PointerAttributes:
     allocation = engine.lookup(ptr)
     if allocation is not None:
         if allocation.address in _managed:
-            return PointerAttributes(0, ptr, ptr, memoryTypeManaged)
-        return PointerAttributes(0, ptr, 0, memoryTypeDevice)
+            return PointerAttributes(allocation.device, ptr, ptr, memoryTypeManaged)
+        return PointerAttributes(allocation.device, ptr, 0, memoryTypeDevice)
     if _is_pinned(ptr):
         return PointerAttributes(0, ptr, ptr, memoryTypeHost)
     return PointerAttributes(-1, 0, ptr, memoryTypeUnregistered)
@@ -544,7 +559,7 @@ def _kind(destination: int, source: int, kind: int) -> str:
 def memcpy(dst: int, src: int, size: int, kind: int) -> None:
     """Copy bytes on the legacy default stream, and wait for it."""
     memcpyAsync(dst, src, size, kind, streamDefault)
-    engine.streams.null.synchronize()
+    _stream(streamDefault).synchronize()
 
 
 @_translated
@@ -562,23 +577,21 @@ def memcpyAsync(dst: int, src: int, size: int, kind: int, stream: int) -> None:
     _stream(stream).copy(dst, src, size, kind, pinned=host is None or _is_pinned(host))
 
 
-def _between_devices(name: str) -> Callable:
-    copy = {"memcpyPeer": memcpy, "memcpyPeerAsync": memcpyAsync}[name]
-
-    def call(dst: int, dstDevice: int, src: int, srcDevice: int, size: int, *stream: int) -> None:
-        _check_device(dstDevice)
-        _check_device(srcDevice)
-        copy(dst, src, size, memcpyDeviceToDevice, *stream)
-
-    return call
+def memcpyPeer(dst: int, dstDevice: int, src: int, srcDevice: int, size: int) -> None:
+    """Queue a copy between devices on the legacy default stream; it does not wait."""
+    memcpyPeerAsync(dst, dstDevice, src, srcDevice, size, streamDefault)
 
 
-table.functions(globals(), _between_devices, """
-memcpyPeer(dst: int, dstDevice: int, src: int, srcDevice: int, size: int) -> None:
-    Copy between devices: there is one.
-memcpyPeerAsync(dst: int, dstDevice: int, src: int, srcDevice: int, size: int,
-        stream: int) -> None: Queue a copy between devices: there is one.
-""")
+def memcpyPeerAsync(
+    dst: int, dstDevice: int, src: int, srcDevice: int, size: int, stream: int
+) -> None:
+    """Queue a copy between devices on a stream."""
+    for device, address in ((dstDevice, dst), (srcDevice, src)):
+        _check_device(device)
+        found = engine.lookup(address)
+        if size and (found is None or found.device != device):
+            raise _error("cudaErrorInvalidValue")
+    memcpyAsync(dst, src, size, memcpyDeviceToDevice, stream)
 
 
 @_translated

@@ -94,16 +94,6 @@ class _spbase:
     # properties
 
     @property
-    def shape(self):
-        """Rows and columns."""
-        return self._shape
-
-    @property
-    def dtype(self):
-        """The type of the values."""
-        return self.data.dtype
-
-    @property
     def nnz(self):
         """How many values are stored."""
         return self._getnnz()
@@ -329,16 +319,6 @@ class _spbase:
             raise NotImplementedError("zero power is not supported as it would densify the matrix")
         return self._with((self.data if dtype is None else self.data.astype(dtype)) ** n)
 
-    @property
-    def real(self):
-        """The real parts."""
-        return self._with(self.data.real.copy())
-
-    @property
-    def imag(self):
-        """The imaginary parts."""
-        return self._with(self.data.imag.copy())
-
     def __pow__(self, other):
         return self.power(other)
 
@@ -543,16 +523,6 @@ class _Compressed(_spbase):
         major = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         return (values, major, minor) if self.format == "csr" else (values, minor, major)
 
-    @property
-    def has_sorted_indices(self):
-        """Whether the entries of each row or column are in order; looking waits."""
-        return self._ascends(0)
-
-    @property
-    def has_canonical_format(self):
-        """Whether they are in order, and there is one at each place; looking waits."""
-        return self._ascends(1)
-
     def _ascends(self, least):
         major, minor = self._host()[1:] if self.format == "csr" else self._host()[:0:-1]
         return bool(((np.diff(minor) >= least) | (np.diff(major) > 0)).all())
@@ -564,6 +534,15 @@ class _Compressed(_spbase):
         minor = column if self.format == "csr" else row
         self.data = _host.device(values[order])
         self.indices = _host.device(minor[order].astype(self.indices.dtype))
+
+
+_Compressed.has_sorted_indices = property(
+    lambda self: self._ascends(0),
+    doc="Whether the entries of each row or column are in order; looking waits.")
+_Compressed.has_canonical_format = property(
+    lambda self: self._ascends(1),
+    doc="Whether they are in order, and there is one at each place; looking waits.")
+
 
 class _Rows(_Compressed):
     """A matrix by compressed rows."""
@@ -666,6 +645,14 @@ def _each(name):
     return lambda self, *how: self._with(function(self.data, *how))
 
 
+for _name in ("real", "imag"):
+    setattr(_spbase, _name, property(
+        lambda self, name=_name: self._with(getattr(self.data, name).copy()),
+        doc=f"The {_name}{'inary' * (_name == 'imag')} parts."))
+table.properties(_spbase, """
+shape = _shape: Rows and columns.
+dtype = data.dtype: The type of the values.
+""")
 table.methods(_spbase, _to, """
 tocoo(self, copy=False): Return the matrix by coordinates.
 tocsr(self, copy=False): Return the matrix by compressed rows, values at one place summed.

@@ -1,0 +1,73 @@
+"""The digit reader in one kernel, as lesson 17 builds it: packs the weights, and launches it."""
+
+import numpy as np
+
+from . import backend, kernels
+from .generate import render
+from .ladder import Array, Reader
+
+# The fields of the kernels' `Vectors` and `Layers`, in their order.
+VECTORS = ("position conv2.bias norm1.weight norm1.bias qkv.bias out.bias norm2.weight norm2.bias"
+           " mlp1.bias mlp2.bias norm3.weight norm3.bias head.weight head.bias").split()
+LAYERS = "qkv.weight out.weight mlp1.weight mlp2.weight".split()
+
+
+def float32_source(w: dict[str, Array], digits: int = 4, blocks: int = 3) -> str:
+    """The float32 kernel for `digits` of a block, `blocks` of a multiprocessor at once."""
+    return render(kernels.template("reader_float32"), w=w, digits=digits, blocks=blocks)
+
+
+def float32(w: dict[str, Array], digits: int = 4, blocks: int = 3) -> Reader:
+    """From CuPy's float32 images (n, 8, 8) to logits (n, 10); `w` as load_network returns them."""
+    w = _with_qkv(w)
+    return _reader(float32_source(w, digits, blocks), digits, 64 * digits, 14_848 * digits, w,
+                   [w[name] for name in LAYERS])
+
+
+def tensor_cores(w: dict[str, Array], fast: bool = True) -> Reader:
+    """The same with products in float16. On a GPU, `fast` computes tanh in one instruction."""
+    w, cp = _with_qkv(w), backend.find_cupy()
+    conv1 = np.vstack([w["conv1.weight"].reshape(32, 9).T, w["conv1.bias"], np.zeros((6, 32))])
+    conv2 = w["conv2.weight"].transpose(2, 3, 1, 0).reshape(288, 32)
+    padded = [np.pad(matrix, ((0, 0), (0, 8))).astype(np.float16)
+              for matrix in (conv2, *(w[name] for name in LAYERS), conv1)]
+    options = (() if backend.is_simulated(cp) else  # CuPy's own folder may lack parts of mma.h
+               ("-I/usr/local/cuda/include", f"-I{cp.cuda.get_cuda_path()}/include",
+                *["-DFAST"] * fast))
+    return _reader(kernels.source("reader_tensor_cores"), 16, 256, 115_200, w, padded, options)
+
+
+def _with_qkv(w: dict[str, Array]) -> dict[str, Array]:
+    """The weights, and query (divided by 4, for its scores), key and value in one matrix."""
+    parts = {kind: (w[f"query.{kind}"] / 4, w[f"key.{kind}"], w[f"value.{kind}"])
+             for kind in ("weight", "bias")}
+    return {**w, **{f"qkv.{kind}": np.concatenate(part, -1) for kind, part in parts.items()}}
+
+
+def _reader(source: str, digits: int, threads: int, shared: int, w: dict[str, Array],
+            matrices: list[Array], options: tuple[str, ...] = ()) -> Reader:
+    """Compile, pack; a block has `digits`, `threads` and `shared` bytes of shared memory."""
+    cp = backend.find_cupy()
+    module = cp.RawModule(code=source, options=options)
+    layers, vectors = (cp.asarray(np.concatenate([array.ravel() for array in arrays]))
+                       for arrays in (matrices, [w[name] for name in VECTORS]))
+    if "__constant__ Vectors same" in source:
+        cp.ndarray(vectors.shape, vectors.dtype, module.get_global("same"))[:] = vectors
+    kernel = module.get_function("reader")
+    kernel.max_dynamic_shared_size_bytes = shared
+
+    constant = {"same": vectors} if "__constant__ Vectors same" in source else None
+
+    def launch(images: Array) -> tuple:
+        """Kernel, grid, block, arguments, bytes of shared memory, variables: as for `inspect`."""
+        n, logits = len(images), cp.empty((len(images), 10), cp.float32)
+        arguments = images, layers, vectors, logits, np.int32(n)
+        return kernel, (-(-n // digits),), (threads,), arguments, shared, constant
+
+    def read(images: Array) -> Array:
+        _, grid, block, arguments, *_ = launch(images)
+        kernel(grid, block, arguments, shared_mem=shared)
+        return arguments[3]
+
+    read.launch = launch
+    return read

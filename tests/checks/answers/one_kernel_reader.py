@@ -1,0 +1,170 @@
+"""Right answers besides the solution, and wrong ones that are no known mistake."""
+
+import helpers
+
+helpers.start()
+
+import numpy as np  # noqa: E402
+
+from checks.machinery.task import replaced  # noqa: E402
+from checks.one_kernel_reader import LAYERS, POOLED, STAGE  # noqa: E402
+
+# The four pixels of a position exchange by shuffles, and one of them stores.
+SHUFFLES = STAGE[:-2] + r"""    int position_of = pixel / 16 * 4 + pixel % 8 / 2;
+    for (int o = 0; o < 8; o++) {
+        float v = gelu(sum[o]);
+        v = fmaxf(v, __shfl_xor_sync(0xffffffff, v, 1));
+        v = fmaxf(v, __shfl_xor_sync(0xffffffff, v, 8));
+        int at = 8 * position_of + o;
+        if (digit < n && pixel % 2 == 0 && pixel / 8 % 2 == 0)
+            y[128 * digit + at] = v + position[at];
+    }
+}
+"""
+# Every sum goes through global memory, where the threads of the block find it again.
+THROUGH_Y = POOLED.replace("    __shared__ float tile", """    for (int o = 0; o < 8; o++)
+        if (digit < n && pixel < 16) y[128 * digit + 8 * pixel + o] = sum[o];
+    __shared__ float tile""")
+# Each thread computes all that its number needs, from numbers of x in shared memory.
+ALONE = r"""
+extern "C" __global__ void layers(const float* x, const float* w, float* y, int n, int depth) {
+    __shared__ float loaded[272];
+    int middle = 256 * blockIdx.x + threadIdx.x;
+    for (int k = threadIdx.x; k < 256 + 2 * depth; k += 256) {
+        int i = 256 * blockIdx.x - depth + k;
+        loaded[k] = 0;
+        if (i >= 0 && i < n) loaded[k] = x[i];
+    }
+    __syncthreads();
+    float v[17];
+    for (int k = 0; k <= 2 * depth; k++) v[k] = loaded[threadIdx.x + k];
+    for (int left = depth - 1; left >= 0; left--) {
+        const float* u = &w[4 * (depth - 1 - left)];
+        for (int k = 0; k <= 2 * left; k++) {
+            int i = middle - left + k;
+            float z = u[3] + u[2] * v[k + 2] + u[1] * v[k + 1] + u[0] * v[k];
+            v[k] = i >= 0 && i < n ? fmaxf(z, 0.1f * z) : 0;
+        }
+    }
+    if (middle < n) y[middle] = v[0];
+}
+"""
+FROM_GLOBAL = replaced(
+    ALONE, "v[k] = loaded[threadIdx.x + k];",
+    "v[k] = middle - depth + k >= 0 && middle - depth + k < n ? x[middle - depth + k] : 0;")
+
+
+def moved_one_by_one(floats):
+    chain = sum(4 * read + 4 * written for read, written in zip(floats, floats[1:]))
+    return chain, 4 * floats[0] + 4 * floats[-1]
+
+
+def moved_by_ends(floats):
+    ends = floats[0] + floats[-1]
+    return 4 * (ends + 2 * sum(floats[1:-1])), 4 * ends
+
+
+def fits_one_by_one(threads, registers, shared):
+    blocks = 0
+    while (blocks < 32 and (blocks + 1) * threads <= 2048
+           and (blocks + 1) * threads * registers <= 65536
+           and (blocks + 1) * (shared + 1024) <= 233_472):
+        blocks += 1
+    return blocks
+
+
+def fits_by_list(threads, registers, shared):
+    return min([32, 2048 // threads, 65536 // threads // registers, 233472 // (1024 + shared)])
+
+
+def choose_in_order(n, depth, operations, bandwidth, flops, launch):
+    """All k, the smallest first; a later one must be better."""
+    found = None
+    for k in range(1, depth + 1):
+        if depth % k:
+            continue
+        computed = k * 256 + k * (k - 1)
+        arithmetic = n / 256 * computed * operations / flops
+        memory = n / 256 * (512 + 2 * k) * 4 / bandwidth
+        seconds = depth / k * (launch + (memory if memory > arithmetic else arithmetic))
+        if found is None or seconds < found[1]:
+            found = k, seconds
+    return found
+
+
+def choose_any(n, depth, operations, bandwidth, flops, launch):
+    """Any k, the last kernel with fewer layers."""
+    def seconds(k):
+        memory, work = 4 * n * (2 + 2 * k / 256), n * operations * (k + k * (k - 1) / 256)
+        return -(-depth // k) * (launch + max(memory / bandwidth, work / flops))
+
+    return min((k, seconds(k)) for k in range(1, depth + 1))
+
+
+RIGHT = {
+    "moved": [moved_one_by_one, moved_by_ends],
+    "fits": [fits_by_list, fits_one_by_one],
+    "pooled": [SHUFFLES],
+    "layers": [ALONE],
+    "choose": [choose_in_order],
+}
+WRONG = {
+    "moved": [(lambda floats: 4 * sum(floats), "a tuple"),
+              (lambda floats: (8 * sum(floats), 8 * (floats[0] + floats[-1])), "expected")],
+    "fits": [(lambda threads, registers, shared: 2048 // threads, "expected"),
+             (lambda threads, registers, shared:
+              min(32, 2048 // threads, 65536 // registers, 233_472 // (shared + 1024)), "expected"),
+             (lambda threads, registers, shared:
+              min(2048 // threads, 65536 // (registers * threads), 233_472 // (shared + 1024)),
+              "expected")],
+    "pooled": [
+        (replaced(POOLED, "= gelu(sum[o])", "= sum[o]"), "values are wrong"),
+        (replaced(POOLED, " + position[k]", ""), "values are wrong"),
+        (replaced(POOLED, "128 * digit + k]", "128 * digit + 16 * o + p]"), "values are wrong"),
+        (replaced(POOLED, "k < 128", "k < 64"), "values are wrong"),
+        (THROUGH_Y, "where 2,304 would do"),
+        (replaced(POOLED, "(int k = pixel; k < 128 && digit < n; k += 64)",
+                  "(int k = 0; k < 128 && digit < n && pixel == 0; k++)"), "hardly one stores"),
+        (replaced(SHUFFLES, "v, 8))", "v, 16))"), "values are wrong"),
+        (POOLED.replace("expf(", "__expf("), "rough approximation"),
+    ],
+    "layers": [
+        (FROM_GLOBAL, "are enough: a block needs its"),
+        (replaced(LAYERS, "k < length; k += 256", "k < length; k += 255"), "1,018 are enough"),
+        (replaced(LAYERS, "w + 4 * layer", "w"), "values are wrong"),
+        (replaced(LAYERS, " + v[3]", ""), "values are wrong"),
+        (replaced(LAYERS, "layer < depth;", "layer < 1;"), "race"),
+        (replaced(LAYERS, "z > 0 ? z : 0.1f * z", "z > 0 ? z : 0"), "values are wrong"),
+        (replaced(LAYERS, "tile[1 - layer % 2]", "tile[layer % 2]"), "race"),
+        (replaced(LAYERS, "length - layer - 1; k += 256", "length - layer - 1; k += 512"), ""),
+        (replaced(LAYERS, "if (first + k < n) y", "y"), "outside an array"),
+        (replaced(ALONE, "if (i >= 0 && i < n) loaded", "if (i < n) loaded"), "outside an array"),
+    ],
+    "choose": [
+        (lambda n, depth, operations, bandwidth, flops, launch: depth, "a tuple"),
+        (lambda n, depth, operations, bandwidth, flops, launch: (depth, 0.0), "expected"),
+        (choose_any, "expected"),
+        (lambda n, depth, operations, bandwidth, flops, launch:
+         choose_in_order(n, depth, operations, bandwidth, flops, 0), "expected"),
+    ],
+}
+
+
+def some_digits(rng):
+    n = int(rng.integers(1, 10))
+    shapes = (n, 8, 8), (8, 9), (8,), (16, 8)
+    return tuple(rng.standard_normal(shape, np.float32) for shape in shapes)
+
+
+def some_row(rng):
+    n, depth = int(rng.integers(1, 600)), int(rng.integers(1, 9))
+    return rng.standard_normal(n, np.float32), rng.standard_normal((depth, 4), np.float32)
+
+
+def some_machine(rng):
+    n, depth = int(rng.integers(1, 2**26)), int(rng.integers(1, 65))
+    operations, launch = int(rng.integers(1, 400)), float(rng.choice([0, 1e-6, 2e-5]))
+    return n, depth, operations, *(float(rate) for rate in 10 ** rng.uniform(11, 14, 2)), launch
+
+
+INPUTS = {"pooled": some_digits, "layers": some_row, "choose": some_machine}
