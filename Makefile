@@ -74,10 +74,10 @@ house:  #@ print the rooms, their lines and who imports whom
 	@$(INSTALL) run -m authoring house $(ARGS)
 
 site:  #@ build the course as static pages, build/site/html, from the stored outputs
-	@$(INSTALL) site -m authoring site $(ARGS)
+	@$(INSTALL) site -m publishing site $(ARGS)
 
 workshop:  #@ write a day's notebooks, running order and slides, build/workshop (DAY=half|one|two)
-	@$(INSTALL) site -m authoring workshop $(DAY) $(ARGS)
+	@$(INSTALL) site -m publishing workshop $(DAY) $(ARGS)
 
 publish:  #@ write the course's address into badges and setup cells (REPO=owner/name)
 	@$(INSTALL) run -m authoring publish $(REPO) $(ARGS)

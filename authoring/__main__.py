@@ -16,10 +16,8 @@ from .new_lesson import new_lesson
 from .notebook_form import ROOT, AuthoringError
 from .publish import publish
 from .record import bench, record
-from .site import build_site
 from .tables import write_tables
 from .timetable import write_minutes
-from .workshop import DAYS, write_workshop
 
 
 def parser() -> argparse.ArgumentParser:
@@ -51,9 +49,6 @@ def parser() -> argparse.ArgumentParser:
     mutants = command("mutants", "give every mutant of the solutions to its check")
     mutants.add_argument("arguments", nargs=argparse.REMAINDER, help="lessons: 06, or einsum")
     command("house", "print which room imports which, and what breaks the rules")
-    command("site", "build the course as static pages, from the stored outputs")
-    command("workshop", "write a day's notebooks, running order and slides").add_argument(
-        "day", choices=DAYS)
     command("publish", "write owner/name into badges and setup cells").add_argument(
         "repository", nargs="?", default="", metavar="owner/name")
     return top
@@ -85,10 +80,6 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
             changed = [str(options.table)]
         elif options.command == "publish":
             changed = publish(options.repository, root)
-        elif options.command == "site":
-            changed = [str(build_site(root))]
-        elif options.command == "workshop":
-            changed = write_workshop(options.day, root)
         elif options.command == "record":
             for path in options.notebook:
                 record(path)

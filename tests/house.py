@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Each room and the folder of its Python files, the highest room first: arrows point down.
 ROOMS = {
     "tests": "tests",
+    "publishing": "publishing",
     "authoring": "authoring",
     "notebooks": "notebooks",
     "exercises": "exercises",
@@ -31,7 +32,8 @@ ROOMS = {
     "install": "install",
 }
 TEMPLATE = "authoring/template/"  # texts that a new lesson begins with: nobody imports or runs them
-PACKAGES = {"tests", "authoring", "checks", "helpers", "nogpu", "install"}  # what imports name
+# What imports name.
+PACKAGES = {"tests", "authoring", "publishing", "checks", "helpers", "nogpu", "install"}
 
 
 @dataclass(frozen=True)

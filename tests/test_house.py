@@ -13,8 +13,8 @@ from house import Module, circles, files_of, picture, read_house, room_of, room_
 # What stands in the course's folder.
 TOP = {
     "folders": {"notebooks", "solutions", "exercises", "helpers", "checks", "simulator",
-                "authoring", "install", "docs", "tests", ".binder", ".ci", ".devcontainer",
-                ".github"},
+                "authoring", "publishing", "install", "docs", "tests", ".binder", ".ci",
+                ".devcontainer", ".github"},
     "files": {"README.md", "AGENTS.md", "CITATION.cff", "CONTRIBUTING.md", "environment.yml",
               "Makefile", "pyproject.toml", "LICENSE", "LICENSE-CC-BY-4.0", ".gitignore",
               "conftest.py", "MANIFEST.in"},
@@ -28,15 +28,16 @@ ROOMS = {
                 {".py", ".json", ".npz", ".md", ".png", ".cu", ".j2"}),
     "checks": ({"machinery", "grading", "learner"}, {".py"}),
     "authoring": ({"profiles", "template"}, {".py", ".ipynb", ".txt"}),
+    "publishing": (set(), {".py"}),
     "install": ({"pages", "learner"}, {".py", ".j2", ".json"}),
     "docs": (set(), {".md", ".py", ".css", ".svg"}),  # conf.py and what it names: the site's
-    "tests": ({"helpers", "checks", "authoring", "install", "notebooks"},
+    "tests": ({"helpers", "checks", "authoring", "publishing", "install", "notebooks"},
               {".py", ".json", ".txt"}),
 }
 # Lines of Python, at most; nogpu's limits stand in simulator/tests/test_structure.py.
 LIMITS = {
     "helpers": 7_000, "helpers without draw": 4_000, "checks": 9_000, "checks/machinery": 1_500,
-    "authoring": 3_000,
+    "authoring": 3_000, "publishing": 500,
     "install": 900, "install/learner": 600,  # each without the other
 }
 # Whom a room may import besides itself.
@@ -44,6 +45,7 @@ MAY_IMPORT = {
     "helpers": {"nogpu"},
     "checks": {"helpers", "nogpu"},
     "authoring": {"helpers", "checks", "nogpu", "install"},
+    "publishing": {"helpers", "authoring"},
     "install": set(),
     "nogpu": set(),
     "simulator": {"nogpu"},
@@ -51,13 +53,13 @@ MAY_IMPORT = {
     "notebooks": {"helpers", "checks"},
     "exercises": {"helpers", "checks"},
     "solutions": {"helpers", "checks"},
-    "tests": {"helpers", "checks", "authoring", "install", "nogpu"},
+    "tests": {"helpers", "checks", "authoring", "publishing", "install", "nogpu"},
 }
 # In helpers only the backend, and what shows an inspection.
 SEE_NOGPU = {"helpers.backend", "helpers.inspection", "helpers.tune.simulator"}
 # Pictures get plain data: of the rest of helpers they may import only this.
 DRAW_MAY_IMPORT = {"helpers.formats"}
-WITHOUT_CIRCLES = ("helpers", "checks", "authoring", "install")
+WITHOUT_CIRCLES = ("helpers", "checks", "authoring", "publishing", "install")
 
 
 @pytest.fixture(scope="module")

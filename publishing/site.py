@@ -14,10 +14,8 @@ from pathlib import Path
 
 import nbformat
 
-from helpers.data import load_claims
-
-from .exercises import DELIMITER, exercise_from
-from .notebook_form import (
+from authoring.exercises import DELIMITER, exercise_from
+from authoring.notebook_form import (
     ROOT,
     AuthoringError,
     course_of,
@@ -27,7 +25,8 @@ from .notebook_form import (
     read,
     stored_text,
 )
-from .publish import repository
+from authoring.publish import repository
+from helpers.data import load_claims
 
 BADGE = re.compile(r"!\[((?:Open in|Launch) \w+)\]\(https:[^)]*\)")  # a picture from another host
 KERNEL = re.compile(r"\(\.\./helpers/kernels/([\w.]+)\)")  # a link to a file

@@ -17,8 +17,8 @@ from pathlib import Path
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from .minutes import HEADING, STATED, lesson_minutes, state_minutes, with_paths
-from .notebook_form import (
+from authoring.minutes import HEADING, STATED, lesson_minutes, state_minutes, with_paths
+from authoring.notebook_form import (
     ROOT,
     SETUP_TEXT,
     SETUP_TITLE,
@@ -27,8 +27,8 @@ from .notebook_form import (
     read,
     stored_text,
 )
-from .publish import repository
-from .timetable import GUIDE, LINK, ROW
+from authoring.publish import repository
+from authoring.timetable import GUIDE, LINK, ROW
 
 DAYS = {"half": "Half a day", "one": "One day", "two": "Two days"}
 BADGES = re.compile(r"(\[!\[[^\]]*\]\([^)]*\)\]\([^)]*\) ?)+\n*")  # they open the whole notebook

@@ -13,7 +13,7 @@ from authoring.minutes import cell_minutes, lesson_minutes, tasks_of
 from authoring.notebook_form import ROOT, read
 from authoring.publish import repository
 from authoring.timetable import ROW
-from authoring.workshop import (
+from publishing.workshop import (
     DAYS,
     lesson_for,
     mark_slides,

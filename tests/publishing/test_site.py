@@ -14,8 +14,8 @@ from pygments.token import Comment, Keyword, String
 
 from authoring.exercises import exercise_from
 from authoring.notebook_form import ROOT, read
-from authoring.site import build_site, page_of, write_source
 from helpers.data import load_claims
+from publishing.site import build_site, page_of, write_source
 
 
 @pytest.fixture(scope="module")

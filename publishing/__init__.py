@@ -1,0 +1,1 @@
+"""The course in other forms: a site of static pages, and the days of a workshop."""

@@ -1,0 +1,34 @@
+"""The command line: `python -m publishing COMMAND`, or `make COMMAND`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from authoring.notebook_form import ROOT, AuthoringError
+
+from .site import build_site
+from .workshop import DAYS, write_workshop
+
+
+def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
+    """Run one command; return the exit status."""
+    top = argparse.ArgumentParser(prog="python -m publishing")
+    commands = top.add_subparsers(dest="command", required=True)
+    commands.add_parser("site", help="build the course as static pages, from the stored outputs")
+    commands.add_parser("workshop", help="write a day's notebooks, running order and slides"
+                        ).add_argument("day", choices=DAYS)
+    options = top.parse_args(arguments)
+    try:
+        written = ([str(build_site(root))] if options.command == "site"
+                   else write_workshop(options.day, root))
+    except AuthoringError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(*written, sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
