@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
 import nbformat
@@ -87,17 +88,14 @@ def record(path: Path) -> None:
 
 def _joined_streams(outputs: list) -> Iterator[nbformat.NotebookNode]:
     """Join neighbouring pieces of one stream, because where they are split depends on timing."""
-    last = None
-    for output in outputs:
-        if (last is not None and output.output_type == last.output_type == "stream"
-                and output.name == last.name):
-            last.text += output.text
-            continue
-        if last is not None:
-            yield last
-        last = output
-    if last is not None:
-        yield last
+    def stream(output: nbformat.NotebookNode) -> tuple | int:
+        return ("stream", output.name) if output.output_type == "stream" else id(output)
+
+    for _, pieces in groupby(outputs, key=stream):
+        first, *others = pieces
+        if others:
+            first.text += "".join(other.text for other in others)
+        yield first
 
 
 def _only_alt(output: nbformat.NotebookNode) -> nbformat.NotebookNode:

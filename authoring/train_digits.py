@@ -65,12 +65,8 @@ CHANNELS, HEADS, TOKENS, HIDDEN = 32, 2, 16, 64
 
 def main() -> None:
     """Run the command named on the command line."""
-    commands = {
-        "digits": write_digits,
-        "compare": compare,
-        "choose": choose,
-        "train": train_and_write,
-    }
+    commands = {"digits": write_digits, "compare": compare, "choose": choose,
+                "train": train_and_write}
     parser = argparse.ArgumentParser(description="Make the files of helpers/data.")
     parser.add_argument("command", choices=commands)
     commands[parser.parse_args().command]()
@@ -79,9 +75,8 @@ def main() -> None:
 def write_digits() -> None:
     """Write digits.npz from the copy that scikit-learn carries."""
     digits = load_digits()
-    write_arrays(
-        "digits.npz", images=digits.images.astype(np.uint8), labels=digits.target.astype(np.uint8)
-    )
+    write_arrays("digits.npz", images=digits.images.astype(np.uint8),
+                 labels=digits.target.astype(np.uint8))
 
 
 def write_arrays(name: str, **arrays: np.ndarray) -> None:
@@ -98,23 +93,17 @@ def compare() -> None:
     order = np.arange(len(labels))
     shuffles = [np.random.default_rng(seed).permutation(order) for seed in range(20)]
 
-    def neighbour(order):
-        return share_read(KNeighborsClassifier(1, algorithm="brute"), order)
-
-    def perceptron(order, seed):
-        return share_read(MLPClassifier((64,), max_iter=2000, random_state=seed), order)
-
     def share_read(model, order):
-        train, test = order[: data.N_TRAIN], order[data.N_TRAIN :]
+        train, test = order[:data.N_TRAIN], order[data.N_TRAIN:]
         return model.fit(images[train], labels[train]).score(images[test], labels[test])
 
-    report("nearest neighbour, file order", [neighbour(order)])
-    report("nearest neighbour, 20 random splits", [neighbour(s) for s in shuffles])
-    report("perceptron 64-64-10, file order", [perceptron(order, seed) for seed in range(10)])
-    report(
-        "perceptron 64-64-10, 10 random splits",
-        [perceptron(s, seed) for seed, s in enumerate(shuffles[:10])],
-    )
+    neighbour = KNeighborsClassifier(1, algorithm="brute")
+    perceptrons = [MLPClassifier((64,), max_iter=2000, random_state=seed) for seed in range(10)]
+    report("nearest neighbour, file order", [share_read(neighbour, order)])
+    report("nearest neighbour, 20 random splits", [share_read(neighbour, s) for s in shuffles])
+    report("perceptron 64-64-10, file order", [share_read(one, order) for one in perceptrons])
+    report("perceptron 64-64-10, 10 random splits",
+           [share_read(one, s) for one, s in zip(perceptrons, shuffles)])
 
 
 def report(name: str, accuracies: list[float]) -> None:
@@ -176,10 +165,8 @@ class Network(nn.Module):
         self.conv2 = nn.Conv2d(CHANNELS, CHANNELS, 3, padding=1)
         self.position = nn.Parameter(0.02 * torch.randn(TOKENS, CHANNELS))
         self.norm1 = nn.LayerNorm(CHANNELS)
-        self.query = nn.Linear(CHANNELS, CHANNELS)
-        self.key = nn.Linear(CHANNELS, CHANNELS)
-        self.value = nn.Linear(CHANNELS, CHANNELS)
-        self.out = nn.Linear(CHANNELS, CHANNELS)
+        for name in ("query", "key", "value", "out"):
+            setattr(self, name, nn.Linear(CHANNELS, CHANNELS))
         self.norm2 = nn.LayerNorm(CHANNELS)
         self.mlp1 = nn.Linear(CHANNELS, HIDDEN)
         self.mlp2 = nn.Linear(HIDDEN, CHANNELS)
@@ -231,10 +218,8 @@ def jitter(scans, settings: Settings, random):
     angle, shear = uniform(settings.rotation), uniform(settings.shear)
     wide, high = uniform(settings.scale).exp(), uniform(settings.scale).exp()
     cos, sin = angle.cos(), angle.sin()
-    rows = [
-        *(cos * wide, (shear * cos - sin) * high, uniform(settings.shift)),
-        *(sin * wide, (shear * sin + cos) * high, uniform(settings.shift)),
-    ]
+    rows = [cos * wide, (shear * cos - sin) * high, uniform(settings.shift),
+            sin * wide, (shear * sin + cos) * high, uniform(settings.shift)]
     grid = F.affine_grid(torch.stack(rows, 1).view(n, 2, 3), (n, 1, 32, 32), align_corners=False)
     warped = F.grid_sample(scans[:, None], grid, align_corners=False)[:, 0].clamp(0, 1)
     thickened = warped ** uniform(settings.thickness).exp()[:, None, None]
@@ -254,18 +239,13 @@ def train(images: np.ndarray, labels: np.ndarray, seed: int, settings: Settings)
     model = Network(settings.dropout).train()
     scans, targets = enlarge(torch.tensor(images)), torch.tensor(labels)
     parameters = list(model.parameters())
-    optimizer = torch.optim.AdamW(
-        [
-            {"params": [p for p in parameters if p.ndim > 1]},
-            {"params": [p for p in parameters if p.ndim == 1], "weight_decay": 0.0},
-        ],
-        lr=settings.learning_rate,
-        weight_decay=settings.weight_decay,
-    )
+    groups = [{"params": [p for p in parameters if p.ndim > 1]},
+              {"params": [p for p in parameters if p.ndim == 1], "weight_decay": 0.0}]
+    optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate,
+                                  weight_decay=settings.weight_decay)
     steps = math.ceil(len(images) / settings.batch) * settings.epochs
-    schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimizer, settings.learning_rate, total_steps=steps, pct_start=0.1
-    )
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, settings.learning_rate,
+                                                   total_steps=steps, pct_start=0.1)
     averages = [p.detach().clone() for p in parameters]
     pruned = model.conv2.weight
     keep = torch.ones_like(pruned)

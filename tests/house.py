@@ -30,6 +30,7 @@ ROOMS = {
     "nogpu": "simulator/src/nogpu",
     "install": "install",
 }
+TEMPLATE = "authoring/template/"  # texts that a new lesson begins with: nobody imports or runs them
 PACKAGES = {"tests", "authoring", "checks", "helpers", "nogpu", "install"}  # what imports name
 
 
@@ -77,7 +78,8 @@ def read_house(root: Path = ROOT, paths: Iterable[str] | None = None) -> dict[st
         Its files; those of `files_of` unless given.
     """
     sources = {path: source_of(root / path) for path in (files_of(root) if paths is None else paths)
-               if path.endswith((".py", ".ipynb")) and room_of(path)}
+               if path.endswith((".py", ".ipynb")) and room_of(path)
+               and not path.startswith(TEMPLATE)}
     names = {path: module_name(path) for path in sources}
     known = set(names.values())
     return {names[path]: Module(names[path], room_of(path), path, len(source.splitlines()),

@@ -203,11 +203,8 @@ def run() -> None:
     lesson = own_code()
     arrays = lesson.random_heads(*SHAPE)
     profiling.launch_in_range("lesson", lesson.by_tiles, *arrays)
-    try:
-        import torch
-    except ImportError:
-        return
-    profiling.launch_in_range("sdpa", torch_sdpa, *(torch.as_tensor(x) for x in arrays))
+    with suppress(ImportError):
+        profiling.launch_in_range("sdpa", torch_sdpa, *_as_tensors(arrays))
 
 
 def counted() -> dict[str, dict[str, float | str]]:
