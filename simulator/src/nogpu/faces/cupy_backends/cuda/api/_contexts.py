@@ -58,31 +58,30 @@ def settle() -> None:
             call()
 
 
-def launch(key: object, queue: engine.streams.Stream) -> None:
-    """Refuse a kernel of CuPy's own that was loaded in another context.
+def launch(key: object, queue: engine.streams.Stream) -> int:
+    """Refuse a kernel of CuPy's own that was loaded in another context; return the current one.
 
-    Parameters
-    ----------
-    key : object
-        Which kernel, which CuPy loads on each device; None where it does not matter.
-    queue : Stream
-        The stream that it is to run on, which must belong to the current context and device.
+    ``key`` says which kernel, None where it does not matter; CuPy loads each on each device.
+    ``queue`` is its stream, which must belong to the current context and device.
     """
     if not state.used:
         set_device()
-    context = state.stack[-1] if state.stack else 0
-    if not context:
+    stack = state.stack
+    if not stack:
         raise driver_error("CUDA_ERROR_INVALID_CONTEXT")
-    device, home = state.device, foreign_streams and foreign_streams.get(queue.handle)
-    if queue.device != device or (home and home != context):
+    context = stack[-1]
+    home = foreign_streams and foreign_streams.get(queue.handle)
+    if (home and home != context) or (several and queue.device != state.device):
         raise driver_error("CUDA_ERROR_INVALID_HANDLE")
-    if key is not None and _kernels.setdefault((key, device), context) != context:
-        raise driver_error("CUDA_ERROR_INVALID_HANDLE")
+    if key is not None:
+        key = (key, queue.device) if several else key
+        if _kernels.setdefault(key, context) != context:
+            raise driver_error("CUDA_ERROR_INVALID_HANDLE")
+    return context
 
 
 def launch_module(module: object, queue: engine.streams.Stream) -> None:
-    """The same for a kernel of a module, which keeps its contexts itself."""
-    launch(None, queue)
-    loaded = module.__dict__.setdefault("_contexts", {})
-    if loaded.setdefault(state.device, state.stack[-1]) != state.stack[-1]:
+    """The same for a kernel of a module, which keeps its contexts itself, one for each device."""
+    context, loaded = launch(None, queue), vars(module).setdefault("_contexts", {})
+    if loaded.setdefault(queue.device, context) != context:
         raise driver_error("CUDA_ERROR_INVALID_HANDLE")
