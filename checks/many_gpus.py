@@ -16,6 +16,7 @@ from helpers.backend import is_simulated
 
 from .machinery.stream_task import Hold, experiment, watch_for_waits
 from .machinery.task import ExperimentTask, Mistake, Refusal, Task, describe_value, is_on_device
+from .streams import StreamTask
 
 
 def _shares(n, count, *, rest=True):
@@ -36,10 +37,10 @@ ring_bytes = Task(
 
 
 @functools.cache
-def _streams(count: int) -> tuple[list[int], list[Any]]:
+def _streams() -> tuple[list[int], list[Any]]:
     import cupy as cp  # here, so that this module can be imported before helpers.start()
 
-    devices, streams = [k % cp.cuda.runtime.getDeviceCount() for k in range(count)], []
+    devices, streams = [k % cp.cuda.runtime.getDeviceCount() for k in range(3)], []
     for device in devices:
         with cp.cuda.Device(device):
             streams.append(cp.cuda.Stream(non_blocking=True))
@@ -58,7 +59,7 @@ def _logits(images: Any) -> Any:
 def _run_read_all(answer: Callable, n: int, count: int, held: int | None) -> np.ndarray:
     import cupy as cp
 
-    devices, streams = _streams(count)
+    devices, streams = (of_all[:count] for of_all in _streams())
     wanted = [end - begin for begin, end in _shares(n, count)]
     calls, called, holds = [0] * count, [], []
 
@@ -85,9 +86,10 @@ def _run_read_all(answer: Callable, n: int, count: int, held: int | None) -> np.
     return digits
 
 
-read_all = ExperimentTask(
+read_all = StreamTask(  # with a hold, all parts take blocks of one size of the host's pinned pool
     "read_all", lambda n, count, held: _logits(_images(n)).argmax(axis=1),
-    lambda: [(10, 2, 0), (7, 3, 1), (9, 2, 1), (2, 3, None), (0, 2, None), (5, 1, None)],
+    lambda: [(13, 2, 0), (16, 3, 1), (15, 2, 1), (2, 3, None), (0, 2, None), (5, 1, None),
+             (17, 3, None)],
     run=_run_read_all, signature=lambda images, devices, streams, read: None)
 
 
