@@ -39,9 +39,11 @@ def in_words() -> str:
 
 
 def where() -> str:
-    """The machine: the GPU, and what NumPy ran on."""
+    """What the versions ran on: the GPU, the processor for NumPy, and the batches' sizes."""
     gpu, = {rung.machine for _, rung in rows() if rung.where == "device"}
-    return f"an {gpu}, and of NumPy on its host's processor"
+    sizes = [rung.batch for _, rung in rows()]
+    return (f"an {gpu}, and of NumPy on its host's processor,"
+            f" in batches of {min(sizes):,} to {max(sizes):,}")
 
 
 def draw_ladder(path: Path) -> None:
@@ -60,7 +62,7 @@ def draw_ladder(path: Path) -> None:
         axes.set_yticks(range(len(rows())), [words for words, _ in rows()])
         axes.grid(axis="x", alpha=0.4)
         axes.set(xscale="log")
-        figure.supxlabel(f"digits a second on {where()} (logarithmic)", fontsize=10)
+        figure.supxlabel(f"digits a second on {where()} (logarithmic)", fontsize=9)
         axes.set_xlim(right=axes.get_xlim()[1] * 6)
         axes.legend(loc="upper left", frameon=False)
         figure.savefig(path, metadata={"Description": in_words(), "Software": None})
