@@ -35,7 +35,7 @@ LEFT_OUT = (".*", "build", "work", "__pycache__", "solutions")
 PARTS = {"To look up": ["notebooks/glossary", "notebooks/index", "claims", "kernels",
                         "docs/open_in", "docs/updating"],
          "To teach, to change": ["docs/teaching", "CONTRIBUTING", "docs/authoring", "docs/style",
-                                 "docs/reading"],
+                                 "docs/reading", "AGENTS"],
          "Besides": ["simulator/README", "helpers/data/README"]}
 
 
