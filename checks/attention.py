@@ -7,15 +7,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .machinery.kernel_task import (
-    KernelTask,
-    blank,
-    counters,
-    inputs_kept,
-    launch,
-    to_device,
-    undivided,
-)
+from helpers import kernels
+
+from .machinery.kernel_task import KernelTask, blank, counters, to_device, undivided
 from .machinery.task import (
     Case,
     Mistake,
@@ -31,18 +25,18 @@ TIME_LIMIT = 2.0  # seconds for a call that takes milliseconds
 
 # two warm-ups of the lesson: a mask, and the total of many pieces
 
+
+def _window(m, n, width, *, top=False, itself=0):
+    last = np.arange(m)[:, None] + (0 if top else n - m) + itself
+    return (np.arange(n) < last) & (np.arange(n) >= last - width)
+
+
 window = Task(
-    "window",
-    lambda m, n, width: (np.arange(n) < np.arange(n - m, n)[:, None])
-    & (np.arange(n) >= np.arange(n - m, n)[:, None] - width),
-    lambda: [(3, 5, 2), (4, 4, 1), (1, 6, 3), (5, 7, 20), (6, 9, 4)],
+    "window", _window, lambda: [(3, 5, 2), (4, 4, 1), (1, 6, 3), (5, 7, 20), (6, 9, 4)],
+    right=_window,
     mistakes=[
-        Mistake("a diagonal at the top left: query 0 stands at place n - m",
-                lambda m, n, width: (np.arange(n) < np.arange(m)[:, None])
-                & (np.arange(n) >= np.arange(m)[:, None] - width)),
-        Mistake("each query with itself: only digits before it count",
-                lambda m, n, width: (np.arange(n) <= np.arange(n - m, n)[:, None])
-                & (np.arange(n) > np.arange(n - m, n)[:, None] - width)),
+        ("a diagonal at the top left: query 0 stands at place n - m", {"top": True}),
+        ("each query with itself: only digits before it count", {"itself": 1}),
     ],
 )
 
@@ -65,11 +59,6 @@ joined_total = Task(
 )
 
 # merge: two parts of a softmax
-
-
-def _merge(top1: np.ndarray, total1: np.ndarray, out1: np.ndarray, top2: np.ndarray,
-           total2: np.ndarray, out2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return _merge_by(top1, total1, out1, top2, total2, out2, factors=_right_factors)
 
 
 def _random_part(rng: np.random.Generator, shape: tuple[int, ...], d: int, keys: int, far: float,
@@ -109,19 +98,17 @@ def _rescaled(out1: np.ndarray, f1: np.ndarray, out2: np.ndarray, f2: np.ndarray
     return out1 * f1[..., None] + out2 * f2[..., None]
 
 
-def _merge_by(top1, total1, out1, top2, total2, out2, *,
-              factors=lambda top1, top2, top: (top, np.exp(top1 - top), np.exp(top2 - top)),
-              out=_rescaled):
-    """A merge whose top and two factors are `factors(top1, top2, the larger one)`."""
+def _factors(top1: np.ndarray, top2: np.ndarray, top: np.ndarray) -> tuple:
+    finite = np.where(np.isinf(top), 0, top).astype(top.dtype)
+    return top, np.exp(top1 - finite), np.exp(top2 - finite)
+
+
+def _merge(top1, total1, out1, top2, total2, out2, *, factors=_factors, out=_rescaled):
+    """The merge whose top and two factors are `factors(top1, top2, the larger one)`."""
     with np.errstate(all="ignore"):
         top, f1, f2 = factors(top1, top2, np.maximum(top1, top2))
         total = total1 * f1 + total2 * f2
         return top, total, out(out1, f1, out2, f2, total)
-
-
-def _right_factors(top1: np.ndarray, top2: np.ndarray, top: np.ndarray) -> tuple:
-    finite = np.where(np.isinf(top), 0, top).astype(top.dtype)
-    return top, np.exp(top1 - finite), np.exp(top2 - finite)
 
 
 def _new_arrays(answer: Callable, trials: Sequence[Trial]) -> str | None:
@@ -133,23 +120,22 @@ def _new_arrays(answer: Callable, trials: Sequence[Trial]) -> str | None:
 
 
 merge = Task(
-    "merge", _merge, _merge_cases, right=_merge_by,
+    "merge", _merge, _merge_cases, right=_merge,
     mistakes=[
         ("sums added without rescaling: their powers are relative to different tops",
          {"factors": lambda top1, top2, top: (top, np.ones_like(top1), np.ones_like(top2))}),
         ("total rescaled and out not: both are sums of the same powers",
-         {"factors": _right_factors, "out": lambda out1, f1, out2, f2, total: out1 + out2}),
+         {"out": lambda out1, f1, out2, f2, total: out1 + out2}),
         ("inverted factors: exp(top - top1) makes the smaller part larger",
          {"factors": lambda top1, top2, top: (top, np.exp(top - top1), np.exp(top - top2))}),
         ("-inf minus -inf where both parts are without a key: that is no number",
-         {"out": _rescaled}),
+         {"factors": lambda top1, top2, top: (top, np.exp(top1 - top), np.exp(top2 - top))}),
         ("everything made relative to top2: where top1 is larger, its powers overflow",
          {"factors": lambda top1, top2, top: (top2, np.exp(top1 - top2), np.ones_like(top2))}),
         ("powers made relative to 0, exp(top1) and exp(top2): those overflow",
          {"factors": lambda top1, top2, top: (top, np.exp(top1), np.exp(top2))}),
         ("out divided by total already: a later merge needs the sum itself",
-         {"factors": _right_factors,
-          "out": lambda *parts: _rescaled(*parts) / parts[4][..., None]}),
+         {"out": lambda *parts: _rescaled(*parts) / parts[4][..., None]}),
         ("a query's factor along the wrong axis of out: it needs [..., None]",
          {"out": lambda out1, f1, out2, f2, total: out1 * f1 + out2 * f2}),
     ],
@@ -280,48 +266,6 @@ tiled_attention = Task(
 
 # split and join: the keys of each query in pieces, and the merge of all of them
 
-SPLIT = r"""
-extern "C" __global__ void split(const float* q, const float* k, const float* v, float* tops,
-                                 float* totals, float* outs, int n, int each, float scale) {
-    __shared__ float top8[8], total8[8], out8[8][64];
-    int lane = threadIdx.x, y = threadIdx.y, piece = blockIdx.y * gridDim.x + blockIdx.x;
-    q += blockIdx.y * 64;
-    float q0 = q[lane], q1 = q[lane + 32];
-    float top = -3.4e38f, total = 0, out0 = 0, out1 = 0;
-    int begin = blockIdx.x * each, end = min(n, begin + each);
-    for (int key = begin + y; key < end; key += 8) {
-        float s = q0 * k[key * 64 + lane] + q1 * k[key * 64 + lane + 32];
-        for (int step = 16; step > 0; step /= 2) s += __shfl_xor_sync(0xffffffff, s, step);
-        s *= scale;
-        float most = fmaxf(top, s), fade = expf(top - most), power = expf(s - most);
-        top = most;
-        total = total * fade + power;
-        out0 = out0 * fade + power * v[key * 64 + lane];
-        out1 = out1 * fade + power * v[key * 64 + lane + 32];
-    }
-    top8[y] = top;
-    total8[y] = total;
-    out8[y][lane] = out0;
-    out8[y][lane + 32] = out1;
-    __syncthreads();
-    if (y >= 2) return;
-    int c = 32 * y + lane;
-    float most = top8[0], sum = 0, out = 0;
-    for (int w = 1; w < 8; w++) most = fmaxf(most, top8[w]);
-    for (int w = 0; w < 8; w++) {
-        float factor = expf(top8[w] - most);
-        sum += total8[w] * factor;
-        out += out8[w][c] * factor;
-    }
-    outs[piece * 64 + c] = out;
-    tops[piece] = most;
-    totals[piece] = sum;
-}
-"""
-SPLIT_PARAMETERS = ("const float* q, const float* k, const float* v, float* tops, float* totals,"
-                    " float* outs, int n, int each, float scale")
-
-
 def _split(q: np.ndarray, k: np.ndarray, v: np.ndarray, each: int,
            scale: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     found = []
@@ -357,13 +301,6 @@ def _split_launch(q: np.ndarray, k: np.ndarray, v: np.ndarray, each: int, scale:
                                  np.int32(len(k)), np.int32(each), np.float32(scale))
 
 
-def _run_split(kernel: object, *case: object) -> tuple:
-    grid, block, arguments = _split_launch(*case)
-    with inputs_kept(arguments, SPLIT_PARAMETERS):
-        launch(kernel, grid, block, arguments)
-    return tuple(array.get() for array in arguments[3:6])
-
-
 def _divided(counts: object, *case: object) -> str | None:
     if not counts.barriers:
         return "no block passes a barrier: give each warp keys of its own, and merge their sums."
@@ -371,8 +308,8 @@ def _divided(counts: object, *case: object) -> str | None:
 
 
 split = KernelTask(
-    "split", _split, _split_cases, launch=_split_launch, run=_run_split, right=SPLIT, given="",
-    parameters=SPLIT_PARAMETERS, rtol=5e-5,
+    "split", _split, _split_cases, launch=_split_launch, result=slice(3, 6), given="",
+    right=kernels.source("split_keys"), rtol=5e-5,
     mistakes=[
         ("out not rescaled when a larger score comes",
          "out0 * fade", "out0", "out1 * fade", "out1"),
@@ -393,21 +330,6 @@ split = KernelTask(
                     0.125)],
 )
 
-JOIN = r"""
-extern "C" __global__ void join(const float* tops, const float* totals, const float* outs,
-                                float* o, int pieces) {
-    int c = threadIdx.x, first = blockIdx.x * pieces;
-    float top = -3.4e38f, total = 0, out = 0;
-    for (int piece = first; piece < first + pieces; piece++) {
-        float most = fmaxf(top, tops[piece]);
-        float fade = expf(top - most), factor = expf(tops[piece] - most);
-        top = most;
-        total = total * fade + totals[piece] * factor;
-        out = out * fade + outs[piece * 64 + c] * factor;
-    }
-    o[blockIdx.x * 64 + c] = total > 0 ? out / total : 0;
-}
-"""
 
 
 def _join(tops: np.ndarray, totals: np.ndarray, outs: np.ndarray) -> np.ndarray:
@@ -432,11 +354,11 @@ def _join_cases() -> list[Case]:
 
 
 join = KernelTask(
-    "join", _join, _join_cases, result=3, right=JOIN, given="", rtol=5e-6,
+    "join", _join, _join_cases, result=3, given="", rtol=5e-6,
+    right=kernels.source("join_pieces"),
     launch=lambda tops, totals, outs: ((len(tops),), (64,), (
         to_device(tops), to_device(totals), to_device(outs), blank((len(tops), 64), np.float32),
         np.int32(tops.shape[1]))),
-    parameters="const float* tops, const float* totals, const float* outs, float* o, int pieces",
     mistakes=[
         ("sums added without rescaling: each piece is relative to its own top",
          "expf(top - most)", "1", "expf(tops[piece] - most)", "1"),

@@ -19,24 +19,34 @@ from .machinery.kernel_task import (
     to_device,
     undivided,
 )
-from .machinery.task import Mistake, Refusal, Task, describe_value, no_python_loop, no_warnings
+from .machinery.task import (
+    Refusal,
+    Task,
+    describe_value,
+    no_python_loop,
+    no_warnings,
+    require_type,
+)
 
 HALF_ULP = 2.0**-24  # a rounding of a float32 changes it by at most this share
 
 # two warm-ups of the lesson: the gap behind a number, and what an addition rounds away
 
+
+def _gap(x, fraction, *, share=1.0, exponent=lambda x: math.frexp(x)[1] - 1):
+    return math.ldexp(share, exponent(x) - fraction)
+
+
 gap = Task(
-    name="gap",
-    spec=lambda x, fraction: math.ldexp(1.0, math.frexp(x)[1] - 1 - fraction),
+    "gap", _gap, right=_gap,
     cases=lambda: [(1000.0, 23), (1.0, 10), (2.0**24, 23), (0.75, 7), (2047.0, 10), (3e-5, 0),
                    (1.5, 3), (2.0**-20, 7)],
     mistakes=[
-        Mistake("eps times x: between two powers of 2, all gaps are equal",
-                lambda x, fraction: x * 2.0**-fraction),
-        Mistake("half a gap, the largest error of a rounding",
-                lambda x, fraction: math.ldexp(0.5, math.frexp(x)[1] - 1 - fraction)),
-        Mistake("a logarithm cut off towards zero: below 1 it has to be rounded down",
-                lambda x, fraction: 2.0 ** (int(math.log2(x)) - fraction)),
+        ("eps times x: between two powers of 2, all gaps are equal",
+         lambda x, fraction: x * 2.0**-fraction),
+        ("half a gap, the largest error of a rounding", {"share": 0.5}),
+        ("a logarithm cut off towards zero: below 1 it has to be rounded down",
+         {"exponent": lambda x: int(math.log2(x))}),
     ],
 )
 
@@ -49,30 +59,24 @@ def _lost_cases() -> list[tuple]:
 
 
 lost = Task(
-    name="lost",
-    spec=lambda a, b: b - ((a + b) - a),
-    cases=_lost_cases,
+    "lost", lambda a, b: b - ((a + b) - a), _lost_cases,
     mistakes=[
-        Mistake("what arrived of b, not what is lost", lambda a, b: (a + b) - a),
-        Mistake("the lost part with the wrong sign", lambda a, b: ((a + b) - a) - b),
-        Mistake("the numbers exchanged: `total - b` is rounded, `total - a` is exact",
-                lambda a, b: a - ((a + b) - b)),
+        ("what arrived of b, not what is lost", lambda a, b: (a + b) - a),
+        ("the lost part with the wrong sign", lambda a, b: ((a + b) - a) - b),
+        ("the numbers exchanged: `total - b` is rounded, `total - a` is exact",
+         lambda a, b: a - ((a + b) - b)),
     ],
 )
 
 # plausible: may this be a product of rounded inputs, added in float32?
 
 
-def _make_plausible(terms=1, inputs=2, elementwise=True, magnitudes=True):
-    def plausible(c, a, b, fraction):
-        exact = a.astype(np.float64) @ b
-        size = np.abs(a.astype(np.float64)) @ np.abs(b) if magnitudes else np.abs(exact)
-        u = inputs * 2.0 ** -(fraction + 1) if fraction < 23 else 0.0
-        bound, error = (u + terms * len(b) * HALF_ULP) * size * 1.01, np.abs(c - exact)
-        bound = bound if elementwise else bound.max(initial=0)
-        return bool(np.all(error <= bound))
-
-    return plausible
+def _plausible(c, a, b, fraction, *, terms=1, inputs=2, elementwise=True, magnitudes=True):
+    exact = a.astype(np.float64) @ b
+    size = np.abs(a.astype(np.float64)) @ np.abs(b) if magnitudes else np.abs(exact)
+    u = inputs * 2.0 ** -(fraction + 1) if fraction < 23 else 0.0
+    bound, error = (u + terms * len(b) * HALF_ULP) * size * 1.01, np.abs(c - exact)
+    return bool(np.all(error <= (bound if elementwise else bound.max(initial=0))))
 
 
 def _plausible_cases() -> list[tuple]:
@@ -103,25 +107,15 @@ def _plausible_cases() -> list[tuple]:
                     (np.zeros((2, 3), np.float32), a[:, :0], b[:0], 10)]
 
 
-def _as_bool(value: object, case: tuple) -> bool:
-    if not isinstance(value, (bool, np.bool_)):
-        raise Refusal(f"expected a bool, got {describe_value(value)}.")
-    return bool(value)
-
-
 plausible = Task(
-    name="plausible",
-    spec=_make_plausible(),
-    cases=_plausible_cases,
-    read=_as_bool,
+    "plausible", _plausible, _plausible_cases, right=_plausible,
+    read=lambda value, case: bool(require_type(value, (bool, np.bool_), "expected a bool, got")),
     mistakes=[
-        Mistake("a bound for the sums alone: the rounding of the inputs is missing",
-                _make_plausible(inputs=0)),
-        Mistake("a bound for the inputs alone: each of the n terms goes through n roundings",
-                _make_plausible(terms=0)),
-        Mistake("a bound from the result, which is small where terms cancel",
-                _make_plausible(magnitudes=False)),
-        Mistake("the largest bound for all elements", _make_plausible(elementwise=False)),
+        ("a bound for the sums alone: the rounding of the inputs is missing", {"inputs": 0}),
+        ("a bound for the inputs alone: each of the n terms goes through n roundings",
+         {"terms": 0}),
+        ("a bound from the result, which is small where terms cancel", {"magnitudes": False}),
+        ("the largest bound for all elements", {"elementwise": False}),
     ],
 )
 
@@ -153,13 +147,11 @@ column_sums = KernelTask(
     "column_sums", lambda x: x.sum(axis=0, dtype=np.float64), _sums_cases, read=_within,
     launch=lambda x: ((-(-x.shape[1] // 64),), (64,),
                       (to_device(x), blank(x.shape[1], np.float32), *np.int32(x.shape))),
-    parameters="const float* x, float* y, int rows, int columns", given="", single=True,
-    right=kernels.source("column_sums"),
+    right=kernels.source("column_sums"), given="", single=True,
     mistakes=[
-        Mistake.replacing("a plain sum: nothing that is lost is added again", " + lost,", ","),
-        Mistake.replacing("the lost part with the wrong sign", "] + lost", "] - lost"),
-        Mistake.replacing("what arrived kept, not what is lost", "term - (total - sum)",
-                          "total - sum"),
+        ("a plain sum: nothing that is lost is added again", " + lost,", ","),
+        ("the lost part with the wrong sign", "] + lost", "] - lost"),
+        ("what arrived kept, not what is lost", "term - (total - sum)", "total - sum"),
     ],
     rules=[counters(lambda counts, x: undivided(counts, load=x.size, store=x.shape[1]),
                     np.ones((3, 200), np.float32))],
@@ -168,17 +160,14 @@ column_sums = KernelTask(
 # int8_layer: a scale for each row of the input and for each output
 
 
-def _make_layer(rows=1, columns=0, rounding=np.rint, wide=np.int64):
-    def layer(x, weight):
-        def quantise(array, axis):
-            scale = np.abs(array).max(axis=axis, keepdims=True) / np.float32(127)
-            scale = np.where(scale == 0, np.float32(1), scale)
-            return rounding(array / scale).astype(np.int64).astype(np.int8), scale
+def _layer(x, weight, *, rows=1, columns=0, rounding=np.rint, wide=np.int64):
+    def quantise(array, axis):
+        scale = np.abs(array).max(axis=axis, keepdims=True) / np.float32(127)
+        scale = np.where(scale == 0, np.float32(1), scale)
+        return rounding(array / scale).astype(np.int64).astype(np.int8), scale
 
-        (left, one), (right, other) = quantise(x, rows), quantise(weight, columns)
-        return ((left.astype(wide) @ right.astype(wide)) * (one * other)).astype(np.float32)
-
-    return layer
+    (left, one), (right, other) = quantise(x, rows), quantise(weight, columns)
+    return ((left.astype(wide) @ right.astype(wide)) * (one * other)).astype(np.float32)
 
 
 def _layer_cases() -> list[tuple]:
@@ -204,15 +193,13 @@ def _as_integers(y: np.ndarray, case: tuple) -> np.ndarray:
 
 
 int8_layer = Task(
-    name="int8_layer",
-    spec=lambda x, weight: _as_integers(_make_layer()(x, weight), (x, weight)),
-    cases=_layer_cases,
-    read=_as_integers,
+    "int8_layer", lambda x, weight: _as_integers(_layer(x, weight), (x, weight)), _layer_cases,
+    read=_as_integers, right=_layer,
     mistakes=[
-        Mistake("one scale for the whole input", _make_layer(rows=None)),
-        Mistake("one scale for all weights", _make_layer(columns=None)),
-        Mistake("a product in int8, which overflows", _make_layer(wide=np.int8)),
-        Mistake("numbers cut off: round to the nearest first", _make_layer(rounding=np.trunc)),
+        ("one scale for the whole input", {"rows": None}),
+        ("one scale for all weights", {"columns": None}),
+        ("a product in int8, which overflows", {"wide": np.int8}),
+        ("numbers cut off: round to the nearest first", {"rounding": np.trunc}),
     ],
     rules=[no_warnings,
            no_python_loop(*((np.ones(size[:2], np.float32), np.ones(size[1:], np.float32))
@@ -220,8 +207,6 @@ int8_layer = Task(
 )
 
 # half_product: tensor cores for matrices of any size
-
-_PARAMETERS = "const float* a, const float* b, float* c, int m, int n, int k"
 
 
 def _half_cases() -> list[tuple]:
@@ -240,7 +225,7 @@ def _run_half(kernel: object, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     bare = SimpleNamespace(code=kernel.code, name=kernel.name)  # CuPy would compile a RawKernel
     kernel = cupy.RawKernel(kernel.code, kernel.name, toolkit)
     rehearse(bare if toolkit else kernel, grid, (32,), arguments)  # with the simulator's mma.h
-    with inputs_kept(arguments, _PARAMETERS):
+    with inputs_kept(arguments[:2]):
         kernel(grid, (32,), arguments)
         return arguments[2].get()
 
@@ -248,13 +233,13 @@ def _run_half(kernel: object, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 half_product = KernelTask(
     "half_product", lambda a, b: a.astype(np.float16).astype(np.float32) @ b.astype(np.float16),
     _half_cases, run=_run_half, right=kernels.source("half_product"), rtol=1e-5,
-    parameters=_PARAMETERS, given="#include <mma.h>\nusing namespace nvcuda; {}",
+    given="#include <mma.h>\nusing namespace nvcuda; {}",
     refused=[(r"\A(?![\s\S]*mma_sync)", "the source has no `mma_sync`: use the tensor cores.")],
     mistakes=[
-        Mistake.replacing("nothing in place of what is outside: pad with zeros",
-                          "inside_a ? a[(top + i) * k + p + j] : 0.0f", "a[(top + i) * k + p + j]"),
-        Mistake.replacing("no guard where c is written", "if (i < m && j < n) ", ""),
-        Mistake.replacing("a missing barrier between writing the tiles and loading them",
-                          "        __syncthreads();\n        wmma::load", "        wmma::load"),
+        ("nothing in place of what is outside: pad with zeros",
+         "inside_a ? a[(top + i) * k + p + j] : 0.0f", "a[(top + i) * k + p + j]"),
+        ("no guard where c is written", "if (i < m && j < n) ", ""),
+        ("a missing barrier between writing the tiles and loading them",
+         "        __syncthreads();\n        wmma::load", "        wmma::load"),
     ],
 )

@@ -363,9 +363,7 @@ def _run_upload(answer: Callable, chunks: int, count: int, hold_at: int | None) 
     arrays = [cp.full(size, -1, cp.float32) for _ in range(chunks)]
     holds: list[Hold] = []
     fills: list[int] = []
-    filled: list[np.ndarray] = []
-    fills_then: list[int] = []
-    arrived: list[int] = []
+    seen: list[tuple[int, list[int]]] = []  # how many fills, and what arrived of what is held back
 
     def fill(buffer: np.ndarray, k: int) -> None:
         if buffer is not buffers[k % count]:
@@ -374,20 +372,16 @@ def _run_upload(answer: Callable, chunks: int, count: int, hold_at: int | None) 
             raise Refusal(f"the buffer of chunk {k - count} is filled again for chunk {k} before it"
                           " was copied.", kind="early")
         fills.append(k)
-        filled.append(buffer)
         buffer[...] = 100 * (k + 1)
         if k == hold_at:
             holds.append(Hold(stream))
 
-    def note() -> None:
-        fills_then.append(len(fills))
-        arrived.extend(arrays_that_arrived())
-
-    def arrays_that_arrived() -> list[int]:
-        return [k for k in range(hold_at, chunks) if _first_value(arrays[k]) != -1]
+    def look() -> None:
+        late = range(hold_at, chunks)
+        seen.append((len(fills), [k for k in late if _first_value(arrays[k]) != -1]))
 
     with experiment(holds):
-        with watch_for_waits(holds, note, lambda: len(fills)):
+        with watch_for_waits(holds, look, lambda: len(fills)):
             event = _require_event(answer(fill, buffers, arrays, stream))
         if fills != list(range(chunks)):
             raise Refusal(f"fill must be called once for each of the chunks 0 to {chunks - 1}, in"
@@ -395,12 +389,12 @@ def _run_upload(answer: Callable, chunks: int, count: int, hold_at: int | None) 
         if holds:
             # Copies 0 to hold_at - 1 run and the others are held back: so many fills are right.
             allowed = min(chunks, hold_at + count)
-            reached = fills_then[0] if fills_then else chunks
+            if not (python_waits := holds[0].python_waited):
+                look()
+            reached, arrived = seen[0]
             if reached > allowed:
                 raise Refusal(f"with {count} buffers, the one of chunk {allowed - count} is filled"
                               f" again for chunk {allowed} before it was copied.", kind="early")
-            if not fills_then:
-                arrived += arrays_that_arrived()
             if arrived:
                 raise Refusal(f"the copy of chunk {arrived[0]} does not go through `stream`.",
                               kind="stream")
@@ -408,17 +402,17 @@ def _run_upload(answer: Callable, chunks: int, count: int, hold_at: int | None) 
                 raise Refusal(f"Python waits before it fills chunk {reached}, although the"
                               " buffer's last copy is done: wait for that copy only, not for all"
                               " that is queued.", kind="late")
-            if fills_then and reached == chunks:
+            if python_waits and reached == chunks:
                 raise Refusal("Python waits at its end for the last copies. Return the event: the"
                               " caller decides when to wait.", kind="wait at the end")
-            if not fills_then:
+            if not python_waits:
                 _refuse_done(event, "the last copy")
-                filled[-1][...] = -9  # the last copy has to read what is in the buffer then
-            for hold in holds:
-                hold.release()
+                # The last copy has to read what is in the buffer when it runs.
+                buffers[(chunks - 1) % count][...] = -9
+            holds[0].release()
         cp.cuda.Device().synchronize()
         values = np.array([array.get(stream=stream)[7] for array in arrays])
-        if holds and not fills_then:
+        if holds and not python_waits:
             if values[-1] == 100 * chunks:
                 raise Refusal("the copy to the device does not read the pinned buffer, but a copy"
                               " of it on the host.", kind="pageable")

@@ -94,8 +94,8 @@ class KernelTask(Task):
     launch : callable
         Of a raw kernel: `launch(*case)` puts the case's arrays on the device (`to_device`) and
         returns grid, block and arguments.
-    result : int
-        Which of these arguments is the result.
+    result : int or slice
+        Which of these arguments are the result.
     run : callable, optional
         `run(kernel, *case)`, for a kernel that is neither raw nor elementwise: returns the result
         as a NumPy array.
@@ -114,7 +114,7 @@ class KernelTask(Task):
     """
 
     launch: Callable[..., tuple] | None = None
-    result: int = 1
+    result: int | slice = 1
     run: Callable[..., np.ndarray] | None = None
     kind: str = "raw"
     parameters: str = ""
@@ -161,7 +161,7 @@ class KernelTask(Task):
             function.counts = lambda *case: counted(kernel, *self.launch(*case))
         return function
 
-    def _run(self, kernel: object, case: Case) -> np.ndarray:
+    def _run(self, kernel: object, case: Case) -> np.ndarray | tuple[np.ndarray, ...]:
         """The result of the kernel in one case."""
         if self.run:
             return self.run(kernel, *case)
@@ -173,7 +173,8 @@ class KernelTask(Task):
         grid, block, arguments = self.launch(*case)
         with inputs_kept(arguments, self.parameters):
             launch(kernel, grid, block, arguments)
-        return arguments[self.result].get()
+        found = arguments[self.result]
+        return tuple(one.get() for one in found) if isinstance(found, tuple) else found.get()
 
     def _recognise(self, trials: Sequence[Trial]) -> Mistake | None:
         known = super()._recognise(trials)

@@ -232,8 +232,9 @@ extern "C" __global__ void split(const float* q, const float* k, const float* v,
     if (thread == 65) totals[at] = sums[64];
 }
 """
+RIGHT_SPLIT = attention.split.right
 # One warp does it all.
-ONE_WARP = (attention.SPLIT.replace("begin + y; key < end; key += 8", "begin; key < end; key++")
+ONE_WARP = (RIGHT_SPLIT.replace("begin + y; key < end; key += 8", "begin; key < end; key++")
             .replace("__syncthreads();", "if (y) return;").split("    top8[y] = top;")[0] + """
     if (y) return;
     outs[piece * 64 + lane] = out0;
@@ -243,7 +244,7 @@ ONE_WARP = (attention.SPLIT.replace("begin + y; key < end; key += 8", "begin; ke
 }
 """)
 # Each warp does all keys of the piece.
-ALL_KEYS = (attention.SPLIT.replace("begin + y; key < end; key += 8", "begin; key < end; key++")
+ALL_KEYS = (RIGHT_SPLIT.replace("begin + y; key < end; key += 8", "begin; key < end; key++")
             .replace("sum += total8[w]", "sum = total8[w]")
             .replace("out += out8[w]", "out = out8[w]"))
 
@@ -274,7 +275,7 @@ RIGHT = {
     "window": [window_by_places, window_row_by_row],
     "joined_total": [joined_by_logarithms, lambda tops, totals: totals @ np.exp(tops - tops.max())],
     "split": [SPLIT, cp.RawKernel(SPLIT, "split"),
-              attention.SPLIT.replace("tops[piece] = most", "if (c == 0) tops[piece] = most")],
+              RIGHT_SPLIT.replace("tops[piece] = most", "if (c == 0) tops[piece] = most")],
     "join": [JOIN, cp.RawKernel(JOIN, "join")],
 }
 WRONG = {
@@ -320,21 +321,21 @@ WRONG = {
         (lambda tops, totals: totals * np.exp(tops - tops.max()), "expected a number"),
     ],
     "split": [
-        (attention.SPLIT.replace("most = fmaxf(top, s)", "most = s"), "are wrong"),
-        (attention.SPLIT.replace("        top = most;", "        if (key < begin + 8) top = most;"),
+        (RIGHT_SPLIT.replace("most = fmaxf(top, s)", "most = s"), "are wrong"),
+        (RIGHT_SPLIT.replace("        top = most;", "        if (key < begin + 8) top = most;"),
          "are wrong"),
-        (attention.SPLIT.replace("top = -3.4e38f", "top = 0"), "are wrong"),
-        (attention.SPLIT.replace("top = -3.4e38f", "top = -1e4f"), "are wrong"),
-        (attention.SPLIT.replace("end = min(n, begin + each)", "end = min(n, begin + each) - 1"),
+        (RIGHT_SPLIT.replace("top = -3.4e38f", "top = 0"), "are wrong"),
+        (RIGHT_SPLIT.replace("top = -3.4e38f", "top = -1e4f"), "are wrong"),
+        (RIGHT_SPLIT.replace("end = min(n, begin + each)", "end = min(n, begin + each) - 1"),
          "are wrong"),
-        (attention.SPLIT.replace("for (int w = 0; w < 8", "for (int w = 0; w < 7"), "are wrong"),
-        (attention.SPLIT.replace("most = top8[0], sum", "most = 0, sum"), "are wrong"),
-        (attention.SPLIT.replace("= blockIdx.y * gridDim.x + blockIdx.x", "= blockIdx.x"), ""),
-        (attention.SPLIT.replace("s += __shfl", "s += 0 * __shfl"), "makes a race"),
+        (RIGHT_SPLIT.replace("for (int w = 0; w < 8", "for (int w = 0; w < 7"), "are wrong"),
+        (RIGHT_SPLIT.replace("most = top8[0], sum", "most = 0, sum"), "are wrong"),
+        (RIGHT_SPLIT.replace("= blockIdx.y * gridDim.x + blockIdx.x", "= blockIdx.x"), ""),
+        (RIGHT_SPLIT.replace("s += __shfl", "s += 0 * __shfl"), "makes a race"),
         (ONE_WARP, "no block passes a barrier"),
         (ALL_KEYS, "elements, where"),
         (SPLIT.replace("float scale)", "double scale)"), "A launch does not convert arguments"),
-        (attention.SPLIT.replace("    outs[piece", "    ((float*)k)[begin * 64 + c] = 0;\n"
+        (RIGHT_SPLIT.replace("    outs[piece", "    ((float*)k)[begin * 64 + c] = 0;\n"
                                  "    outs[piece"),
          "changed one of its inputs"),
     ],

@@ -369,7 +369,7 @@ def fault_sentence(fault: Exception) -> str:
     Addresses differ from run to run, and so would recorded outputs.
     """
     text = str(fault).split("\n")[0]
-    text = re.sub(r"^kernel '[^']*'(, [^:]*:\d+)?:? ", "", text)
+    text = re.sub(r"^kernel '[^']*'( on device \d+)?(, [^:]*:\d+)?:? ", "", text)
     text = re.sub(r": address 0x[0-9a-f]+ is", ": its address is", text)
     text = re.sub(r"address 0x[0-9a-f]+", "an address", text)
     text = re.sub(r" at 0x[0-9a-f]+", "", text)
