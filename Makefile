@@ -5,7 +5,7 @@
 
 SHELL = /bin/sh
 .DEFAULT_GOAL = help
-.PHONY: help lab update test test-all clean help-authors new record exercises index tables house site workshop publish grade mutants bench
+.PHONY: help lab update test test-all clean help-authors new record exercises index tables picture house site workshop publish grade mutants bench
 
 # python3 if it is new enough, else the newest python3.X on PATH. Each one is run and asked for its
 # version, because a version manager's placeholder exists but does not run.
@@ -69,6 +69,9 @@ index:  #@ write the lessons' index of functions and their glossary
 
 tables:  #@ write the README's tables, and minutes wherever they are stated
 	@$(INSTALL) run -m authoring tables $(ARGS)
+
+picture:  #@ draw the README's picture from the recorded ladder
+	@$(INSTALL) run -m publishing picture $(ARGS)
 
 house:  #@ print the rooms, their lines and who imports whom
 	@$(INSTALL) run -m authoring house $(ARGS)

@@ -16,7 +16,7 @@ from .new_lesson import new_lesson
 from .notebook_form import ROOT, AuthoringError
 from .publish import publish
 from .record import bench, record
-from .tables import write_tables
+from .tables import write_open_in, write_tables
 from .timetable import write_minutes
 
 
@@ -38,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
     command("bench", "write this machine's times to helpers/data/recorded")
     command("index", "write index and glossary of the lessons, and the links to them",
             "only name what is not up to date")
-    command("tables", "write the README's tables, and minutes wherever they are stated",
+    command("tables", "write the README's tables, badges, and minutes wherever they are stated",
             "only say whether they are up to date")
     again = command("grade", "judge submissions again, each answer in a process of its own")
     again.add_argument("solution", type=Path, help="solutions/03_einsum.ipynb")
@@ -73,7 +73,8 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
         elif options.command == "index":
             changed = write_pages(root / "notebooks", check)
         elif options.command == "tables":
-            changed = write_minutes(root, check) + write_tables(root / "README.md", check)
+            changed = [*write_minutes(root, check), *write_tables(root / "README.md", check),
+                       *write_open_in(root, check)]
         elif options.command == "grade":
             grade(options.solution, options.folder, options.table, options.seconds,
                   options.gigabytes)

@@ -1,4 +1,4 @@
-"""Write the README's three tables: lessons, faults and speeds.
+"""Write the README's three tables, lessons, faults and speeds, and the page of badges.
 
 Each table stands between two comments, `<!-- lessons -->` and `<!-- end of lessons -->`. The
 numbers come from the notebooks and from recorded data. In the table of lessons a title and the
@@ -19,7 +19,7 @@ from nogpu import engine
 from .minutes import lesson_minutes, task_minutes
 from .notebook_form import ROOT, AuthoringError, notebooks, number_of, read
 from .publish import badges
-from .working_copy import note_written, refuse_to_lose
+from .working_copy import note_written, refuse_to_lose, update_files
 
 RECORDED = ROOT / "helpers" / "data" / "recorded" / "nvidia-h200.json"
 # The kinds of faults that the clinic's kernels have.
@@ -58,8 +58,7 @@ def lessons(readme: str) -> str:
     """
     written = {file: (title, words) for title, file, words in re.findall(
         r"^\| \d\d \| \[(.+?)\]\(notebooks/(\S+?)\) \| \d+ \| (.+?) \|", readme, flags=re.M)}
-    lines = ["| | lesson | minutes | what you learn | exercises | open in |",
-             "|---|---|---|---|---|---|"]
+    lines = ["| | lesson | minutes | what you learn | exercises |", "|---|---|---|---|---|"]
     taken = []  # of each lesson: its number, and minutes of core, spine and core tasks
     for path in notebooks("notebooks"):
         number, lesson, exercise = path.stem[:2], read(path), ROOT / "exercises" / path.name
@@ -69,7 +68,7 @@ def lessons(readme: str) -> str:
         taken.append((number, lesson_minutes(lesson), lesson_minutes(lesson, "spine"), core))
         tasks = f"[tasks](exercises/{path.name}), core {core} " if core else ""
         lines.append(f"| {number} | [{title}](notebooks/{path.name}) | {taken[-1][1]} | {words} "
-                     f"| {tasks}| {badges(f'notebooks/{path.name}')} |")
+                     f"| {tasks}|")
     spine = [row for row in taken if row[2]]
 
     def hours(rows: list[tuple], column: int) -> int:
@@ -80,6 +79,16 @@ def lessons(readme: str) -> str:
               f" hours and {hours(spine, 3)} for its core tasks: lessons"
               f" {listed([row[0] for row in spine])}."]
     return "\n".join(lines)
+
+
+def write_open_in(root: Path = ROOT, check: bool = False) -> list[str]:
+    """Write docs/open_in.md, a page of badges, or with `check` only name it if it would change."""
+    text = ("# Open a lesson elsewhere\n\nWhat each service needs is in the "
+            "[README](../README.md#where-it-runs). Exercises have badges of their own, at their "
+            "beginning.\n\n| lesson | open in |\n|---|---|\n")
+    for path in notebooks("notebooks", root):
+        text += f"| {path.stem} | {badges(f'notebooks/{path.name}', root)} |\n"
+    return update_files({"docs/open_in.md": text}, root, check, {"docs/open_in.md"})
 
 
 def faults() -> str:

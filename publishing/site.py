@@ -32,9 +32,10 @@ BADGE = re.compile(r"!\[((?:Open in|Launch) \w+)\]\(https:[^)]*\)")  # a picture
 KERNEL = re.compile(r"\(\.\./helpers/kernels/([\w.]+)\)")  # a link to a file
 SOURCE = re.compile(r"(?!Line |.* \| ).*?;\s*(//[^\n]*)?\n", re.S)  # a kernel; a report has bars
 LEFT_OUT = (".*", "build", "work", "__pycache__", "solutions")
-PARTS = {"To look up": ["notebooks/glossary", "notebooks/index", "claims", "kernels"],
+PARTS = {"To look up": ["notebooks/glossary", "notebooks/index", "claims", "kernels",
+                        "docs/open_in", "docs/updating"],
          "To teach, to change": ["docs/teaching", "CONTRIBUTING", "docs/authoring", "docs/style",
-                                 "docs/reading"],
+                                 "docs/reading", "AGENTS"],
          "Besides": ["simulator/README", "helpers/data/README"]}
 
 

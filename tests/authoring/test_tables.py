@@ -2,11 +2,13 @@
 
 import json
 import re
+import shutil
 
 import pytest
 
-from authoring.notebook_form import ROOT, AuthoringError
-from authoring.tables import write_tables
+from authoring.notebook_form import ROOT, AuthoringError, notebooks
+from authoring.publish import badges
+from authoring.tables import write_open_in, write_tables
 
 README = ROOT / "README.md"
 
@@ -68,6 +70,28 @@ def test_a_readme_without_the_comments_is_refused(tmp_path):
     (tmp_path / "README.md").write_text("# no tables\n", encoding="utf-8")
     with pytest.raises(AuthoringError, match="lacks <!-- lessons -->"):
         write_tables(tmp_path / "README.md")
+
+
+def test_the_page_of_badges_has_every_lesson_and_is_up_to_date():
+    assert write_open_in(check=True) == [], "run make tables"
+    page = (ROOT / "docs" / "open_in.md").read_text(encoding="utf-8")
+    for path in notebooks("notebooks"):
+        assert f"| {path.stem} | {badges(f'notebooks/{path.name}')} |" in page
+
+
+def test_a_wrong_badge_is_found_and_corrected(tmp_path, commit):
+    for name in ("pyproject.toml", "docs/open_in.md", "notebooks/00_start_here.ipynb"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    commit()
+    page = tmp_path / "docs" / "open_in.md"
+    assert write_open_in(tmp_path, check=True) == ["docs/open_in.md"]
+    assert "01_strided" in page.read_text(encoding="utf-8")
+    assert write_open_in(tmp_path) == ["docs/open_in.md"]
+    assert "00_start_here" in page.read_text("utf-8") and "01_" not in page.read_text("utf-8")
+    page.write_text("my own words", encoding="utf-8")
+    with pytest.raises(AuthoringError, match="edited here and not committed"):
+        write_open_in(tmp_path)
 
 
 def test_the_number_of_behaviours_is_the_one_recorded():

@@ -451,7 +451,7 @@ def test_files_of_the_learners_that_git_does_not_know_stay_or_make_way(course):
 
 
 def test_a_learner_of_the_first_edition_gets_there(tmp_path):
-    """The two lines of the README, from a course that has no install/ and no `make update`."""
+    """The lines of docs/updating.md, from a course that has no install/ and no `make update`."""
     course = Course(tmp_path, with_update=False)
     for kind in ("exercises", "notebooks"):
         (course.author / kind / "08_fast_kernels.ipynb").rename(
@@ -462,8 +462,8 @@ def test_a_learner_of_the_first_edition_gets_there(tmp_path):
         write(course.root / name, notebook("mine"))
     with pytest.raises(subprocess.CalledProcessError):
         git(course.root, "pull", "--ff-only")
-    readme = (ROOT / "README.md").read_text()
-    lines = re.search(r"```\n(git fetch\n.*?)```", readme, re.S)[1].splitlines()
+    page = (ROOT / "docs/updating.md").read_text()
+    lines = re.search(r"```\n(git fetch\n.*?)```", page, re.S)[1].splitlines()
     assert lines[-1] == "python3 install update"
     for line in lines[:-1]:
         git(course.root, *line.split()[1:])

@@ -1,6 +1,9 @@
 """The guides: their links lead somewhere, and the syllabi name what exists, with its minutes."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -13,6 +16,7 @@ from authoring.notebook_form import ROOT, notebooks, read
 TEACHING = ROOT / "docs" / "teaching.md"
 AUTHORING = ROOT / "docs" / "authoring.md"
 GUIDES = [TEACHING, AUTHORING]
+PAGES = [*GUIDES, *(ROOT / name for name in ("docs/updating.md", "docs/open_in.md", "README.md"))]
 # Files that the guides only give as examples: a lesson that is added, a learner's copy.
 EXAMPLES = ("21_sparse_arrays", "sparse_arrays.py", "mine_08")
 ROOMS = ("authoring", "checks", "docs", "exercises", "helpers", "install", "notebooks", "simulator",
@@ -63,19 +67,18 @@ def clock(text: str) -> int:
     return 60 * int(hours) + int(minutes)
 
 
-@guide
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_links_lead_somewhere(path):
     text = without_code(text_of(path))
-    headings = {slug(found) for found in re.findall(r"^#+ (.+)$", text_of(path), re.M)}
     for target in re.findall(r"\]\(([^)]+)\)", text):
         if target.startswith(("http://", "https://")):
             continue
         file, _, anchor = target.partition("#")
-        if file:
-            assert (path.parent / unquote(file)).resolve().exists(), target
-            assert (path.parent / unquote(file)).resolve().is_relative_to(ROOT), target
-        elif anchor:
-            assert anchor in headings, target
+        place = (path.parent / unquote(file)).resolve() if file else path
+        assert place.exists() and place.is_relative_to(ROOT), target
+        if anchor and place.suffix == ".md":
+            headings = re.findall(r"^#+ (.+)$", text_of(place), re.M)
+            assert anchor in map(slug, headings), target
 
 
 @guide
@@ -174,5 +177,22 @@ def test_the_sum_of_all_lessons_and_core_tasks_is_as_told():
     for path in notebooks("exercises"):
         text = "\n".join(cell.source for cell in read(path).cells)
         total += sum(map(int, re.findall(r"^##+ \d+.*★ \(core, (\d+) minutes", text, re.M)))
-    hours = int(re.search(r"is about (\d+) hours", text_of(TEACHING))[1])
-    assert hours == round(total / 60)
+    for path in (TEACHING, ROOT / "README.md"):
+        hours = int(re.search(r"is about (\d+) hours", text_of(path))[1])
+        assert hours == round(total / 60), path.name
+
+
+def test_the_readme_s_first_answer_gets_the_verdict_that_is_printed_below_it(tmp_path):
+    code, verdict = re.search(r"```python\n(.*?)```.*?```\n(\[no\].*?)```",
+                              text_of(ROOT / "README.md"), re.S).groups()
+    begin = "import helpers; helpers.start(); from checks import first_kernels as check\n"
+    done = subprocess.run([sys.executable, "-c", begin + code], cwd=tmp_path, text=True,
+                          capture_output=True, env=os.environ | {
+                              "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]),
+                              "COURSE_BACKEND": "simulator"})
+    said = done.stdout.partition("[no]")
+    assert "".join(said[1:]).split() == verdict.split(), done.stdout + done.stderr
+
+
+def test_the_tables_of_the_readme_begin_within_a_hundred_lines():
+    assert text_of(ROOT / "README.md").partition("<!-- lessons -->")[0].count("\n") <= 100

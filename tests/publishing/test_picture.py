@@ -1,0 +1,60 @@
+"""The README's picture shows what is recorded, and says it in words."""
+
+from PIL import Image
+
+from authoring.notebook_form import ROOT
+from helpers import ladder
+from publishing import picture
+from publishing.__main__ import main
+
+
+def said_in(path):
+    """What a PNG file says of itself."""
+    with Image.open(path) as image:
+        return image.text["Description"]
+
+
+def test_picture_and_words_are_those_of_the_recorded_ladder():
+    assert said_in(ROOT / picture.PLACE) == picture.in_words(), "run make picture"
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"![{picture.in_words()}]({picture.PLACE})" in readme, "run make picture"
+
+
+def test_the_rows_are_recorded_on_one_gpu_the_slowest_first():
+    shown = picture.rows()
+    rates = [rung.rate for _, rung in shown]
+    assert rates == sorted(rates) and len(shown) == len(picture.OURS) + len(picture.PEERS)
+    recorded = ladder.machines()[0].rungs
+    for words, rung in shown:
+        assert recorded[rung.name] == rung
+        assert f"{words} {rung.rate:,.0f}" in picture.in_words()
+
+
+def test_another_number_is_found_and_the_picture_is_drawn_anew(tmp_path, capsys):
+    (tmp_path / "helpers" / "draw").mkdir(parents=True)
+    readme = tmp_path / "README.md"
+    readme.write_text(f"# Mine\n\n![NumPy 1]({picture.PLACE})\n\nMore.\n", encoding="utf-8")
+    assert main(["picture"], tmp_path) == 0
+    assert capsys.readouterr().out.splitlines() == [picture.PLACE, "README.md"]
+    assert said_in(tmp_path / picture.PLACE) == picture.in_words()
+    assert readme.read_text(encoding="utf-8") == \
+        f"# Mine\n\n![{picture.in_words()}]({picture.PLACE})\n\nMore.\n"
+
+
+def test_every_point_has_its_number_beside_it(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(picture.plt, "close", drawn.append)
+    picture.draw_ladder(tmp_path / "ladder.png")
+    (figure,) = drawn
+    (axes,) = figure.axes
+    points = {y: x for line in axes.lines for x, y in line.get_xydata()}
+    numbers = {text.xy[1]: text.get_text() for text in axes.texts}
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    for y, (words, rung) in enumerate(picture.rows()):
+        assert (names[y], points[y], numbers[y]) == (words, rung.rate, f"{rung.rate:,.0f}")
+
+
+def test_a_readme_without_the_picture_is_an_error(tmp_path, capsys):
+    (tmp_path / "README.md").write_text("# Mine\n", encoding="utf-8")
+    assert main(["picture"], tmp_path) == 1
+    assert capsys.readouterr().err.startswith("error: README.md does not show")
