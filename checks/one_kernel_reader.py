@@ -9,7 +9,7 @@ import numpy as np
 from helpers import network
 
 from .machinery.kernel_task import KernelTask, blank, counters, to_device, undivided
-from .machinery.task import Case, Mistake, Task
+from .machinery.task import Case, Task
 
 # two warm-ups of the lesson: bytes of a chain of layers, blocks that fit on a multiprocessor
 
@@ -18,16 +18,16 @@ moved = Task(
                              4 * (floats[0] + floats[-1])),
     lambda: [([64, 2048, 2048],), ([64, 2048, 2048, 512, 10],), ([5, 7],), ([1, 9, 2, 30],)],
     mistakes=[
-        Mistake("each array once: one kernel writes it, and the next one reads it",
-                lambda floats: (4 * sum(floats), 4 * (floats[0] + floats[-1]))),
-        Mistake("each array twice: nothing writes the first one, and nothing reads the last one",
-                lambda floats: (8 * sum(floats), 4 * (floats[0] + floats[-1]))),
+        ("each array once: one kernel writes it, and the next one reads it",
+         lambda floats: (4 * sum(floats), 4 * (floats[0] + floats[-1]))),
+        ("each array twice: nothing writes the first one, and nothing reads the last one",
+         lambda floats: (8 * sum(floats), 4 * (floats[0] + floats[-1]))),
     ])
 
 
 def _fits(threads: int, registers: int, shared: int, *, reserved: int = 1024,
-          places: int = 2048, blocks: int = 32, numbers: int = 65536) -> int:
-    return min(blocks, places // threads, numbers // (registers * threads),
+          places: int = 2048, numbers: int = 65536) -> int:
+    return min(32, places // threads, numbers // (registers * threads),
                233_472 // (shared + reserved))
 
 
@@ -86,8 +86,6 @@ pooled = KernelTask(
     launch=lambda *case: ((-(-len(case[0]) // 4),), (64, 4), (
         *map(to_device, case), blank((len(case[0]), 16, 8), np.float32), np.int32(len(case[0])))),
     result=4, right=POOLED, given=STAGE, rtol=1e-5, single=True,
-    parameters="const float* x, const float* w, const float* bias, const float* position, float* y,"
-    " int n",
     mistakes=[
         ("GELU after the maximum: GELU falls below -0.75, so the largest number need not have the"
          " largest GELU", "= gelu(sum[o])", "= sum[o]", "most + position", "gelu(most) + position"),
@@ -149,7 +147,6 @@ layers = KernelTask(
     launch=lambda x, w: ((-(-len(x) // 256),), (256,), (
         to_device(x), to_device(w), blank(len(x), np.float32), *map(np.int32, (len(x), len(w))))),
     result=2, right=LAYERS, given="", single=True, rtol=1e-5,
-    parameters="const float* x, const float* w, float* y, int n, int depth",
     mistakes=[
         ("zeros outside of x in the first layer only: every layer has zeros there",
          "i < 0 || i >= n ? 0 : ", ""),
