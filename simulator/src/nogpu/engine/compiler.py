@@ -146,7 +146,9 @@ class Compiler:
         if not self.is_zig:
             # -nostdlib keeps the sanitizer's own runtime out: ours stands behind its calls.
             command = [*arguments, "-nostdlib", "-Wl,--build-id=none", "-o", str(output), "-"]
-            return self.run([*command, "-lm", "-lc", "-lgcc"], text)
+            # Without the system's headers no kernel needs libc, which takes long to read.
+            libc = [] if "-DCUSIM_LIBC=0" in arguments else ["-lc"]
+            return self.run([*command, "-lm", *libc, "-lgcc"], text)
         # Zig links its runtime whatever it is told, unless it links in a step that knows nothing
         # of sanitizers.
         unlinked = output.with_suffix(".o")
@@ -183,10 +185,9 @@ def _probe(command: tuple[str, ...], stamp: float) -> Compiler | None:
         return None
     if done.returncode != 0 or not done.stdout:
         return None
-    text = done.stdout
-    family = "clang" if "clang" in text else "gcc"
+    family = "clang" if "clang" in done.stdout else "gcc"
     is_zig = "ziglang" in command or command[0].endswith("zig")
-    return Compiler(command, family, text.splitlines()[0], is_zig)
+    return Compiler(command, family, done.stdout.splitlines()[0], is_zig)
 
 
 def probe(command: str | tuple[str, ...]) -> Compiler | None:
