@@ -2,7 +2,7 @@
 
 import helpers
 
-helpers.start(devices=2)
+helpers.start()
 
 import cupy as cp  # noqa: E402
 import numpy as np  # noqa: E402
