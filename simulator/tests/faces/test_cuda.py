@@ -804,3 +804,27 @@ def test_the_printing_hook_shows_the_pools_memory_by_its_number(cp):
     shown = [json.loads(line) for line in out.getvalue().splitlines()]
     assert [line["hook"] for line in shown] == ["alloc", "malloc"]
     assert shown[1]["pmem_id"] == hex(id(block.mem)) and shown[1]["mem_ptr"] == block.ptr
+
+
+def test_a_block_lingers_until_its_allocation_has_ended(cp, monkeypatch) -> None:
+    # A thread that takes the block looks at the list without the lock: if it stood there no longer
+    # while its allocation had yet to end, that end would fall on the next array in its place.
+    from cupy.cuda import memory
+
+    ended = []
+    displace = memory.engine.displace
+    pool = cp.cuda.MemoryPool()
+    go, stream = threading.Event(), cp.cuda.Stream(non_blocking=True)
+    with cp.cuda.using_allocator(pool.malloc), stream:
+        stream.launch_host_func(lambda _: go.wait(), None)
+        x = cp.ones(100_000)
+        single = x.data.mem.pool()
+        monkeypatch.setattr(
+            memory.engine, "displace",
+            lambda address: (ended.append(address in single._lingering), displace(address)))
+        del x  # the stream has work left
+        assert single._lingering
+        go.set()
+        stream.synchronize()
+        cp.ones(100_000)
+    assert ended and all(ended)

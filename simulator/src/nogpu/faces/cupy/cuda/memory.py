@@ -557,8 +557,8 @@ class SingleDeviceMemoryPool:
     def _end_lingering(self) -> None:
         if self._lingering and _frees.quiet():
             for address in list(self._lingering):
+                engine.displace(address)  # first: another thread may look without the lock
                 del self._lingering[address]
-                engine.displace(address)
 
     def _lingers(self, chunk: Chunk) -> bool:
         end = chunk.ptr + chunk.size * self._spread
