@@ -351,7 +351,8 @@ def pip(*packages: str, marked: bool = True) -> None:
     marked : bool
         Whether `.venv` is marked as unfinished once pip begins to change packages.
     """
-    command = [str(VENV / "bin" / "python"), "-m", "pip", "install", "--no-input"]
+    # Python compiles a module when it is first imported: most of what comes here never is.
+    command = [str(VENV / "bin" / "python"), "-m", "pip", "install", "--no-input", "--no-compile"]
     command += ["--disable-pip-version-check", "--progress-bar", "off", *packages]
     begun = said = time.monotonic()
 
