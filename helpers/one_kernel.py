@@ -18,7 +18,10 @@ def float32_source(w: dict[str, Array], digits: int = 4, blocks: int = 3) -> str
 
 
 def float32(w: dict[str, Array], digits: int = 4, blocks: int = 3) -> Reader:
-    """From CuPy's float32 images (n, 8, 8) to logits (n, 10); `w` as load_network returns them."""
+    """From CuPy's float32 images (n, 8, 8), n at least 1, to logits (n, 10).
+
+    `w` is as load_network returns it; a block has `digits`, a multiprocessor `blocks` of them.
+    """
     w = _with_qkv(w)
     return _reader(float32_source(w, digits, blocks), digits, 64 * digits, 14_848 * digits, w,
                    [w[name] for name in LAYERS])
@@ -51,12 +54,11 @@ def _reader(source: str, digits: int, threads: int, shared: int, w: dict[str, Ar
     module = cp.RawModule(code=source, options=options)
     layers, vectors = (cp.asarray(np.concatenate([array.ravel() for array in arrays]))
                        for arrays in (matrices, [w[name] for name in VECTORS]))
-    if "__constant__ Vectors same" in source:
+    constant = {"same": vectors} if "__constant__ Vectors same" in source else None
+    if constant:
         cp.ndarray(vectors.shape, vectors.dtype, module.get_global("same"))[:] = vectors
     kernel = module.get_function("reader")
     kernel.max_dynamic_shared_size_bytes = shared
-
-    constant = {"same": vectors} if "__constant__ Vectors same" in source else None
 
     def launch(images: Array) -> tuple:
         """Kernel, grid, block, arguments, bytes of shared memory, variables: as for `inspect`."""
