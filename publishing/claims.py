@@ -18,7 +18,6 @@ from helpers.data import FOLDER, load_claims
 
 PAGE = "notebooks/claims.ipynb"
 ARTICLES = json.loads((FOLDER / "articles.json").read_text(encoding="utf-8"))
-NOTE = "The articles are Chinese; we translated their titles. The number of claims is of this page."
 ROW = "-row"  # how the id of the text above a claim's code ends
 
 
@@ -28,7 +27,7 @@ def lists(claims: list[dict]) -> dict[str, str]:
                 for topic, article in ARTICLES.items()]
     groups = [f"**{group}:** " + ", ".join(f"[{row['id']}](#{row['id']})" for row in rows)
               for group, rows in groupby(claims, key=lambda row: row["group"])]
-    return {"articles": f"## The articles\n\n{NOTE}\n\n" + "\n".join(articles),
+    return {"articles": "## The articles\n\nWe translated their titles.\n\n" + "\n".join(articles),
             "contents": "\n\n".join(["## The claims", *groups])}
 
 

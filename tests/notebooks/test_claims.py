@@ -58,8 +58,9 @@ def wrong_cells(row, cells):
         return [f"{name}: no code cell of that id"]
     cell, text = cells[code[0]], cells[code[0] - 1].source
     wrong = []
-    if not re.match(rf"### {name}\n\n\*\*Claim\.\*\* {re.escape(row['claim'])} \*\(From .+\.\)\*\n\n"
-                    rf"\*\*{row['verdict']}\.\*\* {re.escape(row['found'])} ", text):
+    claim, found = re.escape(row["claim"]), re.escape(row["found"])
+    if not re.match(rf"### {name}\n\n\*\*Claim\.\*\* {claim} \*\(From .+\.\)\*\n\n"
+                    rf"\*\*{row['verdict']}\.\*\* {found} ", text):
         wrong.append(f"{name}: heading, claim and verdict before the cell are not the ledger's")
     ends = f"({row['versions']}; {row['date']}"
     if (taught := row["taught"]) is not None:
