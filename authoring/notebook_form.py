@@ -1,7 +1,4 @@
-"""What every notebook of the course has: where it lies, its metadata, its tags, its stored form.
-
-Most modules of this room build on this one; of them it imports only `repository`.
-"""
+"""What every notebook of the course has: where it lies, its metadata, its tags, its stored form."""
 
 from __future__ import annotations
 
