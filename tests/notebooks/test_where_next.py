@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from authoring.notebook_form import ROOT, read
+from authoring.notebook_form import ROOT, outputs_of, read
 
 PAGE = read(ROOT / "notebooks" / "20_where_next.ipynb")
 # What the syllabus and the article on PyTorch's libraries name.
@@ -15,7 +15,8 @@ SYSTEMS = ("torch.compile", "torch.export", "TorchScript", "torch.amp", "FlashAt
            "scaled_dot_product_attention", "from_dlpack", "TensorRT", "ONNX Runtime", "JAX",
            "XLA", "TPU", "ROCm", "array-api-compat", "Numba", "Triton", "cuTile", "cuda.core",
            "PyCUDA", "RawKernel", "cupyx.jit", "NCCL", "mpi4py", "Dask", "cuPyNumeric")
-ENTRY = re.compile(r"(.+?)(?: in \w+)? (\d[\w.]*), (\d{4}-\d{2}-\d{2})")
+LOOKED_UP = re.compile(r"^\*Looked up on (\d{4}-\d{2}-\d{2}): (.+)\.\*$", re.M)
+ENTRY = re.compile(r"(.+?)(?: in \w+)? \d[\w.]*")  # "ROCm and torch.mps in PyTorch 2.15"
 
 
 def tools(notebook):
@@ -35,10 +36,10 @@ def sections(notebook):
 
 
 def looked_up(section):
-    """The entries of a section's line "Looked up": {tool: day}."""
-    found = re.search(r"^\*Looked up: (.+)\.\*$", section, flags=re.M)
-    entries = [ENTRY.fullmatch(entry) for entry in (found[1].split("; ") if found else ())]
-    return {entry[1]: date.fromisoformat(entry[3]) for entry in entries if entry}
+    """The tools with a version in a section's lines "Looked up": {tool: day}."""
+    return {tool: date.fromisoformat(day) for day, entries in LOOKED_UP.findall(section)
+            for entry in map(ENTRY.fullmatch, entries.split("; ")) if entry
+            for tool in re.split(", | and ", entry[1])}
 
 
 def missing(notebook):
@@ -65,7 +66,9 @@ def test_each_tool_has_its_section_lesson_link_version_and_day():
 
 
 def test_every_system_is_named():
-    text = "\n".join(sections(PAGE).values())
+    printed = [output.get("text", "") for cell in PAGE.cells if cell.cell_type == "code"
+               for output in outputs_of(cell)]
+    text = "\n".join([*sections(PAGE).values(), *printed])
     assert [name for name in SYSTEMS if name not in text] == []
 
 
@@ -83,11 +86,12 @@ def test_the_text_beside_the_picture_names_every_tool():
     ("## A NumPy program?", "## A program?", "CuPy: no link in the section"),
     ("[JAX](https://", "JAX (https://", "JAX: no link in the section"),
     ("](17_one", "](16_one", "TensorRT: no link to lesson 17"),
-    ("Triton 3.9, ", "Triton, ", "Triton: not looked up"),
-    ("mpi4py 4.1, 2026-11-23", "mpi4py 4.1", "mpi4py: not looked up"),
-    ("JAX 0.10, 2026", "JAX 0.10, 2019", "JAX: looked up on 2019"),
-    ("JAX 0.10, 2026", "JAX 0.10, 2999", "JAX: looked up on 2999"),
-    ("Looked up: NCCL 2.30", "Looked up: NVSHMEM 3.1, 2026-11-23; NCCL 2.30", "NVSHMEM: not in"),
+    ("Triton 3.9; ", "Triton; ", "Triton: not looked up"),
+    ("torch.compile, torch.amp and", "torch.compile and", "torch.amp: not looked up"),
+    ("Looked up on 2026-11-23: NCCL", "Looked up: NCCL", "mpi4py: not looked up"),
+    ("2026-11-23: CuPy 14.2; JAX", "2019-11-23: CuPy 14.2; JAX", "JAX: looked up on 2019"),
+    ("2026-11-23: CuPy 14.2; JAX", "2999-11-23: CuPy 14.2; JAX", "JAX: looked up on 2999"),
+    ("NCCL 2.30; ", "NVSHMEM 3.1; NCCL 2.30; ", "NVSHMEM: not in"),
     ('"Dask": (', '"Ray": (', "Ray: no link in the section"),
 ])
 def test_what_is_missing_is_noticed(old, new, words):
