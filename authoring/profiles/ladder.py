@@ -9,7 +9,7 @@ writes it. Rungs that a lesson alone has are measured by the lesson.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
@@ -24,6 +24,8 @@ from ..record import machine_file
 
 Array = Any  # numpy.ndarray, cupy.ndarray or torch.Tensor
 BATCH = 100_000  # digits of a call of PyTorch's
+KINDS = tuple((way, number) for way in ("PyTorch", "torch.compile")
+              for number in ("float32", "float16", "tf32"))
 
 
 def numpy_rungs() -> None:
@@ -54,24 +56,22 @@ def cupy_rungs() -> None:
                    "bias and GELU in one kernel", batch=100_000, images=100_000, where="device")
 
 
-def torch_rungs() -> None:
+def torch_rungs(kinds: Iterable[tuple[str, str]] = KINDS) -> None:
     """PyTorch, as its users write the network: eager, then compiled."""
     import torch
 
-    for compiled in (False, True):
-        for number in ("float32", "tf32", "float16"):
-            torch.backends.cuda.matmul.allow_tf32 = number == "tf32"
-            torch.backends.cudnn.allow_tf32 = number == "tf32"
-            dtype = torch.float16 if number == "float16" else torch.float32
-            w = {name: torch.as_tensor(array, dtype=dtype, device="cuda")
-                 for name, array in load_network().items()}
-            read = partial(torch_forward, w=w)
-            if compiled:
-                torch._dynamo.reset()
-                read = torch.compile(read, mode="max-autotune-no-cudagraphs")
-            name = f"{'torch.compile' if compiled else 'PyTorch'}, {number}"
-            ladder.measure(_with_tensors(read, dtype, BATCH), name, batch=BATCH, images=BATCH,
-                           where="device", number=number)
+    for way, number in kinds:
+        torch.backends.cuda.matmul.allow_tf32 = number == "tf32"
+        torch.backends.cudnn.allow_tf32 = number == "tf32"
+        dtype = torch.float16 if number == "float16" else torch.float32
+        w = {name: torch.as_tensor(array, dtype=dtype, device="cuda")
+             for name, array in load_network().items()}
+        read = partial(torch_forward, w=w)
+        if way == "torch.compile":
+            torch._dynamo.reset()
+            read = torch.compile(read, mode="max-autotune-no-cudagraphs")
+        ladder.measure(_with_tensors(read, dtype, BATCH), f"{way}, {number}", batch=BATCH,
+                       images=BATCH, where="device", number=number)
 
 
 def _with_tensors(read: Callable, dtype: Any, batch: int) -> Callable[[Array], Array]:
