@@ -12,8 +12,10 @@ from .indexing import indexing
 from .ladder import ladder
 from .lanes import shuffles
 from .layout import memory
+from .lifetimes import lifetimes
 from .number_formats import formats
 from .pictures import pictures
+from .reader import reader
 from .scores import scores, shares
 from .streams import timeline
 from .style import show
@@ -21,7 +23,7 @@ from .tiles import owners, tiles
 
 __all__ = [
     "attention", "bars", "broadcast", "cost", "digits", "driver", "einsum", "formats",
-    "heatmap", "indexing", "ladder", "latency", "launches", "memory", "occupancy",
-    "owners", "pictures", "roof", "scores", "shares", "show", "shuffles", "threads", "tiles",
-    "timeline", "warps", "waves",
+    "heatmap", "indexing", "ladder", "latency", "launches", "lifetimes", "memory", "occupancy",
+    "owners", "pictures", "reader", "roof", "scores", "shares", "show", "shuffles", "threads",
+    "tiles", "timeline", "warps", "waves",
 ]
