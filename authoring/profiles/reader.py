@@ -149,9 +149,11 @@ def measured() -> dict:
     content = {"machine": recordings.this_machine(), "numpy": np.__version__,
                "cupy": backend.installed(*backend.CUPY), "torch": torch.__version__,
                "rates": rates()}
+    print(content, flush=True)  # the rest may fail
     lesson = profiling.lesson_code("one_kernel_reader", *CELLS)
     readers = {name: make(lesson.weights, in_bytes=True) for name, make in READERS.items()}
     content["host"] = {"digits": lesson.n, "chunk": lesson.chunk, **from_host(lesson, readers)}
+    print(content["host"], flush=True)
     return content | {"one": one_digit(lesson, readers)}
 
 
