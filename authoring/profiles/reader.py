@@ -9,8 +9,11 @@ needs CuPy, PyCUDA and PyTorch. Without FILE it writes
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
+from importlib.metadata import version
 from time import perf_counter
 from types import SimpleNamespace
 from typing import Any
@@ -61,9 +64,18 @@ def rates() -> dict[str, dict]:
     return found
 
 
-def from_host(lesson: SimpleNamespace, readers: dict[str, Callable]) -> dict[str, dict]:
+@cache
+def the_lesson() -> tuple[SimpleNamespace, dict[str, Callable]]:
+    """The lesson's own code, and the readers of bytes by the format of their products."""
+    lesson = profiling.lesson_code("one_kernel_reader", *CELLS)
+    return lesson, {name: make(lesson.weights, in_bytes=True) for name, make in READERS.items()}
+
+
+def from_host() -> dict[str, Any]:
     """Digits a second of the lesson's `from_host`, of the kernel alone, and of the copies alone."""
-    found = {"bus": {"rate": _rate(lesson, lesson.from_host, lambda _: lesson.nothing_read, 3)}}
+    lesson, readers = the_lesson()
+    found = {"digits": lesson.n, "chunk": lesson.chunk,
+             "bus": _rate(lesson, lesson.from_host, lambda _: lesson.nothing_read, 3)}
     for name, reader in readers.items():
         expected = reader(lesson.on_gpu).get()
         found[name] = {"kernel": _rate(lesson, reader, lesson.on_gpu)}
@@ -71,7 +83,7 @@ def from_host(lesson: SimpleNamespace, readers: dict[str, Callable]) -> dict[str
             lesson.answers[:] = 255
             found[name][f"streams {streams}"] = _rate(lesson, lesson.from_host, reader, streams)
             if not np.array_equal(lesson.answers, expected):
-                raise SystemExit(f"{name}, {streams} streams: other digits")
+                raise ValueError(f"{name}, {streams} streams: other digits")
         found[name]["right"] = int((reader(lesson.test).get() == lesson.labels).sum())
     return found
 
@@ -80,9 +92,9 @@ def _rate(lesson: SimpleNamespace, function: Callable, *args: object) -> float:
     return lesson.n / bench(function, *args, device="gpu", seconds=0.5).median
 
 
-def one_digit(lesson: SimpleNamespace, readers: dict[str, Callable]) -> dict[str, dict]:
+def one_digit() -> dict[str, dict]:
     """Microseconds from an image in NumPy's memory to its digit, and how many of 510 are right."""
-    test = load_split()[2]
+    (lesson, readers), test = the_lesson(), load_split()[2]
     ink, found = np.rint(255 * test).astype(np.uint8), {}
     ways = (
         *((f"one kernel, {name}", lesson.in_one_graph(reader), ink)
@@ -90,11 +102,17 @@ def one_digit(lesson: SimpleNamespace, readers: dict[str, Callable]) -> dict[str
         ("NumPy", lambda x: int(network.forward(x[None], lesson.weights).argmax()), test))
     for name, digit, images in ways:
         found[name] = _one(digit, images)
-    with suppress(RuntimeError):  # of a capture with copies, which not every PyTorch allows
-        for copies in (None, False, True):
-            for number in READERS:
-                words = {None: "", False: " with a graph", True: " with its copies in a graph"}
-                found[f"PyTorch{words[copies]}, {number}"] = _one(_by_torch(number, copies), test)
+    return found
+
+
+def one_digit_by_torch() -> dict[str, dict]:
+    """The same for PyTorch: without a graph, with one of its kernels, with one of all work."""
+    found = {}
+    for words, copies in (("", None), (" with a graph", False), (" with copies in a graph", True)):
+        for number in READERS:
+            with suppress(RuntimeError):  # not every PyTorch captures copies
+                found[f"PyTorch{words}, {number}"] = _one(_by_torch(number, copies),
+                                                          load_split()[2])
     return found
 
 
@@ -143,18 +161,19 @@ def _by_torch(number: str, copies: bool | None) -> Digit:
 
 
 def measured() -> dict:
-    """What the lesson and the README show."""
-    import torch
-
+    """What the lesson and the README show; written after each part, so that none is lost."""
     content = {"machine": recordings.this_machine(), "numpy": np.__version__,
-               "cupy": backend.installed(*backend.CUPY), "torch": torch.__version__,
-               "rates": rates()}
-    print(content, flush=True)  # the rest may fail
-    lesson = profiling.lesson_code("one_kernel_reader", *CELLS)
-    readers = {name: make(lesson.weights, in_bytes=True) for name, make in READERS.items()}
-    content["host"] = {"digits": lesson.n, "chunk": lesson.chunk, **from_host(lesson, readers)}
-    print(content["host"], flush=True)
-    return content | {"one": one_digit(lesson, readers)}
+               "cupy": backend.installed(*backend.CUPY), "torch": version("torch")}
+    failed = []
+    for part in (rates, from_host, one_digit, one_digit_by_torch):
+        try:
+            content[part.__name__] = part()
+        except Exception:  # of whatever kind: the other parts may succeed
+            failed.append(f"{part.__name__}:\n{traceback.format_exc()}")
+        profiling.write_profile(profiling.heading() | content, "reader", sys.argv[1:])
+    if failed:
+        raise SystemExit("\n".join(failed))
+    return content
 
 
 if __name__ == "__main__":

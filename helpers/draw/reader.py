@@ -22,8 +22,8 @@ def groups(run: Mapping) -> list[Group]:
         As `authoring.profiles.reader` writes it.
     """
     rates = {name: row["rate"] for name, row in run["rates"].items()}
-    one = {name: row["us"] for name, row in run["one"].items()}
-    host = {name: row for name, row in run["host"].items() if name.startswith("float")}
+    one = {name: row["us"] for name, row in (run["one_digit"] | run["one_digit_by_torch"]).items()}
+    host = {name: row for name, row in run["from_host"].items() if name.startswith("float")}
     ours = ("one kernel, float32", "one kernel, float16")
     torch = [name for name in rates if name.startswith(("PyTorch", "torch"))]
     half = [name for name in torch if "float16" in name]
@@ -41,7 +41,7 @@ def groups(run: Mapping) -> list[Group]:
         ("from the host's memory: bytes in, digits out", "digits a second",
          {f"one kernel, {name}": row[f"streams {STREAMS}"] for name, row in host.items()},
          {f"the kernel alone, {name}": row["kernel"] for name, row in host.items()}
-         | {"the copies alone": run["host"]["bus"]["rate"]}),
+         | {"the copies alone": run["from_host"]["bus"]}),
     ]
 
 
