@@ -17,7 +17,7 @@ from helpers.formats import listed
 from nogpu import engine
 
 from .minutes import lesson_minutes, task_minutes
-from .notebook_form import ROOT, AuthoringError, notebooks, number_of, read
+from .notebook_form import ROOT, AuthoringError, course_of, notebooks, number_of, read
 from .publish import badges
 from .working_copy import note_written, refuse_to_lose, update_files
 
@@ -43,9 +43,6 @@ SPEEDS = (
      "generated stencil of radius 4"),
     ("streams", "streams/graph_queued", "graph", "loop", "queueing 100 kernels, as a graph"),
 )
-# Rungs of the ladder, and what each is set against.
-PEERS = {"one kernel, float32": "torch.compile, float32",
-         "one kernel, tensor cores": "torch.compile, float16"}
 
 
 def lessons(readme: str) -> str:
@@ -59,25 +56,28 @@ def lessons(readme: str) -> str:
     written = {file: (title, words) for title, file, words in re.findall(
         r"^\| \d\d \| \[(.+?)\]\(notebooks/(\S+?)\) \| \d+ \| (.+?) \|", readme, flags=re.M)}
     lines = ["| | lesson | minutes | what you learn | exercises |", "|---|---|---|---|---|"]
-    taken = []  # of each lesson: its number, and minutes of core, spine and core tasks
+    taken = []  # of each lesson: its number, minutes of core, spine and core tasks, if all is spine
     for path in notebooks("notebooks"):
         number, lesson, exercise = path.stem[:2], read(path), ROOT / "exercises" / path.name
         heading = lesson.cells[0].source.partition("\n")[0].removeprefix(f"# {number} ")
         title, words = written.get(path.name, (heading, "..."))
         core = task_minutes(read(exercise), "core") if exercise.exists() else 0
-        taken.append((number, lesson_minutes(lesson), lesson_minutes(lesson, "spine"), core))
+        taken.append((number, lesson_minutes(lesson), lesson_minutes(lesson, "spine"), core,
+                      course_of(lesson.cells[0]).get("path") == "spine"))
         tasks = f"[tasks](exercises/{path.name}), core {core} " if core else ""
         lines.append(f"| {number} | [{title}](notebooks/{path.name}) | {taken[-1][1]} | {words} "
                      f"| {tasks}|")
-    spine = [row for row in taken if row[2]]
+    spine = [row for row in taken if row[4]]
+    looked_at = [row for row in taken if row[2] and not row[4]]  # without its tasks
 
     def hours(rows: list[tuple], column: int) -> int:
         return round(sum(row[column] for row in rows) / 60)
 
     lines += ["", f"The lessons take about {hours(taken, 1)} hours, their core tasks"
-              f" {hours(taken, 3)}. The spine, a way for one learner alone, takes {hours(spine, 2)}"
-              f" hours and {hours(spine, 3)} for its core tasks: lessons"
-              f" {listed([row[0] for row in spine])}."]
+              f" {hours(taken, 3)}. The spine, a way for one learner alone, takes"
+              f" {hours(spine + looked_at, 2)} hours and {hours(spine, 3)} for its core tasks:"
+              f" lessons {listed([row[0] for row in spine])}; and the pictures of"
+              f" {listed([row[0] for row in looked_at])}."]
     return "\n".join(lines)
 
 
@@ -139,12 +139,6 @@ def speeds() -> str:
     for dtype in ("float32", "float16"):
         rows.append(("attention", f"the same, tuned, {dtype}", "PyTorch's scaled-dot-product",
                      measured["PyTorch scaled-dot-product", dtype] / measured["tuned", dtype]))
-    rungs = {key: run["rung"] for key, run in content["runs"].items() if key.startswith("ladder/")}
-    rates = {key: rung["images"] / rung["seconds"] for key, rung in rungs.items()}
-    for ours, other in PEERS.items():
-        if f"ladder/{ours}" in rates:
-            rows.append(("one_kernel_reader", f"the digit reader, {ours}", other,
-                         rates[f"ladder/{ours}"] / rates[f"ladder/{other}"]))
     lines = ["| lesson | what | set against | reached |", "|---|---|---|---|"]
     lines += [f"| {number_of(subject)} | {words} | {against} | {ratio_in_words(ratio)} |"
               for subject, words, against, ratio in rows]

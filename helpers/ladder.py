@@ -13,7 +13,7 @@ import numpy as np
 
 from . import backend, memory, network, recordings
 from .bounds import Ceiling, from_recorded, quick
-from .data import jittered_chunks, load_network, load_profile, load_split
+from .data import jittered_chunks, load_network, load_split
 from .formats import duration
 from .timing import bench
 
@@ -206,15 +206,3 @@ def show() -> None:
     from . import draw
 
     draw.ladder(machines(), FLOPS)
-
-
-def show_one_run() -> None:
-    """Draw the reader in one kernel beside its peers, as one run has measured all of them."""
-    from . import draw
-
-    try:
-        run = load_profile("reader")
-    except FileNotFoundError:
-        print("No such run is recorded: `python -m authoring.profiles.reader` makes one.")
-    else:
-        draw.reader(run)
