@@ -3,7 +3,6 @@
 from .broadcasting import broadcast
 from .charts import bars, roof
 from .contraction import einsum
-from .device import cost, launches
 from .digits import attention, digits
 from .driver import driver
 from .gpu import latency, occupancy, threads, warps, waves
@@ -22,8 +21,8 @@ from .style import show
 from .tiles import owners, tiles
 
 __all__ = [
-    "attention", "bars", "broadcast", "cost", "digits", "driver", "einsum", "formats",
-    "heatmap", "indexing", "ladder", "latency", "launches", "lifetimes", "memory", "occupancy",
+    "attention", "bars", "broadcast", "digits", "driver", "einsum", "formats",
+    "heatmap", "indexing", "ladder", "latency", "lifetimes", "memory", "occupancy",
     "owners", "pictures", "reader", "roof", "scores", "shares", "show", "shuffles", "threads",
     "tiles", "timeline", "warps", "waves",
 ]
