@@ -37,7 +37,7 @@ def test_the_picture_has_a_point_and_its_number_for_each_value(capsys):
     printed = capsys.readouterr().out
     assert printed.startswith("One run on an Toy 1, 2026-01-01\n")
     for panel, (title, unit, values) in zip(plt.gcf().axes, groups(made_up()), strict=True):
-        assert title in printed and panel.get_title() == title
+        assert title in printed and panel.get_title(loc="left") == title
         assert [line.get_xdata()[0] for line in panel.lines] == list(values.values())
         for (name, value), text in zip(values.items(), panel.texts, strict=True):
             assert text.get_text() == (f"{value:,.1f}" if unit == "us" else f"{value:,.0f}")

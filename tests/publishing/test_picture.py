@@ -8,7 +8,6 @@ from helpers.data import load_profile
 from publishing import picture
 from publishing.__main__ import main
 
-
 TABLE = "<!-- one run -->", "<!-- end of one run -->"
 
 
