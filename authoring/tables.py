@@ -75,7 +75,7 @@ def lessons(readme: str) -> str:
 
     lines += ["", f"The lessons take about {hours(taken, 1)} hours, their core tasks"
               f" {hours(taken, 3)}. The spine, a way for one learner alone, takes"
-              f" {hours(spine + looked_at, 2)} hours and {hours(spine, 3)} for its core tasks:"
+              f" {hours(taken, 2)} hours and {hours(spine, 3)} for its core tasks:"
               f" lessons {listed([row[0] for row in spine])}; and the pictures of"
               f" {listed([row[0] for row in looked_at])}."]
     return "\n".join(lines)
