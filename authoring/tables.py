@@ -17,7 +17,7 @@ from helpers.formats import listed
 from nogpu import engine
 
 from .minutes import lesson_minutes, task_minutes
-from .notebook_form import ROOT, AuthoringError, course_of, notebooks, number_of, read
+from .notebook_form import ROOT, AuthoringError, course_of, lesson_paths, notebooks, number_of, read
 from .publish import badges
 from .working_copy import note_written, refuse_to_lose, update_files
 
@@ -57,7 +57,7 @@ def lessons(readme: str) -> str:
         r"^\| \d\d \| \[(.+?)\]\(notebooks/(\S+?)\) \| \d+ \| (.+?) \|", readme, flags=re.M)}
     lines = ["| | lesson | minutes | what you learn | exercises |", "|---|---|---|---|---|"]
     taken = []  # of each lesson: its number, minutes of core, spine and core tasks, if all is spine
-    for path in notebooks("notebooks"):
+    for path in lesson_paths():
         number, lesson, exercise = path.stem[:2], read(path), ROOT / "exercises" / path.name
         heading = lesson.cells[0].source.partition("\n")[0].removeprefix(f"# {number} ")
         title, words = written.get(path.name, (heading, "..."))

@@ -5,6 +5,7 @@ from .charts import bars, roof
 from .contraction import einsum
 from .digits import attention, digits
 from .driver import driver
+from .gains import gains
 from .gpu import latency, occupancy, threads, warps, waves
 from .heatmap import heatmap
 from .indexing import indexing
@@ -22,7 +23,7 @@ from .tiles import owners, tiles
 
 __all__ = [
     "attention", "bars", "broadcast", "digits", "driver", "einsum", "formats",
-    "heatmap", "indexing", "ladder", "latency", "lifetimes", "memory", "occupancy",
+    "gains", "heatmap", "indexing", "ladder", "latency", "lifetimes", "memory", "occupancy",
     "owners", "pictures", "reader", "roof", "scores", "shares", "show", "shuffles", "threads",
     "tiles", "timeline", "warps", "waves",
 ]
