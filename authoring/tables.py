@@ -1,4 +1,4 @@
-"""Write the README's three tables, lessons, faults and speeds, and the page of badges.
+"""Write the README's four tables, of lessons, faults, speeds and one run, and the page of badges.
 
 Each table stands between two comments, `<!-- lessons -->` and `<!-- end of lessons -->`. The
 numbers come from the notebooks and from recorded data. In the table of lessons a title and the
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from checks import clinic
 from helpers.data import load_profile
+from helpers.draw.reader import OURS, groups
 from helpers.formats import listed
 from nogpu import engine
 
@@ -148,14 +149,28 @@ def speeds() -> str:
     return "\n".join(lines)
 
 
+def one_run() -> str:
+    """The table of one run: the reader in one kernel, and what it is set against."""
+    run = load_profile("reader")
+    lines = [f"| one run on an {run['gpu']}, {run['date']} | one kernel | beside it |",
+             "|---|---|---|"]
+    for title, unit, values in groups(run):
+        row = [f"{title}, {unit}"]
+        for ours in (True, False):
+            row.append("; ".join(f"{name.removeprefix('one kernel, ')} {value:,.0f}"
+                                 for name, value in values.items() if (name in OURS) == ours))
+        lines.append(f"| {' | '.join(row)} |")
+    return "\n".join(lines)
+
+
 def _tables_in(readme: str) -> str:
     """The tables of which `write_tables` keeps nothing; in that of the lessons it keeps words."""
-    found = re.findall(r"<!-- (faults|speeds) -->\n(.*?)<!-- end of \1 -->", readme, re.S)
+    found = re.findall(r"<!-- (faults|speeds|one run) -->\n(.*?)<!-- end of \1 -->", readme, re.S)
     return "".join(table for _, table in found)
 
 
 def write_tables(readme: Path, check: bool = False) -> list[str]:
-    """Write the three tables into the README.
+    """Write the four tables into the README.
 
     Parameters
     ----------
@@ -174,7 +189,8 @@ def write_tables(readme: Path, check: bool = False) -> list[str]:
         When the README lacks the comments around a table, and when a table was edited here.
     """
     text = old = readme.read_text(encoding="utf-8")
-    for name, table in (("lessons", lessons(old)), ("faults", faults()), ("speeds", speeds())):
+    for name, table in (("lessons", lessons(old)), ("faults", faults()), ("speeds", speeds()),
+                        ("one run", one_run())):
         text, found = re.subn(rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)",
                               lambda match, table=table: f"{match[1]}{table}\n{match[2]}", text,
                               flags=re.S)

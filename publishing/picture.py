@@ -1,4 +1,4 @@
-"""Draw the README's picture and table: how fast the reader's versions read, as recorded."""
+"""Draw the README's picture: how many digits a second the reader's versions read, as recorded."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 
 from authoring.notebook_form import ROOT, AuthoringError, number_of
-from helpers.data import load_profile
-from helpers.draw.reader import OURS as KERNELS
-from helpers.draw.reader import groups
 from helpers.draw.style import COLOURS, INK, style
 from helpers.ladder import Rung, machines
 
@@ -72,38 +69,19 @@ def draw_ladder(path: Path) -> None:
         plt.close(figure)
 
 
-def one_run() -> str:
-    """The README's table: what one run has measured of the kernels, and what stands beside them."""
-    run = load_profile("reader")
-    lines = [f"| one run on an {run['gpu']}, {run['date']} | one kernel | beside it |",
-             "|---|---|---|"]
-    for title, unit, values in groups(run):
-        row = [f"{title}, {unit}"]
-        for ours in (True, False):
-            row.append("; ".join(f"{name.removeprefix('one kernel, ')} {value:,.0f}"
-                                 for name, value in values.items() if (name in KERNELS) == ours))
-        lines.append(f"| {' | '.join(row)} |")
-    return "\n".join(lines)
-
-
 def write_picture(root: Path = ROOT) -> list[str]:
-    """Draw the README's picture anew, write its alternative text and the table below it.
-
-    Returns the files' names.
+    """Draw the README's picture anew and write its alternative text; return the files' names.
 
     Raises
     ------
     AuthoringError
-        When the README does not show the picture, or has no place for the table.
+        When the README does not show the picture.
     """
     readme = root / "README.md"
-    text = readme.read_text(encoding="utf-8")
-    for place, new in ((rf"!\[[^]]*\]\({re.escape(PLACE)}\)", f"![{in_words()}]({PLACE})"),
-                       (r"<!-- one run -->\n.*?<!-- end of one run -->",
-                        f"<!-- one run -->\n{one_run()}\n<!-- end of one run -->")):
-        text, found = re.subn(place, lambda _, new=new: new, text, flags=re.S)
-        if found != 1:
-            raise AuthoringError(f"{readme.name} does not show {PLACE} and a table of one run")
+    text, found = re.subn(rf"!\[[^]]*\]\({re.escape(PLACE)}\)", f"![{in_words()}]({PLACE})",
+                          readme.read_text(encoding="utf-8"))
+    if found != 1:
+        raise AuthoringError(f"{readme.name} does not show {PLACE}")
     draw_ladder(root / PLACE)
     readme.write_text(text, encoding="utf-8")
     return [PLACE, readme.name]

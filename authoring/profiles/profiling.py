@@ -37,11 +37,8 @@ METRICS = {
     "instructions": "smsp__inst_executed.sum",
     "issue_percent": "smsp__issue_active.avg.pct_of_peak_sustained_active",
     "dram_percent": "dram__throughput.avg.pct_of_peak_sustained_elapsed",
-    "wavefronts": "l1tex__data_pipe_lsu_wavefronts.sum",
     "l1_percent": "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed",
     "fma_percent": "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active",
-    "tensor_percent": "sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active",
-    "issue_percent": "sm__issue_active.avg.pct_of_peak_sustained_elapsed",
     "warps_percent": "sm__warps_active.avg.pct_of_peak_sustained_active",
 }
 

@@ -36,6 +36,9 @@ Array = Any  # numpy.ndarray, cupy.ndarray or torch.Tensor
 BATCH = 100_000  # digits of a call of PyTorch's
 DIGITS, COUNTED = 1_000_000, 200_000  # of one call of our kernels; those that are counted
 READERS = {"float32": one_kernel.float32, "float16": one_kernel.tensor_cores}
+MORE = {"wavefronts": "l1tex__data_pipe_lsu_wavefronts.sum",
+        "tensor_percent": "sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active",
+        "issue_percent": "sm__issue_active.avg.pct_of_peak_sustained_elapsed"}
 CELLS = "steps", "conv1", "right-run", "cores-run", "host-time", "one-time"
 Digit = Callable[[np.ndarray], int]  # from an image (8, 8) in NumPy's memory to the digit
 
@@ -282,9 +285,10 @@ def run() -> None:
 
 def count() -> None:
     """Let Nsight Compute count what both kernels do."""
-    rows = profiling.launches_in_ranges("authoring.profiles.reader", list(READERS))
+    rows = profiling.launches_in_ranges("authoring.profiles.reader", list(READERS), *MORE.values())
     found = {"digits": COUNTED, "kernels": {
-        name: profiling.counts(row) for name, row in zip(("float32", "tensor cores"), rows)}}
+        name: profiling.counts(row) | profiling.counts(row, MORE)
+        for name, row in zip(("float32", "tensor cores"), rows)}}
     profiling.write_profile(profiling.heading() | found, "one_kernel", [])
 
 

@@ -4,11 +4,8 @@ from PIL import Image
 
 from authoring.notebook_form import ROOT
 from helpers import ladder
-from helpers.data import load_profile
 from publishing import picture
 from publishing.__main__ import main
-
-TABLE = "<!-- one run -->", "<!-- end of one run -->"
 
 
 def said_in(path):
@@ -21,7 +18,6 @@ def test_picture_and_words_are_those_of_the_recorded_ladder():
     assert said_in(ROOT / picture.PLACE) == picture.in_words(), "run make picture"
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"![{picture.in_words()}]({picture.PLACE})" in readme, "run make picture"
-    assert f"{TABLE[0]}\n{picture.one_run()}\n{TABLE[1]}" in readme, "run make picture"
 
 
 def test_the_rows_are_recorded_on_one_gpu_the_slowest_first():
@@ -37,14 +33,12 @@ def test_the_rows_are_recorded_on_one_gpu_the_slowest_first():
 def test_another_number_is_found_and_the_picture_is_drawn_anew(tmp_path, capsys):
     (tmp_path / "helpers" / "draw").mkdir(parents=True)
     readme = tmp_path / "README.md"
-    readme.write_text(f"# Mine\n\n![NumPy 1]({picture.PLACE})\n\n{TABLE[0]}\nold\n{TABLE[1]}\n",
-                      encoding="utf-8")
+    readme.write_text(f"# Mine\n\n![NumPy 1]({picture.PLACE})\n\nMore.\n", encoding="utf-8")
     assert main(["picture"], tmp_path) == 0
     assert capsys.readouterr().out.splitlines() == [picture.PLACE, "README.md"]
     assert said_in(tmp_path / picture.PLACE) == picture.in_words()
     assert readme.read_text(encoding="utf-8") == \
-        f"# Mine\n\n![{picture.in_words()}]({picture.PLACE})\n\n" \
-        f"{TABLE[0]}\n{picture.one_run()}\n{TABLE[1]}\n"
+        f"# Mine\n\n![{picture.in_words()}]({picture.PLACE})\n\nMore.\n"
 
 
 def test_every_point_has_its_number_beside_it(tmp_path, monkeypatch):
@@ -64,11 +58,3 @@ def test_a_readme_without_the_picture_is_an_error(tmp_path, capsys):
     (tmp_path / "README.md").write_text("# Mine\n", encoding="utf-8")
     assert main(["picture"], tmp_path) == 1
     assert capsys.readouterr().err.startswith("error: README.md does not show")
-
-
-def test_the_table_has_each_number_of_the_run_once():
-    run = load_profile("reader")
-    *_, last = (line.split(" | ") for line in picture.one_run().splitlines())
-    assert f"{run['from_host']['float16']['streams 3']:,.0f}" in last[1]
-    assert f"copies alone {run['from_host']['bus']:,.0f}" in last[2]
-    assert picture.one_run().count("\n") == 5
