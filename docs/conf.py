@@ -31,7 +31,7 @@ nb_merge_streams = True
 myst_heading_anchors = 4
 html_theme = "sphinx_book_theme"
 html_theme_options = {
-    "repository_branch": "main",
+    "repository_branch": "published",  # what make publish makes
     "use_repository_button": True,
     "launch_buttons": {"colab_url": "https://colab.research.google.com",
                        "binderhub_url": "https://mybinder.org", "notebook_interface": "jupyterlab"},

@@ -28,7 +28,8 @@ from authoring.notebook_form import (
 from authoring.publish import repository
 from helpers.data import load_claims
 
-BADGE = re.compile(r"!\[((?:Open in|Launch) \w+)\]\(https:[^)]*\)")  # a picture from another host
+# A picture from another host, and a link to another branch.
+BADGE = re.compile(r"(?:!\[|\[(?=the badges))([\w ]+)\]\((?:https:|\.\./\.\./\.\./)[^)]*\)")
 KERNEL = re.compile(r"\(\.\./helpers/kernels/([\w.]+)\)")  # a link to a file
 SOURCE = re.compile(r"(?!Line |.* \| ).*?;\s*(//[^\n]*)?\n", re.S)  # a kernel; a report has bars
 LEFT_OUT = (".*", "build", "work", "__pycache__", "solutions")
