@@ -117,7 +117,7 @@ def write_source(folder: Path, root: Path = ROOT) -> None:
         page, solved = page_of(read(lesson)), root / "solutions" / lesson.name
         if solved.exists():
             after = toctree("Exercises", [f"../exercises/{lesson.stem}"])
-            page.cells.append(nbformat.v4.new_markdown_cell(after, id="exercises"))
+            page.cells.append(nbformat.v4.new_markdown_cell(after, id="to-exercises"))
             exercise = page_of(exercise_from(read(solved), lesson.name), read(solved))
             texts[folder / "exercises" / lesson.name] = stored_text(exercise)
         texts[folder / "notebooks" / lesson.name] = stored_text(page)
