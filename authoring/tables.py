@@ -89,7 +89,7 @@ def write_open_in(root: Path = ROOT, check: bool = False) -> list[str]:
             f"(../../../blob/{BRANCH}/docs/open_in.md), on GitHub.\n\n| lesson | open in |\n"
             "|---|---|\n")
     for path in notebooks("notebooks", root):
-        text += f"| {path.stem} | {badges(f'notebooks/{path.name}', root)} |\n"
+        text += f"| {path.stem.replace('_', ' ')} | {badges(f'notebooks/{path.name}', root)} |\n"
     return update_files({"docs/open_in.md": text}, root, check, {"docs/open_in.md"})
 
 
