@@ -37,7 +37,7 @@ PARTS = {"To look up": ["notebooks/glossary", "notebooks/index", "claims", "kern
                         "docs/open_in", "docs/updating"],
          "To teach, to change": ["docs/teaching", "CONTRIBUTING", "docs/authoring", "docs/style",
                                  "docs/reading", "AGENTS"],
-         "Besides": ["simulator/README", "helpers/data/README"]}
+         "Besides": ["README.zh", "simulator/README", "helpers/data/README"]}
 
 
 def page_of(notebook: nbformat.NotebookNode, solution: nbformat.NotebookNode | None = None

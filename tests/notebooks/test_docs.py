@@ -16,7 +16,8 @@ from authoring.notebook_form import ROOT, notebooks, read
 TEACHING = ROOT / "docs" / "teaching.md"
 AUTHORING = ROOT / "docs" / "authoring.md"
 GUIDES = [TEACHING, AUTHORING]
-PAGES = [*GUIDES, *(ROOT / name for name in ("docs/updating.md", "docs/open_in.md", "README.md"))]
+PAGES = [*GUIDES, *(ROOT / name for name in (
+    "docs/updating.md", "docs/open_in.md", "README.md", "README.zh.md"))]
 # Files that the guides only give as examples: a lesson that is added, a learner's copy.
 EXAMPLES = ("21_sparse_arrays", "sparse_arrays.py", "mine_08")
 ROOMS = ("authoring", "checks", "docs", "exercises", "helpers", "install", "notebooks", "simulator",
@@ -194,6 +195,17 @@ def test_the_readme_s_first_answer_gets_the_verdict_that_is_printed_below_it(tmp
                               "COURSE_BACKEND": "simulator"})
     said = done.stdout.partition("[no]")
     assert "".join(said[1:]).split() == verdict.split(), done.stdout + done.stderr
+
+
+def test_the_chinese_readme_has_the_code_and_the_figures_of_the_english_one():
+    english, chinese = text_of(ROOT / "README.md"), text_of(ROOT / "README.zh.md")
+    blocks = re.compile(r"^```.*?^```$", re.M | re.S)
+    assert blocks.findall(chinese) == blocks.findall(english)
+    figure = re.compile(r"(?<![\w.])[1-9]\d*(?:\.\d+)?")
+    assert set(figure.findall(without_code(chinese))) <= set(figure.findall(english))
+    assert re.search(r"(\d+) 小时", chinese)[1] == re.search(r"about (\d+) hours", english)[1]
+    rows = re.compile(r"^\| (\d\d) \| \[[^]]+\]\((\S+)\)", re.M)
+    assert rows.findall(chinese) == rows.findall(english)
 
 
 def test_the_tables_of_the_readme_begin_within_a_hundred_lines():
