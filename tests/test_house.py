@@ -16,8 +16,8 @@ TOP = {
                 "authoring", "publishing", "install", "docs", "tests", ".binder", ".ci",
                 ".devcontainer", ".github"},
     "files": {"README.md", "README.zh.md", "AGENTS.md", "CITATION.cff", "CONTRIBUTING.md",
-              "environment.yml", "Makefile", "pyproject.toml", "LICENSE", "LICENSE-CC-BY-4.0", ".gitignore",
-              "conftest.py", "MANIFEST.in"},
+              "environment.yml", "Makefile", "pyproject.toml", "LICENSE",
+              "LICENSE-CC-BY-4.0", ".gitignore", "conftest.py", "MANIFEST.in"},
 }
 # Each room's own folders, and the endings of its files.
 ROOMS = {
