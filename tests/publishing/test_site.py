@@ -126,6 +126,11 @@ def test_the_workflow_builds_with_make():
     steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
     made = [step["run"] for step in steps if step.get("run", "").startswith("make ")]
     assert [run.split()[1] for run in made] == ["publish", "site"]
+    jobs = workflow["jobs"]
+    assert workflow["permissions"] == {"contents": "read"}  # only one job may push
+    assert [name for name in jobs if "contents" in jobs[name].get("permissions", {})] == ["publish"]
+    assert jobs["build"]["needs"] == "publish"
+    assert [step["with"]["ref"] for step in steps if "ref" in step.get("with", {})] == ["published"]
     (folder,) = (step["with"]["path"] for step in steps if "path" in step.get("with", {}))
     assert folder == "build/site/html"
 
