@@ -201,6 +201,8 @@ def test_the_chinese_readme_has_the_code_and_the_figures_of_the_english_one():
     english, chinese = text_of(ROOT / "README.md"), text_of(ROOT / "README.zh.md")
     blocks = re.compile(r"^```.*?^```$", re.M | re.S)
     assert blocks.findall(chinese) == blocks.findall(english)
+    pictures = re.compile(r"!\[[^]]+(\]\(\S+\))")
+    assert pictures.findall(chinese) == pictures.findall(english)
     figure = re.compile(r"(?<![\w.])[1-9]\d*(?:\.\d+)?")
     assert set(figure.findall(without_code(chinese))) <= set(figure.findall(english))
     assert re.search(r"(\d+) 小时", chinese)[1] == re.search(r"about (\d+) hours", english)[1]
