@@ -5,9 +5,11 @@ its permissions, showing the pages) is not tested here.
 """
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 import yaml
@@ -178,6 +180,14 @@ def test_a_clone_that_lacks_the_branch_cannot_overwrite_it(world, upstream):
     other("fetch", "--quiet", "origin", "published:published")
     assert main(["publish", "ada/course"], other.root) == 0
     other("push", "--quiet", "origin", "published")
+
+
+@pytest.mark.parametrize("branch", ["main", "published"])
+def test_the_page_of_badges_leads_to_the_branch_of_whichever_repository_shows_it(branch):
+    page = (ROOT / "docs/open_in.md").read_text(encoding="utf-8")
+    link = re.search(r"\[the badges of this repository\]\((\S+)\)", page)[1]
+    assert urljoin(f"https://github.com/ada/a.b/blob/{branch}/docs/open_in.md", link) == (
+        "https://github.com/ada/a.b/blob/published/docs/open_in.md")
 
 
 @pytest.mark.skipif(not has_git(ROOT), reason="a copy of the course without git")
