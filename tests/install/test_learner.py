@@ -128,7 +128,7 @@ def everything(*folders):
     """The text of every file, by name; links, git's files and compiled Python are left out."""
     return {str(path): path.read_text() for folder in folders for path in folder.rglob("*")
             if path.is_file() and not path.is_symlink() and ".git" not in path.parts
-            and path.suffix != ".pyc"}
+            and ".pyc" not in path.name}  # one that is half written has a number behind it
 
 
 def same(path, text):
