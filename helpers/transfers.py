@@ -16,6 +16,7 @@ from .backend import find_cupy, is_simulated, synchronize
 from .formats import aligned
 
 STILL = 0.1  # seconds in one and the same call after which the host counts as waiting
+BUSY = 2.0  # the same where the processors are so busy that any thread may stand still
 TO_DEVICE = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
 TO_HOST = ("get", "item", "tolist", "__float__", "__int__", "__bool__", "__complex__",
            "__repr__", "__str__", "__format__")
@@ -71,8 +72,11 @@ def _copies(sizes: list[int]) -> str:
 
 
 def stands_still(thread: int, until: threading.Event) -> bool:
-    """Whether a thread stays in one and the same call for `STILL` seconds before `until` is set."""
-    place, since, pause = None, perf_counter(), STILL / 5
+    """Whether a thread stays in one and the same call for `STILL` seconds before `until` is set.
+
+    On a busy machine this takes up to `BUSY` seconds: a thread that gets no processor is as still.
+    """
+    place, came, since, pause = None, 0.0, 0.0, STILL / 5
     while True:
         asked = perf_counter()
         if until.wait(pause):
@@ -81,9 +85,11 @@ def stands_still(thread: int, until: threading.Event) -> bool:
         now = (id(frame), frame.f_lasti if frame else None)
         # A thread that runs Python gives the interpreter away only after its switch interval.
         contended = perf_counter() - asked - pause > sys.getswitchinterval() / 2
-        if now != place or contended:  # Python goes on, however slowly
-            place, since = now, perf_counter()
-        elif perf_counter() - since > STILL:
+        if now != place:
+            place, came = now, perf_counter()
+        if came > since or contended:  # Python goes on, however slowly
+            since = perf_counter()
+        if perf_counter() - since > STILL or perf_counter() - came > BUSY:
             return True
 
 
