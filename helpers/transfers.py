@@ -6,6 +6,7 @@ import functools
 import linecache
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -74,9 +75,11 @@ def _copies(sizes: list[int]) -> str:
 def stands_still(thread: int, until: threading.Event) -> bool:
     """Whether a thread stays in one and the same call for `STILL` seconds before `until` is set.
 
-    On a busy machine this takes up to `BUSY` seconds: a thread that gets no processor is as still.
+    Where the processors are busy, a thread that computes may stand still too: there it must also
+    have used almost no processor time for `BUSY` seconds.
     """
-    place, came, since, pause = None, 0.0, 0.0, STILL / 5
+    place, since, pause = None, perf_counter(), STILL / 5
+    idle, used = since, _processor_seconds(thread)
     while True:
         asked = perf_counter()
         if until.wait(pause):
@@ -85,12 +88,19 @@ def stands_still(thread: int, until: threading.Event) -> bool:
         now = (id(frame), frame.f_lasti if frame else None)
         # A thread that runs Python gives the interpreter away only after its switch interval.
         contended = perf_counter() - asked - pause > sys.getswitchinterval() / 2
-        if now != place:
-            place, came = now, perf_counter()
-        if came > since or contended:  # Python goes on, however slowly
-            since = perf_counter()
-        if perf_counter() - since > STILL or perf_counter() - came > BUSY:
+        if now != place or _processor_seconds(thread) - used > BUSY / 20:
+            idle, used = perf_counter(), _processor_seconds(thread)
+        if now != place or contended:  # Python goes on, however slowly
+            place, since = now, perf_counter()
+        if perf_counter() - since > STILL or perf_counter() - idle > BUSY:
             return True
+
+
+def _processor_seconds(thread: int) -> float:
+    """Processor time of a thread; where the system does not tell, the time that passes."""
+    if not hasattr(time, "pthread_getcpuclockid"):
+        return perf_counter()
+    return time.clock_gettime(time.pthread_getcpuclockid(thread))
 
 
 class _Gate:
