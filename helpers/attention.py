@@ -37,7 +37,7 @@ def _float32(head: int, warps: int, tall: int, wide: int) -> Tile:
 def _tensor_cores(kind: str, head: int, warps: int, tall: int, keys: int) -> Tile:
     rows = 16 * warps * tall
     shared = {"tf32": 4 * ((rows + keys) * (head + 16) + keys * (head + 4)),
-              "float16": 2 * (head + 8) * max(rows, 4 * keys)}[kind]
+              "float16": 2 * (head + 8) * (rows + 4 * keys)}[kind]
     macros = ("HEAD", head), ("WARPS", warps), ("TALL", tall), ("KEYS", keys)
     return Tile(macros, 32 * warps, rows, shared)
 
@@ -58,7 +58,8 @@ TILES = {
     "float16": {
         32: (_tensor_cores("float16", 32, 4, 2, 64),),
         64: (_tensor_cores("float16", 64, 4, 2, 64),),
-        128: (_tensor_cores("float16", 128, 4, 2, 32),),
+        128: (_tensor_cores("float16", 128, 4, 2, 64), _tensor_cores("float16", 128, 4, 2, 32),
+              _tensor_cores("float16", 128, 4, 1, 32)),
     },
 }
 
