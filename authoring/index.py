@@ -1,8 +1,8 @@
 """Write the index of functions and the glossary, both made from the lessons.
 
-The index lists the functions that the lessons' code uses and the documentation that their text
-links. The glossary's sentences are in `helpers/data/glossary.json`, each with the lesson that
-introduces the term; in that lesson the term's first use becomes a link to the glossary.
+The index lists the functions that the lessons' code uses and their text names. The glossary's
+sentences are in `helpers/data/glossary.json`, each with the lesson that introduces the term; in
+that lesson the term's first use becomes a link to the glossary.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections import defaultdict
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -42,12 +41,8 @@ CUDA_NAMES = re.compile(
     r"\b(__(?:global|shared|device|constant|restrict|launch_bounds)__|__syncthreads\w*|__syncwarp"
     r"|__(?:shfl|ballot|any|all|reduce|match)_\w+|atomic[A-Z]\w*|threadIdx|blockIdx|blockDim"
     r"|gridDim|clock64|(?:float|int)[24]|make_float4|__half2float|__float2half|__ldg)\b")
-NOT_LISTED = frozenset({  # types and constants
-    "bool", "bool_", "complex64", "complex128", "float16", "float32", "float64", "inf", "int8",
-    "int16", "int32", "int64", "nan", "newaxis", "pi", "signature", "uint8", "uint16",
-    "uint32", "uint64", "uintp", "__version__",
-})
-MODULES = frozenset({"cp.linalg", "helpers.data", "helpers.kernels", "helpers.timing"})
+NOT_LISTED = re.compile(r"u?int\w*|float\d+|complex\d+|bool_?|inf|nan|newaxis|pi|signature|__\w+__")
+SPAN = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\[`([^`\]]+)`\]\((https?://[^)\s]+)\)")
 
 
@@ -106,10 +101,16 @@ def functions_in(code: str) -> tuple[str, ...]:
 
 
 def is_listed(name: str) -> bool:
-    """Whether the index lists a dotted name: a function or class of one of its libraries."""
+    """Whether the index may list a dotted name: of the course's own only `helpers.name`."""
     root, _, rest = name.partition(".")
-    return (root in SITES and bool(rest) and name not in MODULES
-            and rest.rpartition(".")[2] not in NOT_LISTED)
+    return (root in SITES and bool(rest) and not NOT_LISTED.fullmatch(rest.rpartition(".")[2])
+            and (root != "helpers" or "." not in rest))
+
+
+def is_named(name: str, spans: str) -> bool:
+    """Whether the text between backticks names a function: `np.add`, but not by `np.add.at`."""
+    shown = re.sub(r"^(array(?=\.)|(cuda|helpers)\.)", "", name)
+    return bool(re.search(rf"(\b|(?=\.)){re.escape(shown)}(?!\w|\.\w\w)", spans))
 
 
 def code_of(notebook: nbformat.NotebookNode) -> str:
@@ -142,35 +143,36 @@ def documentation_of(name: str, links: dict[str, str]) -> str | None:
 
 
 def index_page(lessons: dict[str, nbformat.NotebookNode]) -> str:
-    """The text of the index: each function with the lessons that use it.
+    """The text of the index: each function that some text names, with the lessons that use it.
 
-    The lesson that introduces the function is in bold: the one that links its documentation, or
-    the first one where no lesson does.
+    In bold is the first lesson that links its documentation, else the first that names it.
 
     Parameters
     ----------
     lessons : dict
         The lessons' notebooks by file name, in order.
     """
-    places: dict[str, set[str]] = defaultdict(set)
+    code = {file: set(functions_in(code_of(notebook))) for file, notebook in lessons.items()}
     links = {file: links_in(notebook) for file, notebook in lessons.items()}
-    for file, notebook in lessons.items():
-        for name in functions_in(code_of(notebook)):
-            places[name].add(file)
+    spans = {file: " ".join(SPAN.findall("\n".join(cell.source for cell in notebook.cells
+                                                   if cell.cell_type == "markdown")))
+             for file, notebook in lessons.items()}
     text = ["# Index of functions", "",
-            "Which lesson uses what; in bold the one that introduces it. Terms are in the"
-            " [glossary](glossary.md). (Written by `make index`.)"]
+            "The functions that a lesson explains, and the lessons that use them; in bold the one"
+            " that introduces the function. Terms are in the [glossary](glossary.md). (Written by"
+            " `make index`.)"]
     for heading, (roots, _) in GROUPS.items():
-        rows = sorted((name for name in places if name.partition(".")[0] in roots),
-                      key=lambda name: (name.lower(), name))
+        rows = sorted((name for name in set().union(*code.values())
+                       if name.partition(".")[0] in roots), key=lambda name: (name.lower(), name))
         text += ["", f"## {heading}", "", "| name | lessons |", "|---|---|"]
         for name in rows:
             shown = re.sub(r"^(array(?=\.)|cuda\.)", "", name)
             urls = {file: url for file in lessons if (url := documentation_of(name, links[file]))}
-            files = sorted(places[name] | set(urls))
-            main = next(iter(urls), files[0])
-            numbers = [f"[{file[:2]}]({file})" for file in files]
-            numbers[files.index(main)] = f"**{numbers[files.index(main)]}**"
+            named = [file for file in lessons if is_named(name, spans[file])]
+            if not (main := next(iter([*urls, *named]), None)):
+                continue
+            numbers = [f"**[{file[:2]}]({file})**" if file == main else f"[{file[:2]}]({file})"
+                       for file in lessons if name in code[file] or file in urls or file == main]
             text.append(f"| {f'[`{shown}`]({urls[main]})' if urls else f'`{shown}`'} |"
                         f" {', '.join(numbers)} |")
     return "\n".join(text) + "\n"

@@ -342,7 +342,7 @@ def _join(tops: np.ndarray, totals: np.ndarray, outs: np.ndarray) -> np.ndarray:
 def _join_cases() -> list[Case]:
     rng = np.random.default_rng(124)
     cases = []
-    for m, pieces, far in (1, 1, 0), (2, 33, 0), (3, 7, 90), (4, 20, -30_000), (1, 300, 5):
+    for m, pieces, far in (1, 1, 0), (2, 33, 0), (3, 7, 90), (4, 20, -32_750), (1, 300, 5):
         parts = [_random_part(rng, (m,), 64, min(pieces, 4), far + 3 * rng.standard_normal(),
                               "float32") for _ in range(pieces)]
         cases.append(tuple(np.stack(part, axis=1) for part in zip(*parts)))

@@ -30,6 +30,9 @@ from . import profiling
 
 MODULE = "authoring.profiles.fast_kernels"
 SIDE = 4096  # of the products
+STATES = {state: f"smsp__average_warps_issue_stalled_{state}_per_issue_active.ratio" for state in (
+    "selected", "not_selected", "long_scoreboard", "short_scoreboard", "mio_throttle",
+    "lg_throttle", "barrier", "dispatch_stall", "math_pipe_throttle", "wait")}
 IMAGES = 4080  # in a batch for Nsight Systems: eight times those that the network is tested on
 
 
@@ -46,14 +49,20 @@ def launches() -> dict[str, tuple[Callable[[], object], Any, Callable[[Any], boo
     grid, block, arguments = lesson.launch(a, b, c)
     found = {"naive": partial(lesson.naive, grid, block, arguments),
              "tile": partial(lesson.tile, grid, block, arguments)}
-    for shape in (8, 1), (8, 8):
+    for shape in (1, 8), (8, 1), (8, 8):
         found["{} x {}".format(*shape)] = partial(lesson.sums(*shape),
                                                   *lesson.launch(a, b, c, *shape))
     found["8 x 8, next slice early"] = partial(
         cp.RawKernel(kernels.source("matmul_register"), "product"),
         (SIDE // 128, SIDE // 128), (256,), arguments)
     found["cuBLAS"] = partial(cp.matmul, a, b, out=c)
-    return {name: (call, c, is_product) for name, call in found.items()}
+    checked = {name: (call, c, is_product) for name, call in found.items()}
+    x, weights, y = lesson.matrices(156 * SIDE, 32, 288)  # the reader's, for 639,000 pixels
+    for shape in (8, 8), (8, 2):
+        checked["reader {} x {}".format(*shape)] = (
+            partial(lesson.sums(*shape), *lesson.launch(x, weights, y, *shape)), y,
+            lambda result: bool((abs(result - x @ weights) < 1e-2).all()))
+    return checked
 
 
 def run() -> None:
@@ -67,14 +76,24 @@ def run() -> None:
             raise SystemExit(f"{name}: wrong result")
 
 
-def profile() -> dict[str, dict[str, float]]:
-    """What Nsight Compute counts for each kernel, by the names of METRICS."""
+def profile() -> dict[str, dict[str, Any]]:
+    """What Nsight Compute counts for each kernel, by the names of METRICS, and its warps' states.
+
+    A state is the mean number of a scheduler's warps in it whenever an instruction is issued.
+    """
     names = list(launches())
-    rows = profiling.launches_in_ranges(MODULE, names)
+    rows = profiling.launches_in_ranges(MODULE, names, *STATES.values())
     if len(rows) != len(names):
         raise SystemExit(f"{len(rows)} kernels: {[profiling.kernel_name(row) for row in rows]}")
-    return {name: {"kernel": profiling.kernel_name(row), **profiling.counts(row)}
-            for name, row in zip(names, rows)}
+    return {name: {"kernel": profiling.kernel_name(row), **profiling.counts(row),
+                   "states": profiling.counts(row, STATES)} for name, row in zip(names, rows)}
+
+
+def products() -> dict[str, Any]:
+    """What `profile` counts: of the products of SIDE x SIDE numbers, and of the reader's."""
+    counted = profile()
+    reader = {name: counted.pop(name) for name in list(counted) if name.startswith("reader")}
+    return {"kernels_date": date.today().isoformat(), "kernels": counted, "reader": reader}
 
 
 def batches() -> None:
@@ -202,7 +221,7 @@ def measured() -> dict:
         "cupy": cp.__version__,
         "ncu": re.search(r"Version (\S+)", version.stdout).group(1),
         "side": SIDE,
-        "kernels": profile(),
+        **products(),
         "nsys": systems(),
         "formats": formats(),
     }

@@ -33,6 +33,9 @@ METRICS = {
     "dram_read": "dram__bytes_read.sum",
     "dram_written": "dram__bytes_write.sum",
     "shared_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "path_wavefronts": "l1tex__data_pipe_lsu_wavefronts.sum",
+    "instructions": "smsp__inst_executed.sum",
+    "issue_percent": "smsp__issue_active.avg.pct_of_peak_sustained_active",
     "dram_percent": "dram__throughput.avg.pct_of_peak_sustained_elapsed",
     "l1_percent": "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed",
     "fma_percent": "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active",
@@ -116,10 +119,10 @@ def number(text: str) -> float:
     return int(value) if value == int(value) else round(value, 2)
 
 
-def counts(row: dict[str, str]) -> dict[str, float]:
-    """A row's numbers by the names of METRICS; left out is what this GPU or `ncu` does not have."""
+def counts(row: dict[str, str], metrics: dict[str, str] = METRICS) -> dict[str, float]:
+    """A row's numbers by the metrics' names; left out is what this GPU or `ncu` does not have."""
     found = {}
-    for name, metric in METRICS.items():
+    for name, metric in metrics.items():
         with suppress(ValueError):
             found[name] = number(row.get(metric, ""))
     return found

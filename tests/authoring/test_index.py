@@ -146,12 +146,29 @@ def test_a_term_of_an_unknown_lesson_is_an_error(copy, monkeypatch):
         indexing.write_pages(copy)
 
 
-def test_a_new_function_in_a_lesson_is_noticed(copy):
+def test_a_function_is_listed_where_code_uses_it_and_text_names_it(copy):
     path = copy / LESSONS[1].name
     notebook = read(path)
     notebook.cells.append(nbformat.v4.new_code_cell("np.polyval([1], 2)", id="new"))
     path.write_text(stored_text(notebook))
+    assert indexing.write_pages(copy, check=True) == []
+    notebook.cells.append(nbformat.v4.new_markdown_cell("`np.polyval([1], x)` is 1.", id="text"))
+    path.write_text(stored_text(notebook))
     assert indexing.write_pages(copy, check=True) == ["index.md"]
+    assert "| `np.polyval` | **[01]" in indexing.index_page({path.name: notebook})
+
+
+@pytest.mark.parametrize("name, text, named", [
+    ("np.add", "`np.add(x, y)`", True),
+    ("np.add", "`np.add.at`", False),
+    ("array.T", "`x.T`", True),
+    ("array.T", "`T x`", False),
+    ("cuda.threadIdx", "`blockDim.x + threadIdx.x`", True),
+    ("helpers.compare", "`compare(...)`", True),
+    ("helpers.compare", "`compare_all`", False),
+])
+def test_what_names_a_function(name, text, named):
+    assert indexing.is_named(name, text) is named
 
 
 def test_a_removed_link_is_put_back_and_an_unused_term_is_an_error(copy):

@@ -79,7 +79,8 @@ def test_the_counts_of_attention_are_read_from_nsight_computes_table(ncu):
 def test_a_metric_that_the_gpu_lacks_is_left_out(ncu, monkeypatch):
     monkeypatch.setattr(fast_kernels, "launches", lambda: {"product, naive": None})
     asked = ncu(row("naive(float*)", "n/a")[:2] + ["42"] + ["n/a"] * len(profiling.METRICS))
-    assert fast_kernels.profile() == {"product, naive": {"kernel": "naive", "ns": 42}}
+    assert fast_kernels.profile() == {
+        "product, naive": {"kernel": "naive", "ns": 42, "states": {}}}
     assert "--nvtx-include product\\, naive/" in asked()
 
 
@@ -113,8 +114,9 @@ def test_the_profiled_kernels_are_those_of_the_lesson_and_are_checked(monkeypatc
     helpers.start()
     capsys.readouterr()
     launches = fast_kernels.launches()
-    assert list(launches) == list(load_profile("fast_kernels")["kernels"])
-    for name in "tile", "8 x 8":
+    recorded = load_profile("fast_kernels")
+    assert list(launches) == [*recorded["kernels"], *recorded["reader"]]
+    for name in "tile", "8 x 8", "reader 8 x 2":
         launch, result, is_right = launches[name]
         result.fill(0)  # all kernels write to one array
         assert not is_right(result)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from mutation import __main__ as command
-from mutation.agreement import agrees, inputs_of
+from mutation.agreement import agrees, inputs_of, least_inputs
 from mutation.cuda_rules import cuda_changes
 from mutation.judging import cell_of, in_processes, judge, judge_all, mutants_of_task, tasks_of
 from mutation.python_rules import python_changes
@@ -172,7 +172,7 @@ def test_no_survivor_is_unexplained(lesson):
     assert not unexplained(report)
     for task, found in report.items():
         for survivor in found["survivors"]:
-            assert survivor["agrees_on"] >= 10_000, (
+            assert survivor["agrees_on"] >= least_inputs(lesson, task), (
                 f"{task}: {survivor['mutant']} differs from the solution")
 
 

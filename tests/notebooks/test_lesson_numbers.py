@@ -88,10 +88,10 @@ def test_next_is_the_lesson_with_the_next_number(path):
         assert target.endswith(f"{LESSONS[following[path.stem[:2]]].name}"), words
 
 
-def test_the_numbers_in_the_map_of_the_last_lesson_are_those_of_lessons():
-    """Its tables name lessons as "(11)" and "(04)"."""
-    rows = [line for line in prose(LESSONS["20"]).splitlines() if line.startswith("| ")]
-    numbers = set(re.findall(r"\((\d\d)\)", "\n".join(rows)))
+def test_the_numbers_in_the_picture_of_the_last_lesson_are_those_of_lessons():
+    """Its data name lessons as `"Triton": ("08", ...`."""
+    picture = next(cell for cell in read(LESSONS["20"]).cells if cell.id == "picture")
+    numbers = set(re.findall(r'": \("(\d\d)", "', picture.source))
     assert len(numbers) >= 8 and numbers <= set(LESSONS)
 
 

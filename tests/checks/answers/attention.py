@@ -349,3 +349,46 @@ WRONG = {
         (JOIN.replace("[64 * p + threadIdx.x]", "[64 * p]"), "are wrong"),
     ],
 }
+
+
+def random_parts(rng):
+    """Two parts of a softmax; some queries have no key in one of them, or in both."""
+    shape, d = tuple(rng.integers(1, 6, rng.integers(1, 4))), int(rng.integers(1, 9))
+    dtype, parts = str(rng.choice(["float32", "float64"])), []
+    for _ in range(2):
+        parts += attention._random_part(rng, shape, d, int(rng.integers(1, 9)),
+                                        rng.choice([0, 5, 300]) * rng.standard_normal(), dtype)
+        top, total, out = parts[-3:]
+        empty = rng.random(shape) < rng.choice([0, 0.3])
+        top[empty], total[empty], out[empty] = -np.inf, 0, 0
+    return tuple(parts)
+
+
+def random_tiles(rng):
+    m, n, d, e, rows, keys = (int(x) for x in rng.integers(1, (20, 30, 9, 9, 24, 34)))
+    q, k, v = (rng.standard_normal(shape) for shape in ((m, d), (n, d), (n, e)))
+    dtype = str(rng.choice(["float32", "float64"]))
+    q, k, v = ((size * x).astype(dtype) for x, size in zip((q, k, v), (rng.uniform(0, 9), 1, 1)))
+    return q, k, v, rng.random(n) < rng.choice([0, 0.2, 0.7, 1]), rows, keys
+
+
+def random_split(rng):
+    """Scores far from 0, where the rounding of their sums would be the larger part of them."""
+    m, n = (int(x) for x in rng.integers(1, (3, 34)))
+    q, k, v = (1 + rng.standard_normal((length, 64), np.float32) for length in (m, n, n))
+    return (np.float32(rng.uniform(0.1, 1)) * q, k, v, int(rng.integers(1, n + 9)),
+            float(rng.uniform(-0.3, 0.3)))
+
+
+def random_pieces(rng):
+    m, pieces = (int(x) for x in rng.integers(1, (3, 34)))
+    tops, totals, outs = (np.array(x) for x in attention._random_part(
+        rng, (m, pieces), 64, 3, rng.choice([9, 1e4]) * rng.standard_normal(), "float32"))
+    tops += 9 * rng.standard_normal((m, pieces), np.float32)
+    empty = rng.random((m, pieces)) < rng.choice([0, 0.3, 0.9, 1])
+    tops[empty], totals[empty], outs[empty] = -3.4e38, 0, 0
+    return tops, totals, outs
+
+
+INPUTS = {"merge": random_parts, "tiled_attention": random_tiles, "split": random_split,
+          "join": random_pieces}

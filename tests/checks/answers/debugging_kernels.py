@@ -162,3 +162,11 @@ WRONG = {
         (repaired("out of bounds", 8, (0, 0)), "not the threads (0, 0)"),
         (repaired("out of bounds", 8, (15, 63)), "not the threads (15, 63)")],
 }
+
+
+def random_search(rng):
+    kernels = int(rng.integers(1, 2000))
+    return kernels, int(rng.integers(1, kernels + 1)), int(rng.integers(0, 5))
+
+
+INPUTS = {"first_wrong": random_search}

@@ -244,7 +244,7 @@ def random_pairs(rng):
 
 
 def random_matrices(rng):
-    m, n, k = rng.integers(1, 40, 3)
+    m, n, k = rng.integers(1, (36, 20, 36))
     return rng.standard_normal((m, k), np.float32), rng.standard_normal((k, n), np.float32)
 
 

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from .agreement import INPUTS, agrees
+from .agreement import agrees, least_inputs
 from .judging import ROOT, in_processes, judge_all
 from .report import summary, unexplained, write_report
 
@@ -27,20 +27,21 @@ def main() -> int:
     parser.add_argument("lesson", nargs="*", help="its number or its subject; all unless given")
     parser.add_argument("--task", action="append", default=[])
     parser.add_argument("--processes", type=int, default=0, help="as many as there are cores")
-    parser.add_argument("--inputs", type=int, default=INPUTS, help="random inputs for a survivor")
+    parser.add_argument("--inputs", type=int, default=0, help="for a survivor")
     options = parser.parse_args()
     failed = False
     for lesson in lessons(options.lesson):
         judged = judge_all(lesson, options.task, options.processes)
         survivors = [(task, mutant) for task, mutants in judged.items()
                      for mutant, end, _ in mutants if end == "survived"]
-        answers = in_processes(agrees, lesson, [(task, mutant.source, options.inputs)
-                                                for task, mutant in survivors],
+        counts = [options.inputs or least_inputs(lesson, task) for task, _ in survivors]
+        answers = in_processes(agrees, lesson, [(task, mutant.source, wanted) for (task, mutant),
+                                                wanted in zip(survivors, counts)],
                                options.processes or os.cpu_count() or 1, seconds=900)
         agreed = {}
-        for (task, mutant), (count, text) in zip(survivors, answers):
-            agreed[task, mutant.name] = count if count == options.inputs else 0
-            if count != options.inputs:
+        for (task, mutant), wanted, (count, text) in zip(survivors, counts, answers):
+            agreed[task, mutant.name] = count if count == wanted else 0
+            if count != wanted:
                 print(f"differs  {task}: {mutant.name}\n         after {count} inputs: {text}")
         report = write_report(lesson, judged, agreed)
         print(f"{lesson}\n{summary(report)}", flush=True)
