@@ -5,7 +5,7 @@
 
 SHELL = /bin/sh
 .DEFAULT_GOAL = help
-.PHONY: help lab update test test-all clean help-authors new record exercises index tables picture house site workshop publish grade mutants bench
+.PHONY: help lab update test test-all clean help-authors new record exercises index claims tables picture house site workshop publish grade mutants bench
 
 # python3 if it is new enough, else the newest python3.X on PATH. Each one is run and asked for its
 # version, because a version manager's placeholder exists but does not run.
@@ -66,6 +66,9 @@ exercises:  #@ write exercises/ from solutions/
 
 index:  #@ write the lessons' index of functions and their glossary
 	@$(INSTALL) run -m authoring index $(ARGS)
+
+claims:  #@ write the appendix of claims from the ledger
+	@$(INSTALL) run -m publishing claims $(ARGS)
 
 tables:  #@ write the README's tables, and minutes wherever they are stated
 	@$(INSTALL) run -m authoring tables $(ARGS)

@@ -17,7 +17,7 @@ from pathlib import Path
 import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 
-from .notebook_form import ROOT, AuthoringError, notebooks, read, stored_text, subject_of
+from .notebook_form import ROOT, AuthoringError, lesson_paths, read, stored_text, subject_of
 from .working_copy import update_files
 
 TERMS = ROOT / "helpers" / "data" / "glossary.json"
@@ -253,7 +253,7 @@ def write_pages(folder: Path, check: bool = False) -> list[str]:
         When the glossary names a lesson that does not exist or that does not use the term, and
         when a page or lesson was edited here; no file is then changed.
     """
-    lessons = {path.name: read(path) for path in notebooks(folder.name, folder.parent)}
+    lessons = {path.name: read(path) for path in lesson_paths(folder.parent)}
     files = {subject_of(Path(name).stem): name for name in lessons}
     terms, unused = load_terms(), []
     if unknown := {term["lesson"] for term in terms} - set(files):
@@ -263,8 +263,8 @@ def write_pages(folder: Path, check: bool = False) -> list[str]:
         unused += [f"{name} does not use {term!r}" for term in link_terms(lessons[name], own)]
     if unused:
         raise AuthoringError("; ".join(unused))
-    root, place = folder.parent, folder.name
-    texts = {f"{place}/{name}": stored_text(notebook) for name, notebook in lessons.items()}
-    pages = {f"{place}/glossary.md": glossary_page(terms, files),
-             f"{place}/index.md": index_page(lessons)}
-    return [Path(name).name for name in update_files(texts | pages, root, check, pages.keys())]
+    texts = {f"notebooks/{name}": stored_text(notebook) for name, notebook in lessons.items()}
+    pages = {"notebooks/glossary.md": glossary_page(terms, files),
+             "notebooks/index.md": index_page(lessons)}
+    changed = update_files(texts | pages, folder.parent, check, pages.keys())
+    return [Path(name).name for name in changed]

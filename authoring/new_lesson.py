@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from .notebook_form import ROOT, AuthoringError, notebooks, read, stored_text, subject_of
+from .notebook_form import ROOT, AuthoringError, lesson_paths, read, stored_text, subject_of
 from .publish import badges
 from .repository import make_known
 
@@ -41,9 +41,8 @@ def new_lesson(stem: str, root: Path = ROOT) -> list[str]:
     if not re.fullmatch(r"\d\d_[a-z0-9_]+", stem):
         raise AuthoringError(f"{stem!r} is not of the form 15_sparse_arrays")
     number, subject = stem[:2], subject_of(stem)
-    for path in notebooks("notebooks", root):
-        if path.stem[:2] == number:
-            raise AuthoringError(f"{path.name} has the number {number}")
+    if taken := [path.name for path in lesson_paths(root) if path.stem[:2] == number]:
+        raise AuthoringError(f"{taken[0]} has the number {number}")
     checks, answers = f"checks/{subject}.py", f"tests/checks/answers/{subject}.py"
     if (root / checks).exists():
         raise AuthoringError(f"{checks} exists: a lesson has the subject {subject}")
@@ -72,7 +71,7 @@ def _filled(text: str, words: dict[str, str]) -> str:
 def _notebook(template: Path, words: dict[str, str], root: Path) -> str:
     """The text of a notebook from its template, with the first lesson's setup cell, not run."""
     notebook = read(template)
-    setup = next(cell for cell in read(notebooks("notebooks", root)[0]).cells if cell.id == "setup")
+    setup = next(cell for cell in read(lesson_paths(root)[0]).cells if cell.id == "setup")
     setup.outputs, setup.execution_count = [], None
     for k, cell in enumerate(notebook.cells):
         cell.source = _filled(cell.source, words)

@@ -1,7 +1,4 @@
-"""What every notebook of the course has: where it lies, its metadata, its tags, its stored form.
-
-Most modules of this room build on this one; of them it imports only `repository`.
-"""
+"""What every notebook of the course has: where it lies, its metadata, its tags, its stored form."""
 
 from __future__ import annotations
 
@@ -26,8 +23,7 @@ REASONS = frozenset({
     "race", "device printf", "recorded tool",
 })
 IGNORE_TAG = "nbval-ignore-output"
-# The first line of each setup cell, whose source is folded in JupyterLab and on Colab, and the text
-# above it.
+# The first line of each setup cell, which is folded, and the text above it.
 SETUP_TITLE = "#@title Setup: find the course, and a GPU or the simulator"
 SETUP_TEXT = ("**Run the folded cell below first.** It finds the course, and says whether a GPU"
               " or the simulator runs this notebook.")
@@ -36,7 +32,6 @@ PROGRESS_TEXT = ("## Your progress\n\nThe next cell shows which of these tasks a
                  " This is remembered on your machine, and sent nowhere. `progress()` shows all"
                  " lessons.")
 SOLUTION_TAG = "solution-only"  # a cell of solutions/ that the exercise does not get
-# Lessons that have no tasks.
 WITHOUT_EXERCISES = frozenset({"19_myths_measured", "20_where_next"})
 
 
@@ -60,6 +55,11 @@ def notebooks(folder: str, root: Path = ROOT) -> list[Path]:
         return paths
     known = git_names(root, "ls-files", "-z", "--", folder)
     return [path for path in paths if f"{folder}/{path.name}" in known]
+
+
+def lesson_paths(root: Path = ROOT) -> list[Path]:
+    """The notebooks that are lessons; one without a number is an appendix."""
+    return [path for path in notebooks("notebooks", root) if path.stem[:2].isdigit()]
 
 
 def read(path: Path) -> nbformat.NotebookNode:
@@ -101,7 +101,7 @@ def subject_of(stem: str) -> str:
 
 def number_of(subject: str) -> str:
     """The number of the lesson on a subject: "08" for "memory_and_tiles"."""
-    for path in notebooks("notebooks"):
+    for path in lesson_paths():
         if subject_of(path.stem) == subject:
             return path.stem[:2]
     raise AuthoringError(f"no lesson has the subject {subject}")

@@ -17,7 +17,7 @@ from helpers.formats import listed
 from nogpu import engine
 
 from .minutes import lesson_minutes, task_minutes
-from .notebook_form import ROOT, AuthoringError, notebooks, number_of, read
+from .notebook_form import ROOT, AuthoringError, lesson_paths, notebooks, number_of, read
 from .publish import badges
 from .working_copy import note_written, refuse_to_lose, update_files
 
@@ -60,7 +60,7 @@ def lessons(readme: str) -> str:
         r"^\| \d\d \| \[(.+?)\]\(notebooks/(\S+?)\) \| \d+ \| (.+?) \|", readme, flags=re.M)}
     lines = ["| | lesson | minutes | what you learn | exercises |", "|---|---|---|---|---|"]
     taken = []  # of each lesson: its number, and minutes of core, spine and core tasks
-    for path in notebooks("notebooks"):
+    for path in lesson_paths():
         number, lesson, exercise = path.stem[:2], read(path), ROOT / "exercises" / path.name
         heading = lesson.cells[0].source.partition("\n")[0].removeprefix(f"# {number} ")
         title, words = written.get(path.name, (heading, "..."))

@@ -12,9 +12,8 @@ from pygments.token import String
 STRING = re.compile(r'([rf]*""")(.*?)(""")', re.S)
 KERNEL = re.compile(r"[;{]\s*(//.*)?$|// YOUR CODE HERE", re.M)  # a line that Python does not have
 
-include_patterns = ["README.md", "AGENTS.md", "CONTRIBUTING.md", "claims.md", "kernels.md",
-                    "docs/*.md", "notebooks/*", "exercises/*", "simulator/README.md",
-                    "helpers/data/README.md"]
+include_patterns = ["README.md", "AGENTS.md", "CONTRIBUTING.md", "kernels.md", "docs/*.md",
+                    "notebooks/*", "exercises/*", "simulator/README.md", "helpers/data/README.md"]
 root_doc = "README"
 # A cell that calls the shell is no Python.
 suppress_warnings = ["misc.highlighting_failure"]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from authoring.notebook_form import ROOT, AuthoringError
 
+from .claims import write_claims
 from .picture import write_picture
 from .site import build_site
 from .workshop import DAYS, write_workshop
@@ -19,12 +20,14 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     commands = top.add_subparsers(dest="command", required=True)
     commands.add_parser("site", help="build the course as static pages, from the stored outputs")
     commands.add_parser("picture", help="draw the README's picture from the recorded ladder")
+    commands.add_parser("claims", help="write the appendix's texts from the ledger of claims")
     commands.add_parser("workshop", help="write a day's notebooks, running order and slides"
                         ).add_argument("day", choices=DAYS)
     options = top.parse_args(arguments)
     try:
         written = ([str(build_site(root))] if options.command == "site"
                    else write_picture(root) if options.command == "picture"
+                   else write_claims(root) if options.command == "claims"
                    else write_workshop(options.day, root))
     except AuthoringError as error:
         print(f"error: {error}", file=sys.stderr)

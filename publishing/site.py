@@ -19,20 +19,19 @@ from authoring.notebook_form import (
     ROOT,
     AuthoringError,
     course_of,
+    lesson_paths,
     notebooks,
-    number_of,
     outputs_of,
     read,
     stored_text,
 )
 from authoring.publish import repository
-from helpers.data import load_claims
 
 BADGE = re.compile(r"!\[((?:Open in|Launch) \w+)\]\(https:[^)]*\)")  # a picture from another host
 KERNEL = re.compile(r"\(\.\./helpers/kernels/([\w.]+)\)")  # a link to a file
 SOURCE = re.compile(r"(?!Line |.* \| ).*?;\s*(//[^\n]*)?\n", re.S)  # a kernel; a report has bars
 LEFT_OUT = (".*", "build", "work", "__pycache__", "solutions")
-PARTS = {"To look up": ["notebooks/glossary", "notebooks/index", "claims", "kernels",
+PARTS = {"To look up": ["notebooks/glossary", "notebooks/index", "notebooks/claims", "kernels",
                         "docs/open_in", "docs/updating"],
          "To teach, to change": ["docs/teaching", "CONTRIBUTING", "docs/authoring", "docs/style",
                                  "docs/reading", "AGENTS"],
@@ -79,18 +78,6 @@ def fold(cell: nbformat.NotebookNode, part: str, called: str) -> None:
         code_prompt_show=f"Show {called}", code_prompt_hide=f"Hide {called}")
 
 
-def claims_page() -> str:
-    """The appendix: every claim with its verdict and the lesson that shows it."""
-    lines = ["# Claims, and what we found", "", "| claim | verdict | tried with | shown in |",
-             "|---|---|---|---|"]
-    for row in load_claims():
-        lesson = row["taught"]["lesson"] if row["taught"] else "myths_measured"
-        number = number_of(lesson)
-        lines.append(f"| {row['claim']} | {row['verdict']} | {row['versions']}, {row['date']} "
-                     f"| [lesson {number}](notebooks/{number}_{lesson}.ipynb) |")
-    return "\n".join(lines)
-
-
 def kernels_page(root: Path) -> str:
     """Every CUDA source that lessons read, coloured as C++."""
     files = sorted((root / "helpers" / "kernels").glob("*.cu*"))
@@ -108,11 +95,10 @@ def write_source(folder: Path, root: Path = ROOT) -> None:
     """Copy the course from `root` into a folder, which must not exist, as Sphinx gets it."""
     shutil.copytree(root, folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
     texts = {path: path.read_text(encoding="utf-8") for path in folder.rglob("*.md")}
-    lessons = notebooks("notebooks", root)
     texts[folder / "README.md"] += "".join(toctree(*part) for part in [
-        ("Lessons", [f"notebooks/{lesson.stem}" for lesson in lessons]), *PARTS.items()])
-    texts |= {folder / "claims.md": claims_page(), folder / "kernels.md": kernels_page(root)}
-    for lesson in lessons:
+        ("Lessons", [f"notebooks/{lesson.stem}" for lesson in lesson_paths(root)]), *PARTS.items()])
+    texts[folder / "kernels.md"] = kernels_page(root)
+    for lesson in notebooks("notebooks", root):
         page, solved = page_of(read(lesson)), root / "solutions" / lesson.name
         if solved.exists():
             after = toctree("Exercises", [f"../exercises/{lesson.stem}"])

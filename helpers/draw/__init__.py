@@ -6,6 +6,7 @@ from .contraction import einsum
 from .device import cost, launches
 from .digits import attention, digits
 from .driver import driver
+from .gains import gains
 from .gpu import latency, occupancy, threads, warps, waves
 from .heatmap import heatmap
 from .indexing import indexing
@@ -20,7 +21,7 @@ from .style import show
 from .tiles import owners, tiles
 
 __all__ = [
-    "attention", "bars", "broadcast", "cost", "digits", "driver", "einsum", "formats",
+    "attention", "bars", "broadcast", "cost", "digits", "driver", "einsum", "formats", "gains",
     "heatmap", "indexing", "ladder", "latency", "launches", "memory", "occupancy",
     "owners", "pictures", "roof", "scores", "shares", "show", "shuffles", "threads", "tiles",
     "timeline", "warps", "waves",

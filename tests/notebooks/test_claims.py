@@ -1,4 +1,4 @@
-"""The claims ledger: each row has its heading, its verdict and its cell in lesson 19."""
+"""The claims ledger: each row has its heading, its verdict and its cell in the appendix."""
 
 import copy
 import functools
@@ -8,15 +8,17 @@ from datetime import date
 import nbformat
 import pytest
 
-from authoring.notebook_form import IGNORE_TAG, ROOT, number_of
+from authoring.notebook_form import IGNORE_TAG, ROOT, AuthoringError, number_of
 from helpers.data import load_claims
+from publishing import claims as appendix
 
-PAGE = ROOT / "notebooks" / "19_myths_measured.ipynb"
+PAGE = ROOT / appendix.PAGE
+LESSON = "19_myths_measured.ipynb"  # tells twelve of the claims
 VERDICTS = {"True", "Partly true", "Depends", "Incomplete", "Misleading", "Unneeded", "Unfounded",
             "Outdated", "Wrong"}
 TOPICS = {"windowed products", "PyTorch libraries", "PyCUDA and CuPy", "CuPy tour",
           "NumPy inference", "found since"}
-FIELDS = {"id", "group", "topics", "claim", "verdict", "versions", "date", "taught"}
+FIELDS = {"id", "group", "topics", "claim", "verdict", "found", "versions", "date", "taught"}
 
 
 known_number = functools.cache(number_of)  # which asks git
@@ -41,6 +43,8 @@ def wrong_fields(row):
         wrong.append(f"{name}: topics {row['topics']}")
     if not row["versions"] or date.fromisoformat(row["date"]) < date(2026, 1, 1):
         wrong.append(f"{name}: versions and date")
+    if not row["found"].endswith((".", ":", ".)", ". (")):
+        wrong.append(f"{name}: what was found is no sentence")
     if not 3 <= len(row["claim"].split()) <= 30:
         wrong.append(f"{name}: a claim is one sentence of at most 30 words")
     return wrong
@@ -54,7 +58,9 @@ def wrong_cells(row, cells):
         return [f"{name}: no code cell of that id"]
     cell, text = cells[code[0]], cells[code[0] - 1].source
     wrong = []
-    if not text.startswith(f"### {name}\n\n**Claim.** {row['claim']}\n\n**{row['verdict']}.** "):
+    claim, found = re.escape(row["claim"]), re.escape(row["found"])
+    if not re.match(rf"### {name}\n\n\*\*Claim\.\*\* {claim} \*\(From .+\.\)\*\n\n"
+                    rf"\*\*{row['verdict']}\.\*\* {found} ", text):
         wrong.append(f"{name}: heading, claim and verdict before the cell are not the ledger's")
     ends = f"({row['versions']}; {row['date']}"
     if (taught := row["taught"]) is not None:
@@ -91,6 +97,62 @@ def problems(claims, cells):
 
 def test_every_claim_has_its_row_and_its_cell():
     assert problems(load_claims(), cells_of(PAGE.name)) == []
+
+
+def test_the_page_is_what_the_generator_writes():
+    assert appendix.write_claims(check=True) == [], "run make claims"
+
+
+def page(*names):
+    return nbformat.v4.new_notebook(cells=[
+        nbformat.v4.new_markdown_cell("old", id="contents"),
+        *(nbformat.v4.new_code_cell("1", id=name) for name in names)])
+
+
+def test_a_changed_ledger_changes_the_page():
+    rows = load_claims()[:2]
+    first, second = (row["id"] for row in rows)
+    written = appendix.with_claims(page(first, second, "tool"), rows)
+    assert [cell.id for cell in written.cells] == ["contents", f"{first}-row", first,
+                                                   f"{second}-row", second, "tool"]
+    assert f"[{first}](#{first})" in written.cells[0].source
+    rows[0]["verdict"] = "Outdated"
+    again = appendix.with_claims(copy.deepcopy(written), rows)
+    changed = [cell.id for cell, old in zip(again.cells, written.cells)
+               if cell.source != old.source]
+    assert changed == [f"{first}-row"] and "**Outdated.**" in again.cells[1].source
+    # A row that has left the ledger leaves its code, and loses its text.
+    fewer = appendix.with_claims(again, rows[1:])
+    assert [cell.id for cell in fewer.cells] == ["contents", first, f"{second}-row", second, "tool"]
+
+
+def test_a_row_without_code_is_refused():
+    with pytest.raises(AuthoringError, match="no code cell with the id 'strided-parallel'"):
+        appendix.with_claims(page("strided-no-copy"), load_claims()[:2])
+
+
+def test_each_row_names_an_article_with_a_title_where_there_is_one():
+    assert set(appendix.ARTICLES) == TOPICS
+    text = next(cell.source for cell in cells_of(PAGE.name) if cell.id == "articles")
+    assert all(article["full"] in text for article in appendix.ARTICLES.values())
+    assert len(re.findall(r"[\u4e00-\u9fff]", text)) > 20  # three titles in the original
+
+
+def test_the_lesson_tells_twelve_claims_with_the_verdicts_of_the_ledger():
+    text = "\n\n".join(cell.source for cell in cells_of(LESSON) if cell.cell_type == "markdown")
+    parts = re.split(r"^### \d+\. ", text.partition("## All twelve")[0], flags=re.M)[1:]
+    told = re.findall(r"^\| (\d+) \|.*\| ([a-z ]+) \|$", text, flags=re.M)
+    assert [number for number, _ in told] == [str(k) for k in range(1, 13)]
+    verdicts = {row["id"]: row["verdict"].lower() for row in load_claims()}
+    assert [verdict for _, verdict in told] == [verdicts[name] for name in TOLD]
+    for part, (_, verdict) in zip(parts, told, strict=True):
+        assert "**Claim.**" in part and re.search(r"\*\((\"|The article on )", part)
+        assert f"**{verdict.capitalize()}" in part
+
+
+TOLD = ["clock-around-launch", "hundred-times", "strided-parallel", "einsum-faster",
+        "float32-twice", "cupy-matmul-view", "batch-of-32", "unroll-pragma", "synchronize-inside",
+        "index-arrays", "autoinit-beside-cupy", "attention-4-gb"]
 
 
 def test_every_topic_is_there():

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from authoring.notebook_form import FOLDERS, ROOT, notebooks, read
+from authoring.notebook_form import FOLDERS, ROOT, lesson_paths, notebooks, read
 
-LESSONS = {path.stem[:2]: path for path in notebooks("notebooks")}
+LESSONS = {path.stem[:2]: path for path in lesson_paths()}
 HEADINGS = {number: read(path).cells[0].source.partition("\n")[0].removeprefix("# ")
             for number, path in LESSONS.items()}
 NOTEBOOKS = [path for folder in FOLDERS for path in notebooks(folder)]

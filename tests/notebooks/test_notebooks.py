@@ -21,6 +21,7 @@ from authoring.notebook_form import (
     SETUP_TITLE,
     WITHOUT_EXERCISES,
     course_of,
+    lesson_paths,
     notebooks,
     outputs_of,
     read,
@@ -49,12 +50,13 @@ SECOND_EDITION = {
     "16_attention",
     "17_one_kernel_reader",
     "18_many_gpus",
+    "19_myths_measured",
     "20_where_next",
 }
 
 PATHS = [path for folder in FOLDERS for path in notebooks(folder)]
 RECORDED = [path for path in PATHS if path.parent.name != "exercises"]
-LESSONS = notebooks("notebooks")
+LESSONS = lesson_paths()
 PLACES = re.compile(r"/(?:home|root|tmp|Users|usr|opt|work)/|[A-Z]:\\\\")
 
 

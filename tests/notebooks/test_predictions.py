@@ -15,13 +15,14 @@ from authoring.notebook_form import (
     METADATA,
     ROOT,
     course_of,
+    lesson_paths,
     notebooks,
     outputs_of,
     read,
 )
 from authoring.record import record
 
-LESSONS = notebooks("notebooks")
+LESSONS = lesson_paths()
 MOST = 3  # predictions in a lesson
 ROW = re.compile(r"^(?P<name>.*\S)\s{2,}-\s{2,}(?P<measured>\S.*)$", re.M)
 NUMBER = re.compile(r"(?<![\w.])(\d[\d,]*(?:\.\d+)?)(?:\s*([A-Za-z%]+))?")
