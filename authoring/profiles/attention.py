@@ -93,8 +93,7 @@ def measure(variants: Mapping[str, Callable], shape: tuple[int, ...], dtype: str
 
 def _as_tensors(arrays: list[Array]) -> list[Array]:
     """PyTorch's tensors of the same memory."""
-    torch = import_module("torch")
-    return [torch.as_tensor(x) for x in arrays]
+    return [import_module("torch").as_tensor(x) for x in arrays]
 
 
 def _error(result: Array, exactly: list[Array]) -> float:
