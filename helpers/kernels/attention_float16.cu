@@ -22,11 +22,11 @@
 //   computed twice, the kernel takes up to 1.7 times as long.)
 // - Only tiles with hidden keys have the code that hides, and a warp leaves out the tiles behind
 //   its last query (leaving out: 4 and 2 %).
-// - A power is one instruction (13 and 11 %), and results are stored 16 bytes a lane (3 and 3 %).
+// - A power is one instruction (exp2f: 13 and 11 %), and a lane stores 16 bytes (4: 3 and 3 %).
 // - The queries stay in shared memory. In registers they would take the place of sums.
-// - Blocks start in the order of their index, and with `causal` the last queries have the most
-//   keys. So the last queries of *all* heads come first, and short work fills the end (none and
-//   10 %; 41 % for 2048 words).
+// - Blocks start in the order of their index (CUDA does not promise it), and with `causal` the last
+//   queries have the most keys. So the last queries of *all* heads come first, and short work fills
+//   the end (none and 10 %; 41 % for 2048 words).
 // Needs compute capability 7.5. No header of the CUDA toolkit.
 // Launch: grid ((m + ROWS - 1) / ROWS, heads, batch), block 32 * WARPS, dynamic shared memory of
 // 2 * PITCH * (ROWS + 4 * KEYS) bytes.
@@ -38,14 +38,14 @@
 #define KEYS 64   // a multiple of 32
 #endif
 #define THREADS (32 * WARPS)
-#if __CUDA_ARCH__ >= 900  // blocks of a multiprocessor: its shared memory and registers are enough
+#if __CUDA_ARCH__ == 900  // blocks of a multiprocessor: an H200's has shared memory for so many
 #define BLOCKS (HEAD > 64 ? 2 : HEAD > 32 ? 3 : 4)
 #else
 #define BLOCKS 2
 #endif
 #define ROWS (WARPS * 16 * TALL)
 #define PITCH (HEAD + 8)  // float16s between rows of a tile: 8 neighbours begin in different banks
-#define PIECE 2           // times 16 keys: as many scores of a row a lane's registers hold at once
+#define PIECE 2           // times 16 keys: their scores are computed together
 #define NOTHING (-3.4e38f)
 #define MOST 32768.0f     // a sum of weights up to this has none too large for a float16, 65504
 
