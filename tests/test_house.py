@@ -15,9 +15,9 @@ TOP = {
     "folders": {"notebooks", "solutions", "exercises", "helpers", "checks", "simulator",
                 "authoring", "publishing", "install", "docs", "tests", ".binder", ".ci",
                 ".devcontainer", ".github"},
-    "files": {"README.md", "AGENTS.md", "CITATION.cff", "CONTRIBUTING.md", "environment.yml",
-              "Makefile", "pyproject.toml", "LICENSE", "LICENSE-CC-BY-4.0", ".gitignore",
-              "conftest.py", "MANIFEST.in"},
+    "files": {"README.md", "README.zh.md", "AGENTS.md", "CITATION.cff", "CONTRIBUTING.md",
+              "environment.yml", "Makefile", "pyproject.toml", "LICENSE",
+              "LICENSE-CC-BY-4.0", ".gitignore", "conftest.py", "MANIFEST.in"},
 }
 # Each room's own folders, and the endings of its files.
 ROOMS = {

@@ -76,7 +76,7 @@ def test_the_page_of_badges_has_every_lesson_and_is_up_to_date():
     assert write_open_in(check=True) == [], "run make tables"
     page = (ROOT / "docs" / "open_in.md").read_text(encoding="utf-8")
     for path in notebooks("notebooks"):
-        assert f"| {path.stem} | {badges(f'notebooks/{path.name}')} |" in page
+        assert f"| {path.stem.replace('_', ' ')} | {badges(f'notebooks/{path.name}')} |" in page
 
 
 def test_a_wrong_badge_is_found_and_corrected(tmp_path, commit):
