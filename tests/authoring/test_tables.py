@@ -6,9 +6,11 @@ import shutil
 
 import pytest
 
+from authoring import tables
 from authoring.notebook_form import ROOT, AuthoringError, notebooks
 from authoring.publish import badges
 from authoring.tables import write_open_in, write_tables
+from helpers.data import load_profile
 
 README = ROOT / "README.md"
 
