@@ -19,7 +19,7 @@ from nogpu import engine
 
 from .minutes import lesson_minutes, task_minutes
 from .notebook_form import ROOT, AuthoringError, course_of, lesson_paths, notebooks, number_of, read
-from .publish import badges
+from .publish import BRANCH, badges
 from .working_copy import note_written, refuse_to_lose, update_files
 
 RECORDED = ROOT / "helpers" / "data" / "recorded" / "nvidia-h200.json"
@@ -86,9 +86,11 @@ def write_open_in(root: Path = ROOT, check: bool = False) -> list[str]:
     """Write docs/open_in.md, a page of badges, or with `check` only name it if it would change."""
     text = ("# Open a lesson elsewhere\n\nWhat each service needs is in the "
             "[README](../README.md#where-it-runs). Exercises have badges of their own, at their "
-            "beginning.\n\n| lesson | open in |\n|---|---|\n")
+            "beginning. Where the badges lead to OWNER/REPO, take [the badges of this repository]"
+            f"(../../../blob/{BRANCH}/docs/open_in.md), on GitHub.\n\n| lesson | open in |\n"
+            "|---|---|\n")
     for path in notebooks("notebooks", root):
-        text += f"| {path.stem} | {badges(f'notebooks/{path.name}', root)} |\n"
+        text += f"| {path.stem.replace('_', ' ')} | {badges(f'notebooks/{path.name}', root)} |\n"
     return update_files({"docs/open_in.md": text}, root, check, {"docs/open_in.md"})
 
 

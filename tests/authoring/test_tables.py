@@ -6,9 +6,10 @@ import shutil
 
 import pytest
 
+from authoring import tables
 from authoring.notebook_form import ROOT, AuthoringError, notebooks
 from authoring.publish import badges
-from authoring.tables import one_run, write_open_in, write_tables
+from authoring.tables import write_open_in, write_tables
 from helpers.data import load_profile
 
 README = ROOT / "README.md"
@@ -77,7 +78,7 @@ def test_the_page_of_badges_has_every_lesson_and_is_up_to_date():
     assert write_open_in(check=True) == [], "run make tables"
     page = (ROOT / "docs" / "open_in.md").read_text(encoding="utf-8")
     for path in notebooks("notebooks"):
-        assert f"| {path.stem} | {badges(f'notebooks/{path.name}')} |" in page
+        assert f"| {path.stem.replace('_', ' ')} | {badges(f'notebooks/{path.name}')} |" in page
 
 
 def test_a_wrong_badge_is_found_and_corrected(tmp_path, commit):
@@ -105,7 +106,7 @@ def test_the_number_of_behaviours_is_the_one_recorded():
 
 def test_the_one_runs_table_has_its_numbers_on_the_right_side():
     run = load_profile("reader")
-    rows = [line.split(" | ") for line in one_run().splitlines()]
+    rows = [line.split(" | ") for line in tables.one_run().splitlines()]
     assert len(rows) == 6 and f"{run['rates']['one kernel, float16']['rate']:,.0f}" in rows[3][1]
     peer = run["rates"]["torch.compile, float16"]["rate"]
     assert f"torch.compile, float16 {peer:,.0f}" in rows[3][2]

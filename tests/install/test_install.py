@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,8 @@ import threading
 import time
 import venv
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
@@ -686,6 +689,39 @@ def test_the_settings_are_ones_that_jupyterlab_has(course):
         for key, value in settings.items():
             kind = {"boolean": bool, "string": str, "object": dict}[known[key]["type"]]
             assert isinstance(value, kind), key
+
+
+def test_jupyter_sends_a_picture_that_lies_behind_a_link(course, tmp_path):
+    """As the README's picture does in the learner's folder."""
+    pytest.importorskip("jupyter_server")
+    course.make("lab")
+    (option,) = [one for one in course.ran if "files_handler_class" in one]
+    for name in ("work", "helpers"):
+        (tmp_path / "there" / name).mkdir(parents=True)
+    (tmp_path / "there/helpers/ladder.png").write_bytes(b"a picture")
+    (tmp_path / "there/work/helpers").symlink_to("../helpers")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = subprocess.Popen(
+        [sys.executable, "-m", "jupyter_server", "--allow-root", f"--port={port}", option,
+         "--IdentityProvider.token=t", f"--ServerApp.root_dir={tmp_path / 'there/work'}"],
+        env=os.environ | {"HOME": str(tmp_path)}, stderr=subprocess.DEVNULL)
+    try:
+        address = f"http://127.0.0.1:{port}/files/helpers/ladder.png?token=t"
+        for _ in range(300):
+            try:
+                assert urlopen(address, timeout=60).read() == b"a picture"
+                break
+            except HTTPError:
+                raise
+            except OSError:  # it does not listen yet
+                time.sleep(0.2)
+        else:
+            pytest.fail("the server did not start within a minute")
+    finally:
+        server.terminate()
+        server.wait()
 
 
 def test_root_gets_jupyterlab_too_and_is_told(course, capfd, monkeypatch):
