@@ -85,8 +85,8 @@ site:  #@ build the course as static pages, build/site/html, from the stored out
 workshop:  #@ write a day's notebooks, running order and slides, build/workshop (DAY=half|one|two)
 	@$(INSTALL) site -m publishing workshop $(DAY) $(ARGS)
 
-publish:  #@ write the course's address into badges and setup cells (REPO=owner/name)
-	@$(INSTALL) run -m authoring publish $(REPO) $(ARGS)
+publish:  #@ make the branch `published`, with your address in the badges (REPO=owner/name)
+	@$(INSTALL) run -m publishing publish $(REPO) $(ARGS)
 
 grade:  #@ judge submissions again (SOLUTION=solutions/03_einsum.ipynb FOLDER=room)
 	@$(INSTALL) run -m authoring grade $(SOLUTION) $(FOLDER) $(ARGS)

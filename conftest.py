@@ -6,6 +6,7 @@ answers, at whole lessons. They begin with the notebooks, whose few tests are lo
 the files of many tests: what is handed out last is short, and no process waits long for another.
 """
 
+import gc
 import os
 import sys
 from collections import Counter
@@ -37,6 +38,17 @@ def pytest_itemcollected(item):
         from authoring.notebook_form import outputs_of
 
         item.cell.outputs = outputs_of(item.cell)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """What is collected stays: nobody looks for garbage in it, neither meanwhile nor in a test."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(trylast=True)

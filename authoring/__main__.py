@@ -14,7 +14,6 @@ from .exercises import write_exercises
 from .index import write_pages
 from .new_lesson import new_lesson
 from .notebook_form import ROOT, AuthoringError
-from .publish import publish
 from .record import bench, record
 from .tables import write_open_in, write_tables
 from .timetable import write_minutes
@@ -49,8 +48,6 @@ def parser() -> argparse.ArgumentParser:
     mutants = command("mutants", "give every mutant of the solutions to its check")
     mutants.add_argument("arguments", nargs=argparse.REMAINDER, help="lessons: 06, or einsum")
     command("house", "print which room imports which, and what breaks the rules")
-    command("publish", "write owner/name into badges and setup cells").add_argument(
-        "repository", nargs="?", default="", metavar="owner/name")
     return top
 
 
@@ -79,8 +76,6 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
             grade(options.solution, options.folder, options.table, options.seconds,
                   options.gigabytes)
             changed = [str(options.table)]
-        elif options.command == "publish":
-            changed = publish(options.repository, root)
         elif options.command == "record":
             for path in options.notebook:
                 record(path)

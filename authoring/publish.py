@@ -1,4 +1,4 @@
-"""The course's address on GitHub: the badges that contain it, and writing a new one everywhere."""
+"""The course's address on GitHub: the badges that contain it, and texts with another address."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import re
 from pathlib import Path
 
 from .notebook_form import FOLDERS, ROOT, AuthoringError, notebooks
-from .working_copy import refuse_to_edit
+from .repository import committed
 
-# OWNER/REPO stands for the address until `publish` writes the real one.
+# OWNER/REPO stands for the address; publishing/branch.py makes the branch that has the real one.
+BRANCH = "published"
 REPOSITORY = re.compile(r'Repository = "https://github\.com/([\w.-]+/[\w.-]+)"')
 
 
@@ -49,47 +50,40 @@ def published_files(root: Path = ROOT) -> list[Path]:
             *(path for folder in FOLDERS for path in notebooks(folder, root))]
 
 
-def publish(new: str, root: Path = ROOT) -> list[str]:
-    """Write `owner/name` into every badge, setup cell and page.
-
-    Returns
-    -------
-    list of str
-        The files changed.
+def address_of(said: str) -> str:
+    """The `owner/name` in what is that already, or the address of a repository on GitHub.
 
     Raises
     ------
     AuthoringError
-        When GitHub would not accept `new` as owner/name, and when a notebook was edited here; no
-        file is then changed.
+        When it is neither, or GitHub would not accept it.
     """
-    owner, slash, name = new.partition("/")
-    if not slash or "/" in name:
-        raise AuthoringError(f"{new!r} is not of the form owner/name: make publish REPO=owner/name")
-    if not re.fullmatch(r"[A-Za-z0-9](?:[A-Za-z0-9]|-(?=[A-Za-z0-9])){0,38}", owner):
-        raise AuthoringError(f"{owner!r} cannot be an owner on GitHub: at most 39 letters and"
-                             " digits, with single hyphens between them")
-    if not re.fullmatch(r"[A-Za-z0-9._-]{1,100}", name) or name in (".", ".."):
-        raise AuthoringError(f"{name!r} cannot be a repository on GitHub: at most 100 letters,"
-                             " digits, hyphens, dots and underscores")
-    if name.endswith(".git"):
-        raise AuthoringError(f"{name!r}: leave .git out, the addresses add it where they need it")
+    found = re.fullmatch(r"(?:.*\bgithub\.com[:/])?([A-Za-z0-9][A-Za-z0-9_-]{0,38}/"
+                         r"(?!\.\.?$)[A-Za-z0-9._-]{1,100}?)(?:\.git)?/?", said)
+    if found is None:
+        raise AuthoringError(f"{said!r} is no repository on GitHub: make publish REPO=owner/name")
+    return found[1]
+
+
+def with_address(new: str, root: Path = ROOT) -> dict[str, str]:
+    """The files of the last commit that change when `owner/name` replaces the course's address.
+
+    Badges then open the branch `published`, and the README's commands go into the folder that git
+    names after the repository. No file here changes.
+    """
     old = repository(root)
     # Only inside addresses: elsewhere `a/b` may be a quotient.
     address = re.compile(rf"(\b(?:github\.com|githubusercontent\.com|com/github|org/v2/gh)/)"
-                         rf"{re.escape(old)}(?![\w-]|\.(?!git\b|\s|$))")
-    # The README's first commands go into the folder that git names after the repository.
+                         rf"{re.escape(old)}(?![\w-]|\.(?!git\b|\s|$))((?:/blob)?/main\b)?")
     folder = re.compile(rf"^cd {re.escape(old.partition('/')[2])}$", flags=re.M)
-    changed: dict[Path, str] = {}
+    changed = {}
     for path in published_files(root):
-        text = path.read_text(encoding="utf-8")
-        replaced = address.sub(lambda found: found[1] + new, text)
+        name = path.relative_to(root).as_posix()
+        text = committed(name, root) or ""
+        replaced = address.sub(
+            lambda found: found[1] + new + (found[2] or "").replace("main", BRANCH), text)
         if path.suffix == ".md":
-            replaced = folder.sub(f"cd {name}", replaced)
+            replaced = folder.sub(f"cd {new.partition('/')[2]}", replaced)
         if replaced != text:
-            changed[path] = replaced
-    names = [str(path.relative_to(root)) for path in changed]
-    refuse_to_edit(names, root)
-    for path, replaced in changed.items():
-        path.write_text(replaced, encoding="utf-8")
-    return names
+            changed[name] = replaced
+    return changed

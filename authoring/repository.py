@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,17 +13,16 @@ def has_git(root: Path) -> bool:
     return (root / ".git").exists()
 
 
+def git(root: Path, *arguments: str, text: str | None = None, **variables: str) -> str:
+    """What a git command prints that gets `text` as its input, and environment variables."""
+    return subprocess.run(["git", "-C", str(root), "--literal-pathspecs", *arguments], input=text,
+                          env=os.environ | variables, capture_output=True, encoding="utf-8",
+                          check=True).stdout
+
+
 def git_names(root: Path, *arguments: str) -> set[str]:
     """The file names that a git command prints with its option -z."""
-    done = subprocess.run(["git", "-C", str(root), "--literal-pathspecs", *arguments],
-                          capture_output=True, check=True)
-    return {name for name in done.stdout.decode().split("\0") if name}
-
-
-def changed_names(root: Path, *folders: str) -> set[str]:
-    """The files that differ from the last commit, and those that git does not know."""
-    return (git_names(root, "diff", "--name-only", "--no-renames", "-z", "HEAD", "--", *folders)
-            | git_names(root, "ls-files", "--others", "--exclude-standard", "-z", "--", *folders))
+    return {name for name in git(root, *arguments).split("\0") if name}
 
 
 def committed(name: str, root: Path) -> str | None:

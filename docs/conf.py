@@ -12,8 +12,9 @@ from pygments.token import String
 STRING = re.compile(r'([rf]*""")(.*?)(""")', re.S)
 KERNEL = re.compile(r"[;{]\s*(//.*)?$|// YOUR CODE HERE", re.M)  # a line that Python does not have
 
-include_patterns = ["README.md", "AGENTS.md", "CONTRIBUTING.md", "kernels.md", "docs/*.md",
-                    "notebooks/*", "exercises/*", "simulator/README.md", "helpers/data/README.md"]
+include_patterns = ["README.md", "README.zh.md", "AGENTS.md", "CONTRIBUTING.md", "kernels.md",
+                    "docs/*.md", "notebooks/*", "exercises/*", "simulator/README.md",
+                    "helpers/data/README.md"]
 root_doc = "README"
 # A cell that calls the shell is no Python.
 suppress_warnings = ["misc.highlighting_failure"]
@@ -30,7 +31,7 @@ nb_merge_streams = True
 myst_heading_anchors = 4
 html_theme = "sphinx_book_theme"
 html_theme_options = {
-    "repository_branch": "main",
+    "repository_branch": "published",  # what make publish makes
     "use_repository_button": True,
     "launch_buttons": {"colab_url": "https://colab.research.google.com",
                        "binderhub_url": "https://mybinder.org", "notebook_interface": "jupyterlab"},

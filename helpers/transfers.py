@@ -6,6 +6,7 @@ import functools
 import linecache
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from .backend import find_cupy, is_simulated, synchronize
 from .formats import aligned
 
 STILL = 0.1  # seconds in one and the same call after which the host counts as waiting
+BUSY = 2.0  # the same where the processors are so busy that any thread may stand still
 TO_DEVICE = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
 TO_HOST = ("get", "item", "tolist", "__float__", "__int__", "__bool__", "__complex__",
            "__repr__", "__str__", "__format__")
@@ -71,8 +73,13 @@ def _copies(sizes: list[int]) -> str:
 
 
 def stands_still(thread: int, until: threading.Event) -> bool:
-    """Whether a thread stays in one and the same call for `STILL` seconds before `until` is set."""
+    """Whether a thread stays in one and the same call for `STILL` seconds before `until` is set.
+
+    Where the processors are busy, a thread that computes may stand still too: there it must also
+    have used almost no processor time for `BUSY` seconds.
+    """
     place, since, pause = None, perf_counter(), STILL / 5
+    idle, used = since, _processor_seconds(thread)
     while True:
         asked = perf_counter()
         if until.wait(pause):
@@ -81,10 +88,19 @@ def stands_still(thread: int, until: threading.Event) -> bool:
         now = (id(frame), frame.f_lasti if frame else None)
         # A thread that runs Python gives the interpreter away only after its switch interval.
         contended = perf_counter() - asked - pause > sys.getswitchinterval() / 2
+        if now != place or _processor_seconds(thread) - used > BUSY / 20:
+            idle, used = perf_counter(), _processor_seconds(thread)
         if now != place or contended:  # Python goes on, however slowly
             place, since = now, perf_counter()
-        elif perf_counter() - since > STILL:
+        if perf_counter() - since > STILL or perf_counter() - idle > BUSY:
             return True
+
+
+def _processor_seconds(thread: int) -> float:
+    """Processor time of a thread; where the system does not tell, the time that passes."""
+    if not hasattr(time, "pthread_getcpuclockid"):
+        return perf_counter()
+    return time.clock_gettime(time.pthread_getcpuclockid(thread))
 
 
 class _Gate:

@@ -83,6 +83,9 @@ def open_lab(options: list[str]) -> None:
             f"--LabApp.app_settings_dir={own / 'settings'}",
             # JupyterLab stores here which notebooks are open, apart from the learner's other work.
             f"--LabApp.workspaces_dir={own / 'workspaces'}",
+            # The README's picture lies behind a link to the course's folder, and Jupyter's usual
+            # handler sends no such file (with tornado 6.5.9 and later).
+            "--ContentsManager.files_handler_class=jupyter_server.files.handlers.FilesHandler",
             # What "Print" and "Export as HTML" make of a notebook.
             f"--TemplateExporter.extra_template_basedirs={ROOT / 'install' / 'pages'}",
             "--HTMLExporter.template_name=course",
@@ -98,4 +101,4 @@ def run_tests(options: list[str]) -> None:
     # One process more than there are cores, because some tests wait.
     workers = min(4, (os.cpu_count() or 1) + 1)
     spread = ["-n", str(workers), "--dist=loadfile", "--max-worker-restart=0"]
-    become_python(["-m", "authoring.testing", *spread, *options])
+    become_python(["tests/run.py", *spread, *options])

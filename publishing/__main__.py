@@ -8,6 +8,7 @@ from pathlib import Path
 
 from authoring.notebook_form import ROOT, AuthoringError
 
+from .branch import publish
 from .claims import write_claims
 from .picture import write_picture
 from .site import build_site
@@ -23,9 +24,12 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     commands.add_parser("claims", help="write the appendix's texts from the ledger of claims")
     commands.add_parser("workshop", help="write a day's notebooks, running order and slides"
                         ).add_argument("day", choices=DAYS)
+    commands.add_parser("publish", help="commit the course, with its address, to a branch"
+                        ).add_argument("repository", nargs="?", default="", metavar="owner/name")
     options = top.parse_args(arguments)
     try:
         written = ([str(build_site(root))] if options.command == "site"
+                   else publish(options.repository, root) if options.command == "publish"
                    else write_picture(root) if options.command == "picture"
                    else write_claims(root) if options.command == "claims"
                    else write_workshop(options.day, root))

@@ -27,7 +27,8 @@ from authoring.notebook_form import (
 )
 from authoring.publish import repository
 
-BADGE = re.compile(r"!\[((?:Open in|Launch) \w+)\]\(https:[^)]*\)")  # a picture from another host
+# A picture from another host, and a link to another branch.
+BADGE = re.compile(r"(?:!\[|\[(?=the badges))([\w ]+)\]\((?:https:|\.\./\.\./\.\./)[^)]*\)")
 KERNEL = re.compile(r"\(\.\./helpers/kernels/([\w.]+)\)")  # a link to a file
 SOURCE = re.compile(r"(?!Line |.* \| ).*?;\s*(//[^\n]*)?\n", re.S)  # a kernel; a report has bars
 LEFT_OUT = (".*", "build", "work", "__pycache__", "solutions")
@@ -35,7 +36,7 @@ PARTS = {"To look up": ["notebooks/glossary", "notebooks/index", "notebooks/clai
                         "docs/open_in", "docs/updating"],
          "To teach, to change": ["docs/teaching", "CONTRIBUTING", "docs/authoring", "docs/style",
                                  "docs/reading", "AGENTS"],
-         "Besides": ["simulator/README", "helpers/data/README"]}
+         "Besides": ["README.zh", "simulator/README", "helpers/data/README"]}
 
 
 def page_of(notebook: nbformat.NotebookNode, solution: nbformat.NotebookNode | None = None
@@ -102,7 +103,7 @@ def write_source(folder: Path, root: Path = ROOT) -> None:
         page, solved = page_of(read(lesson)), root / "solutions" / lesson.name
         if solved.exists():
             after = toctree("Exercises", [f"../exercises/{lesson.stem}"])
-            page.cells.append(nbformat.v4.new_markdown_cell(after, id="exercises"))
+            page.cells.append(nbformat.v4.new_markdown_cell(after, id="to-exercises"))
             exercise = page_of(exercise_from(read(solved), lesson.name), read(solved))
             texts[folder / "exercises" / lesson.name] = stored_text(exercise)
         texts[folder / "notebooks" / lesson.name] = stored_text(page)

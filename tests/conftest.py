@@ -31,9 +31,8 @@ def libraries_as_before():
     """
     before, installed = _imported_libraries(), finder.is_installed()
     yield
-    after = _imported_libraries()
-    if before and any(after.get(name) is not module for name, module in before.items()):
-        for name in after:
+    if any(sys.modules.get(name) is not module for name, module in before.items()):
+        for name in _imported_libraries():
             del sys.modules[name]
         sys.modules.update(before)
     if installed and not finder.is_installed():

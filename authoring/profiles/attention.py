@@ -4,7 +4,7 @@
 
 needs CuPy, for some of its rows PyTorch, and for the counts Nsight Compute (`ncu` on the PATH).
 Without FILE it writes `helpers/data/recorded/profiles/attention.json`, which the lesson shows.
-With `--query` in place of FILE it measures a single query alone and puts it into that file.
+With `--times` in place of FILE it leaves out the counts, and keeps those of that file.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import math
 import statistics
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from importlib import import_module
+from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,6 +32,7 @@ from . import profiling
 
 MODULE = "authoring.profiles.attention"
 SHAPE = 4, 16, 4096, 64  # batch, heads, length, numbers of a head
+FLOAT16 = (4, 16, 2048, 64), (4, 16, 8192, 64), (2, 16, 2048, 128), (2, 16, 8192, 128)
 LENGTHS = 1024, 4096, 16384, 65536  # of one head
 OTHER, SAMPLES = 2**28, 51  # floats that fill the caches; calls of a single query
 CHECKED = 2  # heads compared with float64
@@ -43,11 +45,13 @@ def torch_by_hand(q: Array, k: Array, v: Array) -> Array:
     return (q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])).softmax(dim=-1) @ v
 
 
-def torch_sdpa(q: Array, k: Array, v: Array) -> Array:
-    """PyTorch's fused attention."""
+def torch_sdpa(q: Array, k: Array, v: Array, causal: bool = False, backend: str = "") -> Array:
+    """PyTorch's fused attention, by a backend of this name or by the one that PyTorch chooses."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.nn.functional import scaled_dot_product_attention
 
-    return scaled_dot_product_attention(q, k, v)
+    with sdpa_kernel(getattr(SDPBackend, backend)) if backend else nullcontext():
+        return scaled_dot_product_attention(q, k, v, is_causal=causal)
 
 
 TORCH = {"PyTorch by hand": torch_by_hand, "PyTorch scaled-dot-product": torch_sdpa}
@@ -57,21 +61,10 @@ def measure(variants: Mapping[str, Callable], shape: tuple[int, ...], dtype: str
             errors: bool = True) -> list[dict]:
     """A row for each variant that this machine has.
 
-    Parameters
-    ----------
-    variants : mapping of str to callable
-        By name the functions of queries, keys and values: CuPy arrays, for `TORCH` tensors. One
-        that raises ImportError or NotImplementedError gets no row.
-    shape : tuple of int
-        Batch, heads, length, numbers of a head.
-    dtype : {"float32", "float16"}
-    errors : bool
-        Whether to compare with float64, which keeps two heads' scores in memory.
-
-    Returns
-    -------
-    list of dict
-        `ms`, `tflops`, `peak` (bytes besides arguments and result), and the relative `error`.
+    `variants` are by name functions of queries, keys and values: CuPy arrays, or tensors if the
+    name begins with PyTorch. One that raises ImportError or NotImplementedError gets no row.
+    A row has `ms`, `tflops`, `peak` (bytes besides arguments and result), and with `errors` the
+    relative `error` against float64, for which two heads' scores are in memory.
     """
     cp = find_cupy()
     rng = cp.random.default_rng(12)
@@ -80,7 +73,7 @@ def measure(variants: Mapping[str, Callable], shape: tuple[int, ...], dtype: str
     for name, function in variants.items():
         arrays = [x.astype(dtype) for x in exactly]
         try:
-            torch = import_module("torch") if name in TORCH else None
+            torch = import_module("torch") if name.startswith("PyTorch") else None
             arrays = _as_tensors(arrays) if torch else arrays
             peak = _peak_bytes(function, arrays, torch)
         except (ImportError, NotImplementedError):
@@ -100,8 +93,7 @@ def measure(variants: Mapping[str, Callable], shape: tuple[int, ...], dtype: str
 
 def _as_tensors(arrays: list[Array]) -> list[Array]:
     """PyTorch's tensors of the same memory."""
-    torch = import_module("torch")
-    return [torch.as_tensor(x) for x in arrays]
+    return [import_module("torch").as_tensor(x) for x in arrays]
 
 
 def _error(result: Array, exactly: list[Array]) -> float:
@@ -189,13 +181,21 @@ def _microseconds(function: Callable, arrays: list[Array], times: int) -> float:
     return statistics.median(taken)
 
 
-def query() -> None:
-    """Measure `one_query` alone, and put it into the profile that the lesson reads."""
-    path = profiling.FOLDER / "attention.json"
-    found = profiling.heading() | one_query()
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"one_query": found}, indent=1)
-                    + "\n", encoding="utf-8")
-    print(json.dumps(found, indent=1))
+def float16() -> list[dict]:
+    """The tuned kernel beside PyTorch's two; `tflops` are counted as without a mask."""
+    found = []
+    for shape, causal in product(FLOAT16, (False, True)):
+        ways = {"tuned": partial(attention, causal=causal),
+                "PyTorch flash": partial(torch_sdpa, causal=causal, backend="FLASH_ATTENTION"),
+                "PyTorch cuDNN": partial(torch_sdpa, causal=causal, backend="CUDNN_ATTENTION")}
+        found += [row | {"causal": causal} for row in measure(ways, shape, "float16", errors=False)]
+    return found
+
+
+def times() -> None:
+    """Measure all but what Nsight Compute counts, and put it into the profile."""
+    kept = {"counted": json.loads((profiling.FOLDER / "attention.json").read_text())["counted"]}
+    profiling.write_profile(profiling.heading() | timed() | kept, "attention", [])
 
 
 def run() -> None:
@@ -217,16 +217,17 @@ def counted() -> dict[str, dict[str, float | str]]:
     return found
 
 
-def measured() -> dict:
-    """What the lesson shows."""
+def timed() -> dict:
+    """What the lesson shows, but for the counts."""
     import cupy as cp
 
     content = {"cupy": cp.__version__, "shape": list(SHAPE), **rows(),
-               "one_query": one_query(), "counted": counted()}
+               "one_query": one_query(), "float16": float16()}
     if "torch" in sys.modules:
         content["torch"] = sys.modules["torch"].__version__
     return content
 
 
 if __name__ == "__main__":
-    profiling.run_program("attention", measured, sys.argv[1:], run=run, query=query)
+    profiling.run_program("attention", lambda: timed() | {"counted": counted()}, sys.argv[1:],
+                          run=run, times=times)

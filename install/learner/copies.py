@@ -34,8 +34,8 @@ from .repository import GitError, content_in, git
 FOLDERS = ("notebooks", "exercises", "solutions")
 # Links to the course for what notebooks import, and for what the copies and the README link to.
 IMPORTED = ("helpers", "checks")
-LINKED = (*IMPORTED, "README.md", "AGENTS.md", "CONTRIBUTING.md", "LICENSE", "LICENSE-CC-BY-4.0",
-          "docs", "tests", "simulator")
+LINKED = (*IMPORTED, "README.md", "README.zh.md", "AGENTS.md", "CONTRIBUTING.md", "LICENSE",
+          "LICENSE-CC-BY-4.0", "docs", "tests", "simulator")
 PROGRAM = Path(__file__).read_bytes()
 COPIES = WORK / ".course" / "copies.json"
 # Lessons with a new name: the old name and the new one. A test compares this with git's history.

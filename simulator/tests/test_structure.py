@@ -1,6 +1,7 @@
 """The package's own structure: who imports whom, no circles, and how many lines a room has."""
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -46,6 +47,7 @@ def _module(name: str) -> str | None:
     return next((m for m in (name, f"{name}.__init__") if m in MODULES), None)
 
 
+@functools.cache
 def _imports(name: str) -> set[str]:
     """Names of the modules that a module imports, also inside functions, in full."""
     package = name.split(".")[:-1]
@@ -61,9 +63,6 @@ def _imports(name: str) -> set[str]:
     return found - {name}
 
 
-IMPORTS = {name: _imports(name) for name in MODULES}
-
-
 def _room(name: str) -> str:
     """The room of a module of the package."""
     parts = name.split(".")
@@ -77,7 +76,7 @@ def _circles(modules: set[str]) -> list[list[str]]:
     def visit(name: str) -> None:
         index[name] = low[name] = len(index)
         stack.append(name)
-        for other in sorted(IMPORTS[name] & modules):
+        for other in sorted(_imports(name) & modules):
             if other not in index:
                 visit(other)
                 low[name] = min(low[name], low[other])
@@ -96,15 +95,15 @@ def _circles(modules: set[str]) -> list[list[str]]:
 
 
 def test_imports_are_read_inside_functions_and_relative():
-    assert "nogpu.engine.memory" in IMPORTS["nogpu.engine.scheduler"]
-    assert "nogpu.faces.cupyx._runtime" in IMPORTS["nogpu.faces.cupy.__init__"]
+    assert "nogpu.engine.memory" in _imports("nogpu.engine.scheduler")
+    assert "nogpu.faces.cupyx._runtime" in _imports("nogpu.faces.cupy.__init__")
 
 
 def test_nothing_imports_upward():
     upward = {
         (name, other)
         for name in MODULES
-        for other in IMPORTS[name]
+        for other in _imports(name)
         if other.partition(".")[0] in OTHER_ROOMS
         or (other in MODULES and _room(other) not in MAY_IMPORT[_room(name)])
     }
@@ -126,14 +125,14 @@ def test_each_module_of_the_engine_imports_only_lower_layers():
     assert sorted(engine) == sorted(LAYERS)
     for i, layer in enumerate(LAYERS):
         lower = {engine[other] for other in LAYERS[:i]}
-        assert IMPORTS[engine[layer]] & set(MODULES) <= lower, layer
+        assert _imports(engine[layer]) & set(MODULES) <= lower, layer
 
 
 def test_the_array_stands_on_memory_and_streams_alone():
     """Routines stand above the array and become its methods in `_core/_methods.py`."""
     reached, left = set(), ["nogpu.faces.cupy._core.core"]
     while left:
-        for other in IMPORTS[left.pop()] & set(MODULES) - reached:
+        for other in _imports(left.pop()) & set(MODULES) - reached:
             reached.add(other)
             left.append(other)
     faces = {name.removeprefix("nogpu.faces.") for name in reached if _room(name) == "faces"}

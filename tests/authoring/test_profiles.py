@@ -3,9 +3,10 @@
 import json
 
 import pytest
+import record_clinic as clinic
 
 import helpers
-from authoring.profiles import attention, clinic, fast_kernels, profiling
+from authoring.profiles import attention, fast_kernels, profiling
 from helpers.data import load_profile
 
 PROJECTED = """Generating SQLite file r.sqlite from r.nsys-rep
@@ -99,14 +100,14 @@ def test_a_profile_is_written_where_the_lesson_reads_it(tmp_path, monkeypatch, c
     assert json.loads((tmp_path / "mine.json").read_text()) == {"gpu": "T4"}
 
 
-def test_a_single_query_is_put_into_the_profile(tmp_path, monkeypatch, capsys):
+def test_times_alone_leave_the_counts(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(profiling, "FOLDER", tmp_path)
     monkeypatch.setattr(profiling, "heading", lambda: {"gpu": "H200"})
-    monkeypatch.setattr(attention, "one_query", lambda: {"keys": 5})
-    (tmp_path / "attention.json").write_text('{"gpu": "T4", "one_query": 1}')
-    attention.query()
+    monkeypatch.setattr(attention, "timed", lambda: {"float16": [5]})
+    (tmp_path / "attention.json").write_text('{"gpu": "T4", "float16": [], "counted": 1}')
+    attention.times()
     assert json.loads((tmp_path / "attention.json").read_text()) == {
-        "gpu": "T4", "one_query": {"gpu": "H200", "keys": 5}}
+        "gpu": "H200", "float16": [5], "counted": 1}
 
 
 def test_the_profiled_kernels_are_those_of_the_lesson_and_are_checked(monkeypatch, capsys):

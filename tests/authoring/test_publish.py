@@ -1,10 +1,9 @@
-"""One address stands in all badges, setup cells and pages, and `make publish` changes it."""
+"""One address stands in all badges, setup cells and pages, and `make publish` replaces it."""
 
 import pytest
 
-from authoring.__main__ import main
 from authoring.notebook_form import ROOT, AuthoringError
-from authoring.publish import publish, published_files, repository
+from authoring.publish import address_of, published_files, repository, with_address
 
 
 @pytest.fixture
@@ -35,45 +34,59 @@ def test_no_file_with_the_address_is_forgotten():
     assert len(written) > 30 and written <= set(published_files())
 
 
-def test_publish_writes_one_address_everywhere(unpublished, commit):
+def test_one_address_is_written_everywhere(unpublished, commit):
     before, root, now = unpublished
     commit()
-    assert set(publish("ada-l/a.b", root)) == set(before)
-    assert repository(root) == "ada-l/a.b"
-    assert now()["README.md"] == (
-        "cd a.b\n[b](https://mybinder.org/v2/gh/ada-l/a.b/main) MY-OWNER/REPO,"
+    texts = with_address("ada-l/a.b", root)
+    assert set(texts) == set(before)
+    assert texts["README.md"] == (
+        "cd a.b\n[b](https://mybinder.org/v2/gh/ada-l/a.b/published) MY-OWNER/REPO,"
         " github.com/OWNER/REPO-2, OWNER/REPO. See github.com/ada-l/a.b.\n")
-    assert now()["docs/teaching.md"] == "git clone https://github.com/ada-l/a.b.git\ncd a.b\n"
-    assert "github/ada-l/a.b/blob" in now()["notebooks/00.ipynb"]
-    assert "content.com/ada-l/a.b/main" in now()["notebooks/00.ipynb"]
-    assert publish("ada-l/a.b", root) == []
-    commit()
-    assert set(publish("OWNER/REPO", root)) == set(before)
+    assert texts["docs/teaching.md"] == "git clone https://github.com/ada-l/a.b.git\ncd a.b\n"
+    assert texts["notebooks/00.ipynb"] == (
+        "(https://colab.research.google.com/github/ada-l/a.b/blob/published/x)"
+        "(https://raw.githubusercontent.com/ada-l/a.b/published/x)")
     assert now() == before
 
 
-def test_publish_refuses_over_a_notebook_that_was_edited_here(unpublished, commit):
+def test_what_is_edited_and_not_committed_stays_out(unpublished, commit):
     _, root, now = unpublished
     commit()
     (root / "notebooks/00.ipynb").write_text("github.com/OWNER/REPO, and what a learner wrote")
-    before = now()
-    with pytest.raises(AuthoringError, match=r"^notebooks/00.ipynb: edited here and not committed"):
-        publish("ada-l/a.b", root)
-    assert now() == before
+    (root / "notebooks/01.ipynb").write_text("github.com/OWNER/REPO, not added")
+    texts = with_address("ada-l/a.b", root)
+    assert "learner" not in texts["notebooks/00.ipynb"] and "notebooks/01.ipynb" not in texts
+    assert "learner" in now()["notebooks/00.ipynb"]
 
 
-@pytest.mark.parametrize("name, words", [
-    ("", "owner/name"), ("no slash", "owner/name"), ("one", "owner/name"),
-    ("https://github.com/ada/course", "owner/name"), ("a/b/c", "owner/name"),
-    ("ada-/course", "owner on GitHub"), ("a--b/course", "owner on GitHub"),
-    ("ada lovelace/course", "owner on GitHub"), ("a" * 40 + "/course", "owner on GitHub"),
-    ("ada/", "repository on GitHub"), ("ada/..", "repository on GitHub"),
-    ("ada/x y", "repository on GitHub"), ("ada/" + "x" * 101, "repository on GitHub"),
-    ("ada/course.git", "leave .git out"),
+def test_the_published_text_has_the_address_that_its_badges_have(unpublished, commit):
+    """A fork of what is published, as a course of its own, can be published again."""
+    before, root, _ = unpublished
+    commit()
+    for name, text in with_address("ada_corp/a.b", root).items():
+        (root / name).write_text(text)
+    commit()
+    assert repository(root) == "ada_corp/a.b"
+    again = with_address("c/d", root)
+    assert set(again) == set(before) and "gh/c/d/published" in again["README.md"]
+
+
+@pytest.mark.parametrize("said, address", [
+    ("ada/course", "ada/course"), ("ada-l/a.b_c-d", "ada-l/a.b_c-d"), ("a--b-/x", "a--b-/x"),
+    ("ada_corp/course", "ada_corp/course"), ("ada/.github", "ada/.github"),
+    ("https://github.com/ada/course", "ada/course"), ("ada/course.git", "ada/course"),
+    ("https://token@github.com/ada/a.b.git", "ada/a.b"), ("ada/course/", "ada/course"),
+    ("git@github.com:ada/a.b.git", "ada/a.b"), ("ssh://git@github.com/ada/a.b", "ada/a.b"),
 ])
-def test_publish_refuses_an_impossible_address(unpublished, capsys, name, words):
-    before, root, now = unpublished
-    assert main(["publish", name] if name else ["publish"], root) == 1
-    said = capsys.readouterr().err
-    assert said.startswith("error: ") and words in said and said.count("\n") == 1
-    assert now() == before
+def test_an_address_is_understood(said, address):
+    assert address_of(said) == address
+
+
+@pytest.mark.parametrize("said", [
+    "", "one", "a/b/c", "ada/", "ada/..", "ada/x y", "ada lovelace/course", "-ada/course",
+    "a" * 40 + "/course", "ada/" + "x" * 101, "/srv/ada/course.git", "../ada/course",
+    "https://gitlab.com/ada/course.git", "https://notgithub.com/ada/course", "git@host:ada/course",
+])
+def test_an_impossible_address_is_refused(said):
+    with pytest.raises(AuthoringError, match="no repository on GitHub: make publish REPO=owner"):
+        address_of(said)

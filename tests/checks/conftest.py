@@ -1,6 +1,5 @@
 """Settings of the checks' tests."""
 
-import gc
 import os
 
 import pytest
@@ -12,9 +11,3 @@ def pytest_collection_modifyitems(items):
         for item in items:
             if "many_gpus" in item.name:
                 item.add_marker(pytest.mark.skip(reason="runs in a process of two devices"))
-
-
-def pytest_collection_finish():
-    """What is there now stays: a check that collects garbage need not look through it each time."""
-    gc.collect()
-    gc.freeze()

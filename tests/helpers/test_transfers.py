@@ -2,12 +2,14 @@
 
 import gc
 import sys
+import threading
 import weakref
 
 import numpy as np
 import pytest
 
 import helpers
+from helpers import transfers
 
 HOST = np.linspace(0, 1, 1000)
 
@@ -106,3 +108,14 @@ def test_an_error_passes_through_and_everything_is_put_back(cp):
 def test_what_has_no_lines_is_refused(cp):
     with pytest.raises(TypeError, match="follows the lines of a Python function"):
         helpers.traffic(len, [1])
+
+
+def test_a_thread_that_waits_is_found_on_a_busy_machine(monkeypatch):
+    monkeypatch.setattr(sys, "getswitchinterval", lambda: -1.0)  # each look comes late
+    monkeypatch.setattr(transfers, "BUSY", 0.3)
+    end = threading.Event()
+    waits = threading.Thread(target=end.wait, args=(60,), daemon=True)
+    waits.start()
+    assert transfers.stands_still(waits.ident, threading.Event())
+    end.set()
+    waits.join()

@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,8 @@ import threading
 import time
 import venv
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
@@ -688,6 +691,39 @@ def test_the_settings_are_ones_that_jupyterlab_has(course):
             assert isinstance(value, kind), key
 
 
+def test_jupyter_sends_a_picture_that_lies_behind_a_link(course, tmp_path):
+    """As the README's picture does in the learner's folder."""
+    pytest.importorskip("jupyter_server")
+    course.make("lab")
+    (option,) = [one for one in course.ran if "files_handler_class" in one]
+    for name in ("work", "helpers"):
+        (tmp_path / "there" / name).mkdir(parents=True)
+    (tmp_path / "there/helpers/ladder.png").write_bytes(b"a picture")
+    (tmp_path / "there/work/helpers").symlink_to("../helpers")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = subprocess.Popen(
+        [sys.executable, "-m", "jupyter_server", "--allow-root", f"--port={port}", option,
+         "--IdentityProvider.token=t", f"--ServerApp.root_dir={tmp_path / 'there/work'}"],
+        env=os.environ | {"HOME": str(tmp_path)}, stderr=subprocess.DEVNULL)
+    try:
+        address = f"http://127.0.0.1:{port}/files/helpers/ladder.png?token=t"
+        for _ in range(300):
+            try:
+                assert urlopen(address, timeout=60).read() == b"a picture"
+                break
+            except HTTPError:
+                raise
+            except OSError:  # it does not listen yet
+                time.sleep(0.2)
+        else:
+            pytest.fail("the server did not start within a minute")
+    finally:
+        server.terminate()
+        server.wait()
+
+
 def test_root_gets_jupyterlab_too_and_is_told(course, capfd, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     course.make("lab", "--no-browser")
@@ -699,7 +735,7 @@ def test_root_gets_jupyterlab_too_and_is_told(course, capfd, monkeypatch):
 
 def test_test_runs_pytest_and_passes_options_on(course):
     course.make("test", "-k", "a or b")
-    assert course.ran[1:3] == ["-m", "authoring.testing"] and course.ran[-2:] == ["-k", "a or b"]
+    assert course.ran[1] == "tests/run.py" and course.ran[-2:] == ["-k", "a or b"]
     assert "--dist=loadfile" in course.ran  # a notebook's cells belong to one process
     assert course.variables["PATH"].split(os.pathsep)[0] == str(course.venv / "bin")
 
@@ -773,16 +809,14 @@ def test_make_without_python_says_what_to_install(bare, named):
     [
         (["lab", "ARGS=--no-browser --port 8899"], "lab|--no-browser|--port|8899|"),
         (["test", "ARGS=-k 'a or b'"], "test|-k|a or b|"),
-        (["record", "NOTEBOOKS=a.ipynb b.ipynb"], "record|a.ipynb|b.ipynb|"),
-        (["exercises", "ARGS=--check"], "exercises|--check|"),
-        (["publish", "REPO=owner/name"], "publish|owner/name|"),
-        (["bench"], "bench|"),
+        (["record", "NOTEBOOKS=a.ipynb b.ipynb"], "run|-m|authoring|record|a.ipynb|b.ipynb|"),
+        (["exercises", "ARGS=--check"], "run|-m|authoring|exercises|--check|"),
+        (["publish", "REPO=owner/name"], "run|-m|publishing|publish|owner/name|"),
+        (["bench"], "run|-m|authoring|bench|"),
     ],
 )
 def test_make_passes_on_what_it_is_given(bare, arguments, passed):
     python(bare, "python3")
-    if arguments[0] not in ("lab", "test"):
-        passed = "run|-m|authoring|" + passed
     assert run_make(bare, *arguments).stdout == "python3|install|" + passed
 
 

@@ -16,7 +16,8 @@ from authoring.notebook_form import ROOT, notebooks, read
 TEACHING = ROOT / "docs" / "teaching.md"
 AUTHORING = ROOT / "docs" / "authoring.md"
 GUIDES = [TEACHING, AUTHORING]
-PAGES = [*GUIDES, *(ROOT / name for name in ("docs/updating.md", "docs/open_in.md", "README.md"))]
+PAGES = [*GUIDES, *(ROOT / name for name in (
+    "docs/updating.md", "docs/open_in.md", "README.md", "README.zh.md"))]
 # Files that the guides only give as examples: a lesson that is added, a learner's copy.
 EXAMPLES = ("21_sparse_arrays", "sparse_arrays.py", "mine_08")
 ROOMS = ("authoring", "checks", "docs", "exercises", "helpers", "install", "notebooks", "simulator",
@@ -74,6 +75,7 @@ def test_links_lead_somewhere(path):
         if target.startswith(("http://", "https://")):
             continue
         file, _, anchor = target.partition("#")
+        file = file.removeprefix("../../../blob/published/docs/")  # on GitHub, the same page there
         place = (path.parent / unquote(file)).resolve() if file else path
         assert place.exists() and place.is_relative_to(ROOT), target
         if anchor and place.suffix == ".md":
@@ -164,12 +166,13 @@ def test_no_stretch_without_a_break_is_longer_than_two_hours(number):
         assert stretch <= 125, what
 
 
-def test_the_cells_to_show_exist():
-    rows = re.findall(r"\| `(\d\d)/([\w-]+)` \|", text_of(TEACHING))
+def test_the_words_to_search_for_lead_to_one_cell():
+    rows = re.findall(r"\| (\d\d) \| `([^`]+)` \|", text_of(TEACHING))
     assert len(rows) >= 8
-    for lesson, cell in rows:
+    for lesson, words in rows:
         (path,) = (ROOT / "notebooks").glob(f"{lesson}_*.ipynb")
-        assert cell in [one.id for one in cells_of(f"notebooks/{path.name}")], (lesson, cell)
+        found = [one for one in cells_of(f"notebooks/{path.name}") if words in one.source]
+        assert [one.cell_type for one in found] == ["code"], (lesson, words)
 
 
 def test_the_sum_of_all_lessons_and_core_tasks_is_as_told():
@@ -192,6 +195,19 @@ def test_the_readme_s_first_answer_gets_the_verdict_that_is_printed_below_it(tmp
                               "COURSE_BACKEND": "simulator"})
     said = done.stdout.partition("[no]")
     assert "".join(said[1:]).split() == verdict.split(), done.stdout + done.stderr
+
+
+def test_the_chinese_readme_has_the_code_and_the_figures_of_the_english_one():
+    english, chinese = text_of(ROOT / "README.md"), text_of(ROOT / "README.zh.md")
+    blocks = re.compile(r"^```.*?^```$", re.M | re.S)
+    assert blocks.findall(chinese) == blocks.findall(english)
+    pictures = re.compile(r"!\[[^]]+(\]\(\S+\))")
+    assert pictures.findall(chinese) == pictures.findall(english)
+    figure = re.compile(r"(?<![\w.])[1-9]\d*(?:\.\d+)?")
+    assert set(figure.findall(without_code(chinese))) <= set(figure.findall(english))
+    assert re.search(r"(\d+) 小时", chinese)[1] == re.search(r"about (\d+) hours", english)[1]
+    rows = re.compile(r"^\| (\d\d) \| \[[^]]+\]\((\S+)\)", re.M)
+    assert rows.findall(chinese) == rows.findall(english)
 
 
 def test_the_tables_of_the_readme_begin_within_a_hundred_lines():

@@ -153,6 +153,15 @@ def test_headings_are_in_order(path):
 
 
 @every
+def test_a_section_begins_a_cell(path):
+    """Where a workshop skips a section, the end of the one before it must stay."""
+    for cell in read(path).cells:
+        if cell.cell_type == "markdown":
+            text = re.sub(r"```.*?```", "", cell.source, flags=re.S)
+            assert not re.search(r"(?<=\n)## ", text), cell.id
+
+
+@every
 def test_folded_text_is_well_formed(path):
     text = prose(path)
     assert text.count("<details>") == text.count("</details>")

@@ -126,7 +126,13 @@ def test_kernels_in_python_are_coloured_as_cuda():
 def test_the_workflow_builds_with_make():
     workflow = yaml.safe_load((ROOT / ".github/workflows/site.yml").read_text(encoding="utf-8"))
     steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
-    assert [step["run"].split()[1] for step in steps if "run" in step] == ["publish", "site"]
+    made = [step["run"] for step in steps if step.get("run", "").startswith("make ")]
+    assert [run.split()[1] for run in made] == ["publish", "site"]
+    jobs = workflow["jobs"]
+    assert workflow["permissions"] == {"contents": "read"}  # only one job may push
+    assert [name for name in jobs if "contents" in jobs[name].get("permissions", {})] == ["publish"]
+    assert jobs["build"]["needs"] == "publish"
+    assert [step["with"]["ref"] for step in steps if "ref" in step.get("with", {})] == ["published"]
     (folder,) = (step["with"]["path"] for step in steps if "path" in step.get("with", {}))
     assert folder == "build/site/html"
 

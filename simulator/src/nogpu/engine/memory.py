@@ -302,12 +302,9 @@ def nearest(address: int) -> tuple[str, Allocation | None]:
 
 
 def _find_variable(address: int) -> Allocation | None:
-    for reference in list(_variable_finders):
-        finder = reference()
-        found = finder(address) if finder else None
-        if found is not None:
-            return found
-    return None
+    finders = filter(None, [reference() for reference in list(_variable_finders)])
+    found = (finder(address) for finder in finders)
+    return next((one for one in found if one is not None), None)
 
 
 def register_variables(finder: Callable[[int], Allocation | None]) -> None:

@@ -161,7 +161,8 @@ class Module:
         if dialect == "nvrtc" and with_compiler.is_zig:
             self._refuse_system_headers()
         self.build(bool(switches.enabled()), counted)
-        memory.register_variables(self._find_variable)
+        if self._first.description["data"]:
+            memory.register_variables(self._find_variable)
         _modules.add(self)
 
     # ---- compilation ---------------------------------------------------------------------
