@@ -78,7 +78,7 @@ def lessons(readme: str) -> str:
         return round(sum(row[column] for row in rows) / 60)
 
     lines += ["", f"The lessons take about {hours(taken, 1)} hours, their core tasks"
-              f" {hours(taken, 3)}. The spine, a way for one learner alone, takes"
+              f" {hours(taken, 3)}. The shorter way, for one learner alone, takes"
               f" {hours(taken, 2)} hours and {hours(spine, 3)} for its core tasks:"
               f" lessons {listed([row[0] for row in spine])}; and the pictures of"
               f" {listed([row[0] for row in looked_at])}."]
@@ -89,7 +89,7 @@ def write_open_in(root: Path = ROOT, check: bool = False) -> list[str]:
     """Write docs/open_in.md, a page of badges, or with `check` only name it if it would change."""
     text = ("# Open a lesson elsewhere\n\n- Binder needs no account and has no GPU: the simulator"
             " runs the kernels. Take it to have a look.\n- Colab needs a Google account. It lends"
-            " GPUs, and promises none. Take it to work with a GPU.\n- Kaggle needs an account, and a"
+            " GPUs, and promises none. Take it for a GPU.\n- Kaggle needs an account, and a"
             " telephone number before it lends a GPU or switches Internet on.\n\nSave a copy on"
             " Colab and Kaggle, and download the notebook from Binder: else your answers are lost"
             " with the session. What was tried is in the [README](../README.md#where-it-runs)."

@@ -8,6 +8,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 
 from authoring.notebook_form import ROOT, AuthoringError, number_of
+from authoring.tables import three_digits
 from helpers.draw.style import COLOURS, INK, style
 from helpers.ladder import Rung, machines
 
@@ -19,7 +20,7 @@ OURS = {
     "linear layers in one kernel": ("own kernels", "fast_kernels"),
     "compiled with its weights": ("compiled with its weights", "pycuda_dynamic_compilation"),
     "one kernel, float32": ("one kernel, float32", "one_kernel_reader"),
-    "one kernel, tensor cores": ("one kernel, tensor cores", "one_kernel_reader"),
+    "one kernel, tensor cores": ("one kernel, float16", "one_kernel_reader"),
 }
 PEERS = ("PyTorch, float32", "torch.compile, float32", "torch.compile, float16")
 
@@ -34,7 +35,7 @@ def rows() -> list[tuple[str, Rung]]:
 
 def in_words() -> str:
     """The picture's alternative text: each row with its digits a second."""
-    facts = "; ".join(f"{words} {rung.rate:,.0f}" for words, rung in rows())
+    facts = "; ".join(f"{words} {three_digits(rung.rate)}" for words, rung in rows())
     return f"Digits a second of each version of the digit reader on {where()}: {facts}."
 
 
@@ -57,7 +58,7 @@ def draw_ladder(path: Path) -> None:
             axes.plot(*zip(*have), marker, color=colour, markeredgecolor=INK, markersize=9,
                       label=label)
             for rate, y in have:
-                axes.annotate(f"{rate:,.0f}", (rate, y), xytext=(10, 0), va="center",
+                axes.annotate(three_digits(rate), (rate, y), xytext=(10, 0), va="center",
                               textcoords="offset points")
         axes.set_yticks(range(len(rows())), [words for words, _ in rows()])
         axes.grid(axis="x", alpha=0.4)
