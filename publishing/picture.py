@@ -15,7 +15,7 @@ from helpers.ladder import Rung, machines
 PLACE = "helpers/draw/ladder.png"  # JupyterLab, which shows the README too, serves no dot folder
 # Rungs of the recorded ladder: what the picture calls them, and the subject of their lesson.
 OURS = {
-    "NumPy, 10,000 at a time": ("NumPy", "network_in_numpy"),
+    "NumPy, 100 at a time": ("NumPy", "network_in_numpy"),
     "CuPy, 100,000 at a time": ("CuPy", "numpy_to_cupy"),
     "linear layers in one kernel": ("own kernels", "fast_kernels"),
     "compiled with its weights": ("compiled with its weights", "pycuda_dynamic_compilation"),
@@ -64,7 +64,7 @@ def draw_ladder(path: Path) -> None:
         axes.grid(axis="x", alpha=0.4)
         axes.set(xscale="log")
         figure.supxlabel(f"digits a second on {where()} (logarithmic)", fontsize=9)
-        axes.set_xlim(right=axes.get_xlim()[1] * 6)
+        axes.set_xlim(right=axes.get_xlim()[1] * 10)
         axes.legend(loc="upper left", frameon=False)
         figure.savefig(path, metadata={"Description": in_words(), "Software": None})
         plt.close(figure)
