@@ -13,7 +13,7 @@ from pathlib import Path
 
 from checks import clinic
 from helpers.data import load_profile
-from helpers.draw.reader import OURS, groups
+from helpers.draw.reader import FLOAT16, FLOAT32, OURS
 from helpers.formats import listed
 from nogpu import engine
 
@@ -26,6 +26,7 @@ RECORDED = ROOT / "helpers" / "data" / "recorded" / "nvidia-h200.json"
 # The kinds of faults that the clinic's kernels have.
 FAULTS = (engine.GlobalOutOfBounds, engine.Race, engine.BarrierFault, engine.UninitialisedRead,
           engine.MisalignedAccess)
+NUMPY = "NumPy, 100 at a time"  # the faster of its two rungs
 # Rows of recorded runs: the lesson's subject, the run's key, the names of the row that is shown
 # and of the row that it is compared with, and what the README calls it.
 SPEEDS = (
@@ -43,7 +44,8 @@ SPEEDS = (
     ("pycuda_dynamic_compilation", "generated/stencil", "generated, long", "copy",
      "generated stencil of radius 4"),
     ("streams", "streams/graph", "graph", "loop", "100 small kernels as a graph, to their end"),
-    ("streams", "streams/graph_queued", "graph", "loop", "the same, until Python goes on"),
+    ("streams", "streams/graph_queued", "graph", "loop",
+     "the same, queued only: the GPU still works when Python goes on"),
 )
 
 
@@ -76,7 +78,7 @@ def lessons(readme: str) -> str:
         return round(sum(row[column] for row in rows) / 60)
 
     lines += ["", f"The lessons take about {hours(taken, 1)} hours, their core tasks"
-              f" {hours(taken, 3)}. The spine, a way for one learner alone, takes"
+              f" {hours(taken, 3)}. The shorter way, for one learner alone, takes"
               f" {hours(taken, 2)} hours and {hours(spine, 3)} for its core tasks:"
               f" lessons {listed([row[0] for row in spine])}; and the pictures of"
               f" {listed([row[0] for row in looked_at])}."]
@@ -85,13 +87,20 @@ def lessons(readme: str) -> str:
 
 def write_open_in(root: Path = ROOT, check: bool = False) -> list[str]:
     """Write docs/open_in.md, a page of badges, or with `check` only name it if it would change."""
-    text = ("# Open a lesson elsewhere\n\nWhat each service needs is in the "
-            "[README](../README.md#where-it-runs). Exercises have badges of their own, at their "
-            "beginning. Where the badges lead to OWNER/REPO, take [the badges of this repository]"
-            f"(../../../blob/{BRANCH}/docs/open_in.md), on GitHub.\n\n| lesson | open in |\n"
-            "|---|---|\n")
+    text = ("# Open a lesson elsewhere\n\n- Binder needs no account and has no GPU: the simulator"
+            " runs the kernels. Take it to have a look.\n- Colab needs a Google account. It lends"
+            " GPUs, and promises none. Take it for a GPU.\n- Kaggle needs an account, and a"
+            " telephone number before it lends a GPU or switches Internet on.\n\nSave a copy on"
+            " Colab and Kaggle, and download the notebook from Binder: else your answers are lost"
+            " with the session. What was tried is in the [README](../README.md#where-it-runs)."
+            "\n\nWhere the badges lead to OWNER/REPO, take [the badges of this repository]"
+            f"(../../../blob/{BRANCH}/docs/open_in.md), on GitHub.\n\n"
+            "| notebook | open the lesson in | open its exercises in |\n|---|---|---|\n")
     for path in notebooks("notebooks", root):
-        text += f"| {path.stem.replace('_', ' ')} | {badges(f'notebooks/{path.name}', root)} |\n"
+        tasks = f"exercises/{path.name}"
+        exercises = badges(tasks, root) if (root / tasks).exists() else ""
+        text += (f"| {path.stem.replace('_', ' ')} | {badges(f'notebooks/{path.name}', root)}"
+                 f" | {exercises} |\n")
     return update_files({"docs/open_in.md": text}, root, check, {"docs/open_in.md"})
 
 
@@ -115,7 +124,8 @@ def faults() -> str:
         lines.append(f"| {words} | {kernels} | {gpu} | {sanitizer} | {kernels} |")
     version = content["compute-sanitizer"].split()[1]
     lines += ["", f"Recorded on an {content['gpu']}, {content['date']}, with compute-sanitizer "
-              f"{version} and its four tools in turn. The kernels are those of lesson "
+              f"{version} and its four tools in turn. racecheck looks at shared memory only, and "
+              "initcheck at global memory only. The kernels are those of lesson "
               f"{number_of('debugging_kernels')}'s clinic; a test demands the simulator's reports, "
               "with kind, line and thread."]
     return "\n".join(lines)
@@ -138,32 +148,74 @@ def speeds() -> str:
                      seconds[other] / seconds[ours]))
     measured = {(row["name"], row["dtype"]): row["ms"] for row in load_profile("attention")["rows"]}
     rows.append(("attention", "attention, 4 x 16 heads, 4096 x 64, the lesson's kernel",
-                 "CuPy's `matmul`",
+                 "CuPy's `matmul`, which stores the scores",
                  measured["matmul", "float32"] / measured["this lesson's kernel", "float32"]))
     for dtype in ("float32", "float16"):
-        rows.append(("attention", f"the same, tuned, {dtype}", "PyTorch's scaled-dot-product",
+        rows.append(("attention", f"the same, tuned, {dtype}",
+                     "PyTorch's scaled-dot-product, by the backend that it chooses",
                      measured["PyTorch scaled-dot-product", dtype] / measured["tuned", dtype]))
     lines = ["| lesson | what | set against | reached |", "|---|---|---|---|"]
     lines += [f"| {number_of(subject)} | {words} | {against} | {ratio_in_words(ratio)} |"
               for subject, words, against, ratio in rows]
-    lines += ["", f"Recorded on an {content['gpu']}, {content['date']}, {content['cupy']}, medians "
-              "of one run each. \"The copy\" moves as many bytes as the kernel must; a sum only "
-              "reads. On your card the ratios differ: the lessons show yours beside these."]
+    lines += ["", f"Recorded on an {content['gpu']}, {content['date']}, {content['cupy']}; "
+              f"attention {load_profile('attention')['date']}. Each ratio is that of two medians "
+              "of one run. \"The copy\" is a measured copy of as many bytes as the kernel must "
+              "move. It is no bound, so a kernel can be a little faster. On your card the ratios "
+              "differ: the lessons show yours beside these."]
     return "\n".join(lines)
+
+
+def three_digits(value: float) -> str:
+    """A number with three significant digits, "30.7 million" or "9,170"."""
+    if value >= 1e6:
+        return f"{value / 1e6:.3g} million"
+    return f"{float(f'{value:.3g}'):,.0f}"
 
 
 def one_run() -> str:
-    """The table of one run: the reader in one kernel, and what it is set against."""
+    """The tables of one run: the reader in one kernel, and what it is set against."""
     run = load_profile("reader")
-    lines = [f"| one run on an {run['gpu']}, {run['date']} | one kernel | beside it |",
-             "|---|---|---|"]
-    for title, unit, values in groups(run):
-        row = [f"{title}, {unit}"]
-        for ours in (True, False):
-            row.append("; ".join(f"{name.removeprefix('one kernel, ')} {value:,.0f}"
-                                 for name, value in values.items() if (name in OURS) == ours))
-        lines.append(f"| {' | '.join(row)} |")
-    return "\n".join(lines)
+    rates = run["rates"]
+    lines = [f"One run on an {run['gpu']}, {run['date']}: NumPy {run['numpy']}, {run['cupy']},"
+             f" PyTorch {run['torch']}. NumPy ran on the host,"
+             f" {run['machine'].split(', host')[0]}; its number of threads was not limited.", "",
+             "| version | numbers | digits a call | digits a second | times as fast |",
+             "|---|---|---|---|---|"]
+    for name in sorted((NUMPY, *FLOAT32, *FLOAT16), key=lambda name: (
+            rates[name]["number"], rates[name]["rate"])):
+        row, called = rates[name], name.split(", ")[0]
+        ratio = row["rate"] / rates[f"PyTorch, {row['number']}"]["rate"]
+        lines.append(f"| {f'**{called}**' if name in OURS else called} | {row['number']} |"
+                     f" {row['batch']:,} | {three_digits(row['rate'])} | {ratio:.2g} |")
+    lines += ["", "The last column compares with PyTorch eager (without `torch.compile`) in the"
+              " same numbers. The images are float32, in the memory of the processor that reads"
+              " them.", "",
+              "| one digit, from the host's memory to the answer | float32 | float16 |",
+              "|---|---|---|"]
+    measured = run["one_digit"] | run["one_digit_by_torch"]
+    one = {name: row["us"] for name, row in measured.items()}
+    for called in sorted({name.split(", ")[0] for name in one}, key=lambda called: min(
+            us for name, us in one.items() if name.split(", ")[0] == called)):
+        us = [one.get(f"{called}, {number}", one.get(called)) for number in ("float32", "float16")]
+        if called in one:  # NumPy, in float32 alone
+            us[1] = None
+        words = "**one kernel**, with its copies in a graph" if called == "one kernel" else called
+        lines.append(f"| {words} | " + " | ".join(f"{x:,.0f} us" if x else "" for x in us) + " |")
+    eager, graph = (one[f"{way}, float16"] - one[f"{way}, float32"]
+                    for way in ("PyTorch", "PyTorch with a graph"))
+    host = run["from_host"]
+    lines += ["", f"PyTorch takes {eager:,.0f} us longer in float16 than in float32. A graph runs"
+              f" the kernels of the same program without a call of PyTorch's for each, and there"
+              f" it takes {graph:,.0f} us longer. So nearly all of the difference is time of the"
+              " host, and not of the GPU. Which calls take it was not measured.", "",
+              "| images as bytes, digits a second | float32 | float16 |", "|---|---|---|"]
+    for words, key in (("**one kernel**, images on the GPU", "kernel"),
+                       ("**one kernel**, images from the host's memory, digits back", "streams 3")):
+        lines.append(f"| {words} | {three_digits(host['float32'][key])} |"
+                     f" {three_digits(host['float16'][key])} |")
+    both = three_digits(host["bus"])
+    return "\n".join([*lines, f"| the copies alone | {both} | {both} |", "", "Here an image is 64"
+                      " bytes, one for each pixel; as float32, in the first table, it is 256."])
 
 
 def _tables_in(readme: str) -> str:

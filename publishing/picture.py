@@ -8,18 +8,19 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 
 from authoring.notebook_form import ROOT, AuthoringError, number_of
+from authoring.tables import three_digits
 from helpers.draw.style import COLOURS, INK, style
 from helpers.ladder import Rung, machines
 
 PLACE = "helpers/draw/ladder.png"  # JupyterLab, which shows the README too, serves no dot folder
 # Rungs of the recorded ladder: what the picture calls them, and the subject of their lesson.
 OURS = {
-    "NumPy, 10,000 at a time": ("NumPy", "network_in_numpy"),
+    "NumPy, 100 at a time": ("NumPy", "network_in_numpy"),
     "CuPy, 100,000 at a time": ("CuPy", "numpy_to_cupy"),
     "linear layers in one kernel": ("own kernels", "fast_kernels"),
     "compiled with its weights": ("compiled with its weights", "pycuda_dynamic_compilation"),
     "one kernel, float32": ("one kernel, float32", "one_kernel_reader"),
-    "one kernel, tensor cores": ("one kernel, tensor cores", "one_kernel_reader"),
+    "one kernel, tensor cores": ("one kernel, float16", "one_kernel_reader"),
 }
 PEERS = ("PyTorch, float32", "torch.compile, float32", "torch.compile, float16")
 
@@ -34,7 +35,7 @@ def rows() -> list[tuple[str, Rung]]:
 
 def in_words() -> str:
     """The picture's alternative text: each row with its digits a second."""
-    facts = "; ".join(f"{words} {rung.rate:,.0f}" for words, rung in rows())
+    facts = "; ".join(f"{words} {three_digits(rung.rate)}" for words, rung in rows())
     return f"Digits a second of each version of the digit reader on {where()}: {facts}."
 
 
@@ -57,13 +58,13 @@ def draw_ladder(path: Path) -> None:
             axes.plot(*zip(*have), marker, color=colour, markeredgecolor=INK, markersize=9,
                       label=label)
             for rate, y in have:
-                axes.annotate(f"{rate:,.0f}", (rate, y), xytext=(10, 0), va="center",
+                axes.annotate(three_digits(rate), (rate, y), xytext=(10, 0), va="center",
                               textcoords="offset points")
         axes.set_yticks(range(len(rows())), [words for words, _ in rows()])
         axes.grid(axis="x", alpha=0.4)
         axes.set(xscale="log")
         figure.supxlabel(f"digits a second on {where()} (logarithmic)", fontsize=9)
-        axes.set_xlim(right=axes.get_xlim()[1] * 6)
+        axes.set_xlim(right=axes.get_xlim()[1] * 10)
         axes.legend(loc="upper left", frameon=False)
         figure.savefig(path, metadata={"Description": in_words(), "Software": None})
         plt.close(figure)

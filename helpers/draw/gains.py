@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import matplotlib.pyplot as plt
+from matplotlib.ticker import LogLocator
 
 from .style import COLOURS, FAINT, INK, show, style
 
@@ -35,12 +36,12 @@ def gains(rows: Mapping[str, tuple[float | str | None, float]], title: str) -> N
         _, axes = plt.subplots(figsize=(8.5, height), layout="constrained")
         axes.axvline(1, color=FAINT, linewidth=1)
         for y, (name, (promised, measured)) in enumerate(rows.items()):
-            axes.annotate(speed(measured), (measured, y), xytext=(0, 7), fontsize=8, ha="center",
-                          textcoords="offset points",
+            axes.annotate(speed(measured), (measured, y), xytext=(0, 9), fontsize=8, ha="center",
+                          textcoords="offset points", zorder=1,
                           bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.3})
             if isinstance(promised, str):
-                axes.annotate("", (3, y), (1, y), zorder=0,
-                              arrowprops={"arrowstyle": "->", "color": INK})
+                axes.annotate("", (1, y), (40, 0), textcoords="offset points",
+                              arrowprops={"arrowstyle": "<-", "color": INK})
             elif promised is not None:
                 axes.plot(promised, y, "D", color="white", markeredgecolor=INK, markersize=11)
             axes.plot([1, measured], [y, y], color=COLOURS[0], linewidth=3)
@@ -49,8 +50,11 @@ def gains(rows: Mapping[str, tuple[float | str | None, float]], title: str) -> N
             lines.append(f"{name:{width}}  {words:16}  {speed(measured)}")
         axes.set_yticks(range(len(rows)), rows)
         factors = [measured for _, measured in rows.values()]
-        axes.set(xscale="log", xlim=(min(0.07, *factors) / 2, 3 * max(9, *factors)),
+        low, high = min(0.8, *factors), max(2, *factors)
+        margin = (high / low) ** 0.15
+        axes.set(xscale="log", xlim=(low / margin, high * margin),
                  ylim=(len(rows) - 0.4, -0.8), title=title)
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 50 * low else (1,)))
         axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}" if x >= 1 else f"1/{1 / x:g}")
         axes.xaxis.set_minor_formatter("")
         axes.set_xlabel("times as fast (logarithmic). Filled: measured. Hollow, or arrow: promised")

@@ -104,10 +104,34 @@ def test_the_number_of_behaviours_is_the_one_recorded():
     assert int(stated[1]) == programs
 
 
-def test_the_one_runs_table_has_its_numbers_on_the_right_side():
+@pytest.mark.parametrize("value, words", [
+    (30_673_373, "30.7 million"), (119_196_552, "119 million"), (4_692_199, "4.69 million"),
+    (9174.9, "9,170"), (313.4, "313")])
+def test_a_number_is_shown_with_three_digits(value, words):
+    assert tables.three_digits(value) == words
+
+
+def test_the_tables_of_one_run_have_a_line_for_each_version_and_its_numbers():
     run = load_profile("reader")
-    rows = [line.split(" | ") for line in tables.one_run().splitlines()]
-    assert len(rows) == 6 and f"{run['rates']['one kernel, float16']['rate']:,.0f}" in rows[3][1]
-    peer = run["rates"]["torch.compile, float16"]["rate"]
-    assert f"torch.compile, float16 {peer:,.0f}" in rows[3][2]
-    assert f"copies alone {run['from_host']['bus']:,.0f}" in rows[5][2]
+    rates, host, text = run["rates"], run["from_host"], tables.one_run()
+    rows = [[part.strip() for part in line.strip("| ").split(" | ")]
+            for line in text.splitlines() if line.startswith("| ")]
+    rate, peer = (rates[f"{name}, float16"]["rate"] for name in ("one kernel", "PyTorch"))
+    assert ["**one kernel**", "float16", "1,000,000", tables.three_digits(rate),
+            f"{rate / peer:.2g}"] in rows
+    for number in ("float32", "float16", "tf32"):
+        assert ["PyTorch", number, "100,000",
+                tables.three_digits(rates[f"PyTorch, {number}"]["rate"]), "1"] in rows
+    assert ["PyTorch", *(f"{run['one_digit_by_torch'][f'PyTorch, {number}']['us']:,.0f} us"
+                         for number in ("float32", "float16"))] in rows
+    assert ["the copies alone", *2 * [tables.three_digits(host["bus"])]] in rows
+    assert all(f"| {one:,.0f} us |" in text for one in (
+        run["one_digit"]["NumPy"]["us"], run["one_digit"]["one kernel, float32"]["us"]))
+
+
+def test_in_a_graph_little_is_left_of_what_float16_takes_longer():
+    """The sentence below the table of one digit says so."""
+    one = {name: row["us"] for name, row in load_profile("reader")["one_digit_by_torch"].items()}
+    eager, graph = (one[f"{way}, float16"] - one[f"{way}, float32"]
+                    for way in ("PyTorch", "PyTorch with a graph"))
+    assert 0 < graph < eager / 20

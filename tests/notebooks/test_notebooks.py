@@ -29,31 +29,6 @@ from authoring.notebook_form import (
 )
 from authoring.publish import repository
 
-# Rewritten lessons: the problem and its picture first, warm-ups in place of a self-test.
-SECOND_EDITION = {
-    "00_start_here",
-    "01_strided_views",
-    "02_broadcasting_and_indexing",
-    "03_einsum",
-    "04_network_in_numpy",
-    "05_numpy_to_cupy",
-    "06_first_kernels",
-    "07_how_a_gpu_runs_threads",
-    "08_memory_and_tiles",
-    "09_threads_together",
-    "10_debugging_kernels",
-    "11_fast_kernels",
-    "12_pycuda_dynamic_compilation",
-    "13_pycuda_cupy_interop",
-    "14_streams",
-    "15_rounding_and_formats",
-    "16_attention",
-    "17_one_kernel_reader",
-    "18_many_gpus",
-    "19_myths_measured",
-    "20_where_next",
-}
-
 PATHS = [path for folder in FOLDERS for path in notebooks(folder)]
 RECORDED = [path for path in PATHS if path.parent.name != "exercises"]
 LESSONS = lesson_paths()
@@ -296,19 +271,13 @@ def test_lesson_has_its_parts(path):
     number, first = path.stem[:2], read(path).cells[0].source
     assert first.startswith(f"# {number} ")
     assert re.search(r"\*\*\d+ minutes\.\*\*", first) and "you can" in opening(path)
-    if path.stem in SECOND_EDITION:
-        assert "?" in first and "](https://colab" not in first
-        kinds = [cell.metadata.get("course", {}) for cell in read(path).cells]
-        warm_ups = sum("warm_up" in kind for kind in kinds)
-        assert 2 <= warm_ups <= 3 or path.stem in WITHOUT_EXERCISES
-        assert 1 <= sum("prediction" in kind for kind in kinds) <= 3
-        assert "**Try it on " in text
-        after = text.split("## Key points")[1]
-    else:
-        for part in ("## The question", "## Key points", "## Self-test"):
-            assert part in text
-        after = text.split("## Self-test")[1]
-        assert len(re.findall(r"<summary>Answer</summary>", after)) == 5
+    assert "?" in first and "](https://colab" not in first
+    kinds = [cell.metadata.get("course", {}) for cell in read(path).cells]
+    warm_ups = sum("warm_up" in kind for kind in kinds)
+    assert 2 <= warm_ups <= 3 or path.stem in WITHOUT_EXERCISES
+    assert 1 <= sum("prediction" in kind for kind in kinds) <= 3
+    assert "**Try it on " in text
+    after = text.split("## Key points")[1]
     if path.stem not in WITHOUT_EXERCISES:
         assert f"(../exercises/{path.name})" in after
     assert text.count("You may have read") <= 3

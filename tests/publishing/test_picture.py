@@ -3,6 +3,7 @@
 from PIL import Image
 
 from authoring.notebook_form import ROOT
+from authoring.tables import three_digits
 from helpers import ladder
 from publishing import picture
 from publishing.__main__ import main
@@ -27,7 +28,7 @@ def test_the_rows_are_recorded_on_one_gpu_the_slowest_first():
     recorded = ladder.machines()[0].rungs
     for words, rung in shown:
         assert recorded[rung.name] == rung
-        assert f"{words} {rung.rate:,.0f}" in picture.in_words()
+        assert f"{words} {three_digits(rung.rate)}" in picture.in_words()
 
 
 def test_another_number_is_found_and_the_picture_is_drawn_anew(tmp_path, capsys):
@@ -51,7 +52,7 @@ def test_every_point_has_its_number_beside_it(tmp_path, monkeypatch):
     numbers = {text.xy[1]: text.get_text() for text in axes.texts}
     names = [label.get_text() for label in axes.get_yticklabels()]
     for y, (words, rung) in enumerate(picture.rows()):
-        assert (names[y], points[y], numbers[y]) == (words, rung.rate, f"{rung.rate:,.0f}")
+        assert (names[y], points[y], numbers[y]) == (words, rung.rate, three_digits(rung.rate))
 
 
 def test_a_readme_without_the_picture_is_an_error(tmp_path, capsys):
