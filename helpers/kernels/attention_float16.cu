@@ -19,7 +19,7 @@
 //   results. Any number will do that makes no weight too large for a float16. So a step keeps the
 //   top of an earlier tile. If the weights grow too large, it computes the tile again, with a new
 //   top. (Without this and the first point: 7 and 6 %. If the scores rise so fast that each tile is
-//   computed twice, the kernel takes up to 1.7 times as long.)
+//   computed twice, the kernel takes up to 1.6 times as long.)
 // - Only tiles with hidden keys have the code that hides, and a warp leaves out the tiles behind
 //   its last query (leaving out: 4 and 2 %).
 // - A power is one instruction (exp2f: 13 and 11 %), and a lane stores 16 bytes (4: 3 and 3 %).
