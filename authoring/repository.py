@@ -25,12 +25,6 @@ def git_names(root: Path, *arguments: str) -> set[str]:
     return {name for name in git(root, *arguments).split("\0") if name}
 
 
-def changed_names(root: Path, *folders: str) -> set[str]:
-    """The files that differ from the last commit, and those that git does not know."""
-    return (git_names(root, "diff", "--name-only", "--no-renames", "-z", "HEAD", "--", *folders)
-            | git_names(root, "ls-files", "--others", "--exclude-standard", "-z", "--", *folders))
-
-
 def committed(name: str, root: Path) -> str | None:
     """The text of a file in the last commit; None where it is not in it."""
     if not has_git(root):

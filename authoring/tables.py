@@ -1,4 +1,4 @@
-"""Write the README's three tables, lessons, faults and speeds, and the page of badges.
+"""Write the README's four tables, of lessons, faults, speeds and one run, and the page of badges.
 
 Each table stands between two comments, `<!-- lessons -->` and `<!-- end of lessons -->`. The
 numbers come from the notebooks and from recorded data. In the table of lessons a title and the
@@ -13,11 +13,12 @@ from pathlib import Path
 
 from checks import clinic
 from helpers.data import load_profile
+from helpers.draw.reader import OURS, groups
 from helpers.formats import listed
 from nogpu import engine
 
 from .minutes import lesson_minutes, task_minutes
-from .notebook_form import ROOT, AuthoringError, lesson_paths, notebooks, number_of, read
+from .notebook_form import ROOT, AuthoringError, course_of, lesson_paths, notebooks, number_of, read
 from .publish import BRANCH, badges
 from .working_copy import note_written, refuse_to_lose, update_files
 
@@ -41,11 +42,9 @@ SPEEDS = (
      "a formula, one kernel in place of nine"),
     ("pycuda_dynamic_compilation", "generated/stencil", "generated, long", "copy",
      "generated stencil of radius 4"),
-    ("streams", "streams/graph_queued", "graph", "loop", "queueing 100 kernels, as a graph"),
+    ("streams", "streams/graph", "graph", "loop", "100 small kernels as a graph, to their end"),
+    ("streams", "streams/graph_queued", "graph", "loop", "the same, until Python goes on"),
 )
-# Rungs of the ladder, and what each is set against.
-PEERS = {"one kernel, float32": "torch.compile, float32",
-         "one kernel, tensor cores": "torch.compile, float16"}
 
 
 def lessons(readme: str) -> str:
@@ -59,25 +58,28 @@ def lessons(readme: str) -> str:
     written = {file: (title, words) for title, file, words in re.findall(
         r"^\| \d\d \| \[(.+?)\]\(notebooks/(\S+?)\) \| \d+ \| (.+?) \|", readme, flags=re.M)}
     lines = ["| | lesson | minutes | what you learn | exercises |", "|---|---|---|---|---|"]
-    taken = []  # of each lesson: its number, and minutes of core, spine and core tasks
+    taken = []  # of each lesson: its number, minutes of core, spine and core tasks, if all is spine
     for path in lesson_paths():
         number, lesson, exercise = path.stem[:2], read(path), ROOT / "exercises" / path.name
         heading = lesson.cells[0].source.partition("\n")[0].removeprefix(f"# {number} ")
         title, words = written.get(path.name, (heading, "..."))
         core = task_minutes(read(exercise), "core") if exercise.exists() else 0
-        taken.append((number, lesson_minutes(lesson), lesson_minutes(lesson, "spine"), core))
+        taken.append((number, lesson_minutes(lesson), lesson_minutes(lesson, "spine"), core,
+                      course_of(lesson.cells[0]).get("path") == "spine"))
         tasks = f"[tasks](exercises/{path.name}), core {core} " if core else ""
         lines.append(f"| {number} | [{title}](notebooks/{path.name}) | {taken[-1][1]} | {words} "
                      f"| {tasks}|")
-    spine = [row for row in taken if row[2]]
+    spine = [row for row in taken if row[4]]
+    looked_at = [row for row in taken if row[2] and not row[4]]  # without its tasks
 
     def hours(rows: list[tuple], column: int) -> int:
         return round(sum(row[column] for row in rows) / 60)
 
     lines += ["", f"The lessons take about {hours(taken, 1)} hours, their core tasks"
-              f" {hours(taken, 3)}. The spine, a way for one learner alone, takes {hours(spine, 2)}"
-              f" hours and {hours(spine, 3)} for its core tasks: lessons"
-              f" {listed([row[0] for row in spine])}."]
+              f" {hours(taken, 3)}. The spine, a way for one learner alone, takes"
+              f" {hours(taken, 2)} hours and {hours(spine, 3)} for its core tasks:"
+              f" lessons {listed([row[0] for row in spine])}; and the pictures of"
+              f" {listed([row[0] for row in looked_at])}."]
     return "\n".join(lines)
 
 
@@ -141,12 +143,6 @@ def speeds() -> str:
     for dtype in ("float32", "float16"):
         rows.append(("attention", f"the same, tuned, {dtype}", "PyTorch's scaled-dot-product",
                      measured["PyTorch scaled-dot-product", dtype] / measured["tuned", dtype]))
-    rungs = {key: run["rung"] for key, run in content["runs"].items() if key.startswith("ladder/")}
-    rates = {key: rung["images"] / rung["seconds"] for key, rung in rungs.items()}
-    for ours, other in PEERS.items():
-        if f"ladder/{ours}" in rates:
-            rows.append(("one_kernel_reader", f"the digit reader, {ours}", other,
-                         rates[f"ladder/{ours}"] / rates[f"ladder/{other}"]))
     lines = ["| lesson | what | set against | reached |", "|---|---|---|---|"]
     lines += [f"| {number_of(subject)} | {words} | {against} | {ratio_in_words(ratio)} |"
               for subject, words, against, ratio in rows]
@@ -156,14 +152,28 @@ def speeds() -> str:
     return "\n".join(lines)
 
 
+def one_run() -> str:
+    """The table of one run: the reader in one kernel, and what it is set against."""
+    run = load_profile("reader")
+    lines = [f"| one run on an {run['gpu']}, {run['date']} | one kernel | beside it |",
+             "|---|---|---|"]
+    for title, unit, values in groups(run):
+        row = [f"{title}, {unit}"]
+        for ours in (True, False):
+            row.append("; ".join(f"{name.removeprefix('one kernel, ')} {value:,.0f}"
+                                 for name, value in values.items() if (name in OURS) == ours))
+        lines.append(f"| {' | '.join(row)} |")
+    return "\n".join(lines)
+
+
 def _tables_in(readme: str) -> str:
     """The tables of which `write_tables` keeps nothing; in that of the lessons it keeps words."""
-    found = re.findall(r"<!-- (faults|speeds) -->\n(.*?)<!-- end of \1 -->", readme, re.S)
+    found = re.findall(r"<!-- (faults|speeds|one run) -->\n(.*?)<!-- end of \1 -->", readme, re.S)
     return "".join(table for _, table in found)
 
 
 def write_tables(readme: Path, check: bool = False) -> list[str]:
-    """Write the three tables into the README.
+    """Write the four tables into the README.
 
     Parameters
     ----------
@@ -182,7 +192,8 @@ def write_tables(readme: Path, check: bool = False) -> list[str]:
         When the README lacks the comments around a table, and when a table was edited here.
     """
     text = old = readme.read_text(encoding="utf-8")
-    for name, table in (("lessons", lessons(old)), ("faults", faults()), ("speeds", speeds())):
+    for name, table in (("lessons", lessons(old)), ("faults", faults()), ("speeds", speeds()),
+                        ("one run", one_run())):
         text, found = re.subn(rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)",
                               lambda match, table=table: f"{match[1]}{table}\n{match[2]}", text,
                               flags=re.S)

@@ -138,7 +138,7 @@ PATIENTS = {patient.name: patient for patient in (
 KINDS = tuple(dict.fromkeys(patient.kind for patient in PATIENTS.values()))
 
 
-# ---- what a GPU and compute-sanitizer say; `python -m authoring.profiles.clinic` records it
+# ---- what a GPU and compute-sanitizer say; `python tests/record_clinic.py` records it
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 

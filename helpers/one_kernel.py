@@ -17,17 +17,19 @@ def float32_source(w: dict[str, Array], digits: int = 4, blocks: int = 3) -> str
     return render(kernels.template("reader_float32"), w=w, digits=digits, blocks=blocks)
 
 
-def float32(w: dict[str, Array], digits: int = 4, blocks: int = 3) -> Reader:
+def float32(w: dict[str, Array], digits: int = 4, blocks: int = 3, *,
+            in_bytes: bool = False) -> Reader:
     """From CuPy's float32 images (n, 8, 8), n at least 1, to logits (n, 10).
 
     `w` is as load_network returns it; a block has `digits`, a multiprocessor `blocks` of them.
+    With `in_bytes`, from uint8 images of 0 to 255 to digits (n,), uint8.
     """
     w = _with_qkv(w)
     return _reader(float32_source(w, digits, blocks), digits, 64 * digits, 14_848 * digits, w,
-                   [w[name] for name in LAYERS])
+                   [w[name] for name in LAYERS], in_bytes)
 
 
-def tensor_cores(w: dict[str, Array], fast: bool = True) -> Reader:
+def tensor_cores(w: dict[str, Array], fast: bool = True, *, in_bytes: bool = False) -> Reader:
     """The same with products in float16. On a GPU, `fast` computes tanh in one instruction."""
     w, cp = _with_qkv(w), backend.find_cupy()
     conv1 = np.vstack([w["conv1.weight"].reshape(32, 9).T, w["conv1.bias"], np.zeros((6, 32))])
@@ -37,7 +39,8 @@ def tensor_cores(w: dict[str, Array], fast: bool = True) -> Reader:
     options = (() if backend.is_simulated(cp) else  # CuPy's own folder may lack parts of mma.h
                ("-I/usr/local/cuda/include", f"-I{cp.cuda.get_cuda_path()}/include",
                 *["-DFAST"] * fast))
-    return _reader(kernels.source("reader_tensor_cores"), 16, 256, 115_200, w, padded, options)
+    return _reader(kernels.source("reader_tensor_cores"), 16, 256, 115_200, w, padded, in_bytes,
+                   options)
 
 
 def _with_qkv(w: dict[str, Array]) -> dict[str, Array]:
@@ -48,10 +51,10 @@ def _with_qkv(w: dict[str, Array]) -> dict[str, Array]:
 
 
 def _reader(source: str, digits: int, threads: int, shared: int, w: dict[str, Array],
-            matrices: list[Array], options: tuple[str, ...] = ()) -> Reader:
+            matrices: list[Array], in_bytes: bool, options: tuple[str, ...] = ()) -> Reader:
     """Compile, pack; a block has `digits`, `threads` and `shared` bytes of shared memory."""
     cp = backend.find_cupy()
-    module = cp.RawModule(code=source, options=options)
+    module = cp.RawModule(code=source, options=(*options, *["-DBYTES"] * in_bytes))
     layers, vectors = (cp.asarray(np.concatenate([array.ravel() for array in arrays]))
                        for arrays in (matrices, [w[name] for name in VECTORS]))
     constant = {"same": vectors} if "__constant__ Vectors same" in source else None
@@ -62,8 +65,9 @@ def _reader(source: str, digits: int, threads: int, shared: int, w: dict[str, Ar
 
     def launch(images: Array) -> tuple:
         """Kernel, grid, block, arguments, bytes of shared memory, variables: as for `inspect`."""
-        n, logits = len(images), cp.empty((len(images), 10), cp.float32)
-        arguments = images, layers, vectors, logits, np.int32(n)
+        n = len(images)
+        answers = cp.empty(n, cp.uint8) if in_bytes else cp.empty((n, 10), cp.float32)
+        arguments = images, layers, vectors, answers, np.int32(n)
         return kernel, (-(-n // digits),), (threads,), arguments, shared, constant
 
     def read(images: Array) -> Array:

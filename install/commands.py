@@ -101,4 +101,4 @@ def run_tests(options: list[str]) -> None:
     # One process more than there are cores, because some tests wait.
     workers = min(4, (os.cpu_count() or 1) + 1)
     spread = ["-n", str(workers), "--dist=loadfile", "--max-worker-restart=0"]
-    become_python(["-m", "authoring.testing", *spread, *options])
+    become_python(["tests/run.py", *spread, *options])

@@ -3,7 +3,6 @@
 from .broadcasting import broadcast
 from .charts import bars, roof
 from .contraction import einsum
-from .device import cost, launches
 from .digits import attention, digits
 from .driver import driver
 from .gains import gains
@@ -13,16 +12,18 @@ from .indexing import indexing
 from .ladder import ladder
 from .lanes import shuffles
 from .layout import memory
+from .lifetimes import lifetimes
 from .number_formats import formats
 from .pictures import pictures
+from .reader import reader
 from .scores import scores, shares
 from .streams import timeline
 from .style import show
 from .tiles import owners, tiles
 
 __all__ = [
-    "attention", "bars", "broadcast", "cost", "digits", "driver", "einsum", "formats", "gains",
-    "heatmap", "indexing", "ladder", "latency", "launches", "memory", "occupancy",
-    "owners", "pictures", "roof", "scores", "shares", "show", "shuffles", "threads", "tiles",
-    "timeline", "warps", "waves",
+    "attention", "bars", "broadcast", "digits", "driver", "einsum", "formats",
+    "gains", "heatmap", "indexing", "ladder", "latency", "lifetimes", "memory", "occupancy",
+    "owners", "pictures", "reader", "roof", "scores", "shares", "show", "shuffles", "threads",
+    "tiles", "timeline", "warps", "waves",
 ]

@@ -6,6 +6,7 @@
 // shared memory of sizeof(Shared) bytes. Needs mma.h of the CUDA toolkit and compute capability 7.5
 // (before, a fragment of float sums and one of half sums give a lane different elements).
 // With -DFAST, tanh is one instruction for two numbers, which is less exact.
+// With -DBYTES, images are bytes from 0 to 255, and each answer is one byte: the digit.
 #include <cuda_fp16.h>
 #include <mma.h>
 using namespace nvcuda;
@@ -131,18 +132,27 @@ __device__ void store(half* to, const Sums& c, int row_length) {
 }
 
 // == load
+#ifdef BYTES  // bytes from 0 to 255 go in, and a byte for each digit comes out
+typedef unsigned char Ink, Answer;
+const float INK = 1.0f / 255;
+const int ANSWERS = 1;  // of a digit
+#else
+typedef float Ink, Answer;
+const float INK = 1.0f;
+const int ANSWERS = 10;
+#endif
 __device__ void copy(void* to, const void* from, int bytes) {  // multiples of 16
     for (int i = threadIdx.x; i < bytes / 16; i += THREADS)
         ((uint4*)to)[i] = ((const uint4*)from)[i];
 }
 
-__device__ void load(Shared& s, const float* images, const Weights& weights, const Vectors& vectors,
+__device__ void load(Shared& s, const Ink* images, const Weights& weights, const Vectors& vectors,
                      int digits) {
     for (int i = threadIdx.x; i < DIGITS * FRAMED * FRAMED; i += THREADS) {
         int digit = i / (FRAMED * FRAMED), pixel = i % (FRAMED * FRAMED);
         int y = pixel / FRAMED - 1, x = pixel % FRAMED - 1;
         bool inside = y >= 0 && y < SIDE && x >= 0 && x < SIDE && digit < digits;
-        float ink = inside ? images[digit * SIDE * SIDE + y * SIDE + x] : 0;
+        float ink = inside ? INK * images[digit * SIDE * SIDE + y * SIDE + x] : 0;
         s.first.images[digit][pixel] = __float2half(ink);
     }
     if (threadIdx.x < CHANNELS) s.first.bias[threadIdx.x] = vectors.conv2[threadIdx.x];
@@ -375,8 +385,26 @@ __device__ float warp_sum(float v) {
     return v;
 }
 
+// Ten lanes have a logit each: store them, or only the digit whose logit is the largest.
+__device__ void store_answer(float logit, float* logits) {
+    int lane = threadIdx.x % 32;
+    if (lane < 10) logits[lane] = logit;
+}
+__device__ void store_answer(float logit, unsigned char* answer) {
+    float most = -1e30f;
+    int digit = 0;
+    for (int k = 0; k < 10; k++) {
+        float other = __shfl_sync(0xffffffff, logit, k);
+        if (other > most) {
+            most = other;
+            digit = k;
+        }
+    }
+    if (threadIdx.x % 32 == 0) *answer = digit;
+}
+
 // One digit by a warp, a lane a feature: the mean of all positions, a layer norm, ten logits.
-__device__ void read_out(const Shared& s, const Vectors& vectors, int digit, float* logits) {
+__device__ void read_out(const Shared& s, const Vectors& vectors, int digit, Answer* answer) {
     int lane = threadIdx.x % 32;
     float v = 0;
     for (int position = 0; position < POSITIONS; position++)
@@ -390,14 +418,14 @@ __device__ void read_out(const Shared& s, const Vectors& vectors, int digit, flo
         float feature = __shfl_sync(0xffffffff, v, i);
         if (lane < 10) logit += feature * vectors.head_weight[i][lane];
     }
-    if (lane < 10) logits[lane] = logit;
+    store_answer(logit, answer);
 }
 
 // == reader
-// `images` are (n, 64), `logits` (n, 10). `vectors` are the numbers of `same` in global memory, for
-// reads in which each lane wants another one.
+// `images` are (n, 64), `answers` (n, 10), with BYTES (n). `vectors` are the numbers of `same` in
+// global memory, for reads in which each lane wants another one.
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
-reader(const float* images, const Weights* weights, const Vectors* vectors, float* logits, int n) {
+reader(const Ink* images, const Weights* weights, const Vectors* vectors, Answer* answers, int n) {
     extern __shared__ __align__(32) unsigned char memory[];
     Shared& s = *(Shared*)memory;
     int thread = threadIdx.x, warp = thread / 32;
@@ -453,5 +481,5 @@ reader(const float* images, const Weights* weights, const Vectors* vectors, floa
     __syncthreads();
 
     for (int digit = 2 * warp; digit < min(2 * warp + 2, digits); digit++)
-        read_out(s, *vectors, digit, logits + (size_t)(first + digit) * 10);
+        read_out(s, *vectors, digit, answers + (size_t)(first + digit) * ANSWERS);
 }

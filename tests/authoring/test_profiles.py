@@ -3,9 +3,10 @@
 import json
 
 import pytest
+import record_clinic as clinic
 
 import helpers
-from authoring.profiles import attention, clinic, fast_kernels, profiling
+from authoring.profiles import attention, fast_kernels, profiling
 from helpers.data import load_profile
 
 PROJECTED = """Generating SQLite file r.sqlite from r.nsys-rep

@@ -6,9 +6,11 @@ import shutil
 
 import pytest
 
+from authoring import tables
 from authoring.notebook_form import ROOT, AuthoringError, notebooks
 from authoring.publish import badges
 from authoring.tables import write_open_in, write_tables
+from helpers.data import load_profile
 
 README = ROOT / "README.md"
 
@@ -100,3 +102,12 @@ def test_the_number_of_behaviours_is_the_one_recorded():
                    for name in ("cupy", "pycuda"))
     stated = re.search(r"(\d+) small programs", README.read_text(encoding="utf-8"))
     assert int(stated[1]) == programs
+
+
+def test_the_one_runs_table_has_its_numbers_on_the_right_side():
+    run = load_profile("reader")
+    rows = [line.split(" | ") for line in tables.one_run().splitlines()]
+    assert len(rows) == 6 and f"{run['rates']['one kernel, float16']['rate']:,.0f}" in rows[3][1]
+    peer = run["rates"]["torch.compile, float16"]["rate"]
+    assert f"torch.compile, float16 {peer:,.0f}" in rows[3][2]
+    assert f"copies alone {run['from_host']['bus']:,.0f}" in rows[5][2]

@@ -6,8 +6,8 @@ import sys
 
 import nbformat
 import pytest
+import run
 
-from authoring import testing
 from authoring.exercises import exercise_text, write_exercises
 from authoring.notebook_form import METADATA, ROOT, stored_text
 
@@ -68,13 +68,13 @@ def test_an_authors_course_is_tested_where_it_is(course):
     write(course / "notebooks" / "02_b.ipynb", nbformat.v4.new_code_cell("2", id="one"))
     subprocess.run(["git", "-C", str(course), "add", "-N", "solutions"], check=True)
     write_exercises(root=course)
-    assert testing.learners_notebooks(course) == []
+    assert run.learners_notebooks(course) == []
 
 
 def test_a_forgotten_make_exercises_is_still_found(course):
     solution = course / "solutions" / "01_a.ipynb"
     write(solution, nbformat.v4.new_markdown_cell("# New"), *nbformat.read(solution, 4).cells)
-    assert testing.learners_notebooks(course) == []
+    assert run.learners_notebooks(course) == []
     assert write_exercises(check=True, root=course) == ["exercises/01_a.ipynb"]
 
 
@@ -82,9 +82,9 @@ def test_a_forgotten_make_exercises_is_found_where_that_exercise_was_answered(co
     solution = course / "solutions" / "01_a.ipynb"
     write(solution, nbformat.v4.new_markdown_cell("# New"), *nbformat.read(solution, 4).cells)
     as_jupyter_saves(course / "exercises" / "01_a.ipynb", "my answer")
-    left_out = testing.learners_notebooks(course)
+    left_out = run.learners_notebooks(course)
     assert left_out == ["exercises/01_a.ipynb"]
-    testing.copy_course(tmp_path / "copy", left_out, course)
+    run.copy_course(tmp_path / "copy", left_out, course)
     assert write_exercises(check=True, root=tmp_path / "copy") == ["exercises/01_a.ipynb"]
 
 
@@ -103,8 +103,8 @@ def worked_in(course):
 def test_what_a_learner_did_is_left_out_and_named(course):
     names = worked_in(course)
     before = {path: path.read_bytes() for path in course.rglob("*.ipynb")}
-    code = ("import sys; from pathlib import Path; from authoring import testing;"
-            " sys.exit(testing.main(['-q', '-p', 'no:cacheprovider'], Path(sys.argv[1])))")
+    code = ("import sys; from pathlib import Path; sys.path.insert(0, 'tests'); import run;"
+            " sys.exit(run.main(['-q', '-p', 'no:cacheprovider'], Path(sys.argv[1])))")
     done = subprocess.run([sys.executable, "-c", code, course], cwd=ROOT, capture_output=True,
                           text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -116,19 +116,19 @@ def test_what_a_learner_did_is_left_out_and_named(course):
 def test_pytests_exit_status_is_kept(course):
     worked_in(course)
     (course / "test_course.py").write_text("def test_it(): assert False")
-    assert testing.main(["-q"], course) == 1
+    assert run.main(["-q"], course) == 1
 
 
 def test_an_answer_in_the_stored_form_is_a_learners_all_the_same(course):
     """Some editors write it; in exercises/ only what `make exercises` writes is an author's."""
     write(course / "exercises" / "01_a.ipynb", nbformat.v4.new_code_cell("mine", id="task"))
-    assert testing.learners_notebooks(course) == ["exercises/01_a.ipynb"]
+    assert run.learners_notebooks(course) == ["exercises/01_a.ipynb"]
     text = exercise_text(course / "solutions" / "01_a.ipynb")
     (course / "exercises" / "01_a.ipynb").write_text(text)
-    assert testing.learners_notebooks(course) == []
+    assert run.learners_notebooks(course) == []
 
 
 def test_a_course_without_git_is_tested_as_it_is(course):
     (course / ".git").rename(course / "git")
     worked_in(course)
-    assert testing.learners_notebooks(course) == []
+    assert run.learners_notebooks(course) == []

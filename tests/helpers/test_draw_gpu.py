@@ -73,3 +73,10 @@ def test_occupancy_names_the_limit(capsys):
 def test_bad_input_gets_a_sentence(wrong, words):
     with pytest.raises((ValueError, TypeError), match=words.replace("(", r"\(")):
         wrong()
+
+
+def test_lifetimes_name_each_array_from_its_first_to_its_last_stage(capsys):
+    draw.lifetimes(("load", "work", "store"), {"shared": [("x", 0, 1), ("y", 2, 2)]}, "A kernel")
+    assert capsys.readouterr().out == "shared: x, load to work\nshared: y, store\n"
+    (axes,) = plt.gcf().axes
+    assert [(bar.get_x(), bar.get_width()) for bar in axes.patches] == [(0, 2), (2, 1)]

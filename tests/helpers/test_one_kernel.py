@@ -15,7 +15,7 @@ helpers.start()
 import cupy as cp  # noqa: E402
 
 from helpers import kernels, network, one_kernel  # noqa: E402
-from helpers.data import load_network  # noqa: E402
+from helpers.data import load_digits, load_network  # noqa: E402
 
 NVCC = shutil.which("nvcc")
 MAKE = {"float32": one_kernel.float32, "tensor_cores": one_kernel.tensor_cores}
@@ -44,6 +44,19 @@ def test_reads_every_size(reader, n):
     _, images, logits = case()
     got = read(cp.asarray(images[:n])).get()
     assert got.shape == (n, 10) and abs(got - logits[:n]).max() < TOLERANCE[name]
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_reads_bytes_and_answers_with_digits(name):
+    """The digits are those of the largest logits, for 17 images: a whole block and a ragged one."""
+    w, ink = case()[0], 15 * load_digits()[0][-17:]
+    x = ink.astype(np.float32) / 255
+    w = {**w, "head.bias": w["head.bias"] - network.forward(x, w).mean(axis=0)}  # else all are 9
+    logits = network.forward(x, w)
+    got = MAKE[name](w, in_bytes=True)(cp.asarray(ink)).get()
+    assert got.dtype == np.uint8 and got.shape == (17,)
+    lead = logits.max(axis=1) - logits[np.arange(17), got]
+    assert lead.max() < 2 * TOLERANCE[name] and len(set(got)) > 3
 
 
 @pytest.mark.parametrize("name, right, wrong, error", [

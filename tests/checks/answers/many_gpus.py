@@ -183,3 +183,25 @@ WRONG = {
         (count_without_minlength, "expected shape (10,)"),
     ],
 }
+
+
+def some_shares(rng):
+    return int(rng.integers(0, 200)), int(rng.integers(1, 20))
+
+
+def some_ring(rng):
+    count = int(rng.integers(1, 20))
+    return count, count * int(rng.integers(1, 500))
+
+
+def some_batch(rng):
+    n, count = int(rng.integers(0, 30)), int(rng.integers(1, 4))
+    return n, count, None
+
+
+def some_blocks(rng):
+    return (tuple(rng.integers(1, 12, rng.integers(1, 5)).tolist()),)
+
+
+INPUTS = {"shares": some_shares, "ring_bytes": some_ring, "read_all": some_batch,
+          "ring": lambda rng: (int(rng.integers(1, 30)),), "count_digits": some_blocks}

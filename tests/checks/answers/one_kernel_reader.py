@@ -167,4 +167,15 @@ def some_machine(rng):
     return n, depth, operations, *(float(rate) for rate in 10 ** rng.uniform(11, 14, 2)), launch
 
 
-INPUTS = {"pooled": some_digits, "layers": some_row, "choose": some_machine}
+def some_chain(rng):
+    return (rng.integers(1, 5000, rng.integers(2, 9)).tolist(),)
+
+
+def some_block(rng):
+    threads, registers = 32 * int(rng.integers(1, 33)), 8 * int(rng.integers(2, 32))
+    registers = min(registers, 65536 // threads // 8 * 8)
+    return threads, registers, int(rng.choice([0, rng.integers(1, 15_000), rng.integers(232_448)]))
+
+
+INPUTS = {"moved": some_chain, "fits": some_block, "pooled": some_digits, "layers": some_row,
+          "choose": some_machine}

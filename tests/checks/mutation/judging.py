@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 from types import ModuleType
+from unittest.mock import patch
 
 import nbformat
 
@@ -30,6 +31,7 @@ ROOT = Path(__file__).parents[3]
 SECONDS = 60.0  # for one mutant
 TRIES = 3  # of a solution
 MEMORY = 8 * 2**30  # bytes that a process may take
+ENVIRONMENT = {"many_gpus": {"NOGPU_DEVICES": "2"}}  # with one device, no device is the wrong one
 
 
 def tasks_of(lesson: str) -> dict[str, Task]:
@@ -173,7 +175,8 @@ def in_processes(work: Callable, lesson: str, questions: Iterable[tuple], proces
             try:
                 process = start.Process(target=here._serve, args=(theirs, work, lesson),
                                         daemon=True)
-                process.start()
+                with patch.dict(os.environ, ENVIRONMENT.get(lesson, {})):
+                    process.start()
                 theirs.close()
                 said = ours.recv()  # what it imports takes no time of a mutant's
             except Exception as error:

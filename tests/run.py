@@ -1,6 +1,6 @@
 """Run the tests, also where a learner has worked in the course's own folder.
 
-    python -m authoring.testing [options of pytest]
+    python tests/run.py [options of pytest]
 
 The tests are about the course, not about a learner's answers. So where notebooks were edited here,
 or made here, or deleted, pytest runs in a copy of the course that has them as git has them. An
@@ -17,9 +17,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from .exercises import exercise_text
-from .notebook_form import FOLDERS, ROOT, is_stored_form
-from .repository import changed_names, committed, git_names, has_git, make_known
+sys.path.insert(0, str(Path(__file__).parents[1]))  # started as a program, it is in no package
+
+from authoring.exercises import exercise_text  # noqa: E402
+from authoring.notebook_form import FOLDERS, ROOT, is_stored_form  # noqa: E402
+from authoring.repository import committed, git_names, has_git, make_known  # noqa: E402
 
 
 def learners_notebooks(root: Path = ROOT) -> list[str]:
@@ -33,6 +35,12 @@ def learners_notebooks(root: Path = ROOT) -> list[str]:
     known = git_names(root, "ls-files", "-z", "--", *FOLDERS)
     return sorted(name for name in changed_names(root, *FOLDERS) if name.endswith(".ipynb") and (
         not _is_an_authors(name, root) if name in known else (root / name).exists()))
+
+
+def changed_names(root: Path, *folders: str) -> set[str]:
+    """The files that differ from the last commit, and those that git does not know."""
+    return (git_names(root, "diff", "--name-only", "--no-renames", "-z", "HEAD", "--", *folders)
+            | git_names(root, "ls-files", "--others", "--exclude-standard", "-z", "--", *folders))
 
 
 def _is_an_authors(name: str, root: Path) -> bool:

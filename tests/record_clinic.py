@@ -1,6 +1,6 @@
 """Record what this machine's GPU and compute-sanitizer say of the clinic's broken kernels.
 
-    python -m authoring.profiles.clinic FILE
+    python tests/record_clinic.py FILE
 
 launches each kernel several times plainly, and once under each tool of compute-sanitizer where it
 is installed; each launch in a process of its own, because most faults end the CUDA context. Lesson
@@ -22,11 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from checks.clinic import PATIENTS, TOOLS, Patient
-from helpers import backend
-from nogpu.inspect.sources import Source, parameter_names
+sys.path.insert(0, str(Path(__file__).parents[1]))  # started as a program, it is in no package
 
-from .profiling import heading
+from authoring.profiles.profiling import heading  # noqa: E402
+from checks.clinic import PATIENTS, TOOLS, Patient  # noqa: E402
+from helpers import backend  # noqa: E402
+from nogpu.inspect.sources import Source, parameter_names  # noqa: E402
 
 LAUNCHES = 20
 TIME_LIMIT = 120  # seconds for one process
@@ -77,7 +78,7 @@ def find_sanitizer() -> str | None:
 
 def launch_apart(name: str, tool: str | None, pool: bool) -> dict:
     """Launch a kernel in a process of its own, under a tool of compute-sanitizer or plainly."""
-    command = [sys.executable, "-m", "authoring.profiles.clinic", "--one", name,
+    command = [sys.executable, __file__, "--one", name,
                "pool" if pool else "", str(1 if tool else LAUNCHES)]
     if tool:
         command = [find_sanitizer(), "--tool", tool, "--print-limit", "3", *command]
