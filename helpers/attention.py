@@ -57,7 +57,7 @@ TILES = {
     },
     "float16": {
         32: (_tensor_cores("float16", 32, 4, 2, 64),),
-        64: (_tensor_cores("float16", 64, 4, 2, 64),),
+        64: (_tensor_cores("float16", 64, 4, 2, 64), _tensor_cores("float16", 64, 4, 2, 32)),
         128: (_tensor_cores("float16", 128, 4, 2, 64), _tensor_cores("float16", 128, 4, 2, 32),
               _tensor_cores("float16", 128, 4, 1, 32)),
     },
@@ -106,10 +106,9 @@ def attention(q: Array, k: Array, v: Array, causal: bool = False,
     -----
     Sums and softmax are float32 throughout. The float16 kernel rounds the weights to float16
     before the second product, and leaves long sums to the tensor cores, which cut off where
-    additions round: on an H200 its results were up to 3e-4 of themselves too small for 65,536
-    keys and 7e-3 for a million, PyTorch's as much. The float32 kernels do not drift so.
-    The float16 kernel's time depends on the numbers: it is up to 1.7 times as long if the scores
-    rise by more than 10 every 64 keys.
+    additions round: on an H200 its results were 4e-4 of themselves too small for 65,536 keys and
+    7e-3 for a million. The float32 kernels do not drift so. The float16 kernel's time depends on
+    the numbers: it is up to 1.6 times as long if the scores rise by more than 10 every 64 keys.
     float32 queries that are fewer than the GPU's multiprocessors, or one a head, go to
     `few_queries`.
     Sources: online softmax, Milakov and Gimelshein, arXiv 1805.02867; the tiles, Dao et al.,
@@ -207,6 +206,17 @@ def _check(cupy: Any, arrays: dict[str, Array]) -> None:
                              f" but is read 16 bytes at a time: {name}.copy() begins at one.")
 
 
+def _tile(name: str, head: int, block: int, multiprocessor: int) -> Tile:
+    """The first tile that fits into a block's shared memory, for float16 if possible twice.
+
+    A second block computes while the first one waits. On an H200 with shared memory for one block
+    with 64 keys or two with 32, the two took 4/5 of the time for heads of 64 numbers.
+    """
+    fitting = [tile for tile in TILES[name][head] if tile.shared <= block]
+    twice = [tile for tile in fitting if 2 * (tile.shared + 1024) <= multiprocessor]
+    return (twice if twice and name == "float16" else fitting)[0]
+
+
 @cache
 def _kernel(dtype: str, head: int, tensor_cores: bool,
             device: int) -> tuple[Callable[..., None], Tile]:
@@ -225,8 +235,8 @@ def _kernel(dtype: str, head: int, tensor_cores: bool,
             raise NotImplementedError(
                 "The float16 kernel needs tensor cores of compute capability 7.5 or newer, and"
                 f" this GPU has {capability // 10}.{capability % 10}: give float32 arrays.")
-    most = this.attributes["MaxSharedMemoryPerBlockOptin"]
-    tile = next(tile for tile in TILES[name][head] if tile.shared <= most)
+    tile = _tile(name, head, *(this.attributes[f"MaxSharedMemoryPer{what}"]
+                               for what in ("BlockOptin", "Multiprocessor")))
     options = ("-std=c++17", *(f"-D{macro}={value}" for macro, value in tile.macros))
     module = cupy.RawModule(code=kernels.source(f"attention_{name}"), options=options)
     kernel = module.get_function("attention")

@@ -151,6 +151,16 @@ def test_every_tile_that_fits(kernel):
         assert abs(how[-1][3].get() - exact(q, k, v, True, 0.1)).max() < TOLERANCE[kernel], tile
 
 
+@pytest.mark.parametrize("block, multiprocessor, keys", [
+    (227, 228, {32: 64, 64: 64, 128: 64}), (163, 164, {32: 64, 64: 64, 128: 32}),  # H200, A100
+    (99, 100, {32: 64, 64: 32, 128: 32}), (64, 64, {32: 64, 64: 64, 128: 32})])    # L4, T4
+def test_two_blocks_of_float16_where_they_fit(block, multiprocessor, keys):
+    for head, expected in keys.items():
+        tile = attention_module._tile("float16", head, 1024 * block, 1024 * multiprocessor)
+        assert dict(tile.macros)["KEYS"] == expected and tile.shared <= 1024 * block
+    assert attention_module._tile("float32", 64, 1024 * 163, 1024 * 164) == TILES["float32"][64][0]
+
+
 @each_kernel
 @pytest.mark.parametrize("m, n", [(1, 90), (90, 20), (20, 90)])
 def test_fewer_or_more_queries_than_keys(kernel, m, n):
