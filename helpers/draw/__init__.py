@@ -1,7 +1,7 @@
 """Pictures drawn from the learner's own arrays, each with the same facts as text."""
 
 from .broadcasting import broadcast
-from .charts import bars, roof
+from .charts import bars
 from .contraction import einsum
 from .digits import attention, digits
 from .driver import driver
@@ -24,6 +24,6 @@ from .tiles import owners, tiles
 __all__ = [
     "attention", "bars", "broadcast", "digits", "driver", "einsum", "formats",
     "gains", "heatmap", "indexing", "ladder", "latency", "lifetimes", "memory", "occupancy",
-    "owners", "pictures", "reader", "roof", "scores", "shares", "show", "shuffles", "threads",
+    "owners", "pictures", "reader", "scores", "shares", "show", "shuffles", "threads",
     "tiles", "timeline", "warps", "waves",
 ]

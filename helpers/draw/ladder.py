@@ -8,8 +8,9 @@ from typing import Any
 import matplotlib.pyplot as plt
 
 from ..formats import aligned, duration
-from .charts import MARKERS
 from .style import COLOURS, FAINT, INK, show, style
+
+MARKERS = "osD^vPX*"  # one for each machine
 
 
 def ladder(machines: Sequence[Any], flops: float) -> None:

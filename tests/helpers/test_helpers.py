@@ -303,13 +303,6 @@ def toy_comparison():
     return timing.Comparison("Toy", "This machine: toy", limit, rows)
 
 
-def test_roof_prints_what_it_draws(capsys):
-    draw.roof(toy_comparison())
-    few, many = capsys.readouterr().out.splitlines()[1:]
-    assert few.split() == ["few", "1", "5", "10", "50%"]  # 10 GB/s at one flop a byte
-    assert many.split() == ["many", "200", "20", "40", "50%"]
-
-
 def test_bars_are_as_long_as_the_times():
     draw.bars(toy_comparison())
     widths = sorted(patch.get_width() for patch in plt.gca().patches)
@@ -319,9 +312,6 @@ def test_bars_are_as_long_as_the_times():
 def test_charts_refuse_other_things():
     with pytest.raises(TypeError, match=r"compare\(\) returned, not list"):
         draw.bars([1, 2])
-    with pytest.raises(ValueError, match="nbytes and flops"):
-        draw.roof(timing.Comparison("T", "m", toy_comparison().ceiling,
-                                    (timing.Timing("a", 1, 1, 1, 5),)))
 
 
 # errors
