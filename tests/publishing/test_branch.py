@@ -62,7 +62,8 @@ class Repository:
 def world(tmp_path):
     """What makes bare repositories, and working copies of them."""
     def bare(name, source=None):
-        arguments = ["clone", "--bare", str(source)] if source else ["init", "--bare", "-bmain"]
+        arguments = (["clone", "--bare", "--depth=1", source.as_uri()] if source
+                     else ["init", "--bare", "-bmain"])
         subprocess.run(["git", *arguments, "--quiet", str(tmp_path / name)], check=True)
         return tmp_path / name
 
@@ -96,7 +97,8 @@ def run_workflow(copy, name):
     copy("fetch", "--quiet", "origin")
 
 
-@pytest.mark.parametrize("name", ["ada-l/a.b-c", "ada_corp/course", "a--b/.x"])
+@pytest.mark.parametrize("name", ["ada-l/a.b-c", *(
+    pytest.param(name, marks=pytest.mark.slow) for name in ("ada_corp/course", "a--b/.x"))])
 def test_a_fork_publishes_itself_and_merges_without_conflicts(world, upstream, name):
     bare, working = world
     fork = working("fork", bare("fork.git", upstream.bare))
