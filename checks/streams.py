@@ -150,6 +150,16 @@ def _chunks_of(chunks: int) -> np.ndarray:
     return np.random.default_rng(chunks).uniform(2, 9, (chunks, SIZE)).astype(np.float32)
 
 
+class _Chunks(np.ndarray):
+    """An array that calls `asked()` whenever a part of it is taken."""
+
+    asked: Callable[[], None]
+
+    def __getitem__(self, key: Any) -> Any:
+        self.asked()
+        return np.asarray(self)[key]
+
+
 def _run_by_units(answer: Callable, chunks: int, count: int, held: str | None) -> np.ndarray:
     cp = _cupy()
     size = SIZE if held else 1 << 21  # nothing held: long copies, of which kernels use the end
@@ -176,11 +186,17 @@ def _run_by_units(answer: Callable, chunks: int, count: int, held: str | None) -
     def has(k: int, which: int, values: np.ndarray) -> bool:
         return np.array_equal(pairs[k % count][which].get(stream=_streams()[3]), values[k])
 
+    def hold_copy() -> None:
+        if held == "copy" and not holds:  # an event that was recorded on `up` before is done
+            holds.append(Hold(up))
+
+    shown = source.view(_Chunks)
+    shown.asked = hold_copy
     with experiment(holds):
         if held in ("up", "down"):
             holds.append(Hold(up if held == "up" else down))
         with watch_for_waits(holds):
-            event = _require_event(answer(source, target, work, up, compute, down, pairs))
+            event = _require_event(answer(shown, target, work, up, compute, down, pairs))
         if len(calls) != chunks:
             raise Refusal(f"it called work {len(calls)} times for {chunks} chunks.")
         if holds:
@@ -219,20 +235,21 @@ def _judge_held(held: str, late: int, count: int, source: np.ndarray, results: n
         right, wrong = {}, {"a copy in does not go through `up`": lambda: not has(0, 0, old),
                             "a kernel runs before its chunk is copied in":
                             lambda: not has(0, 1, old)}
+    name = "up" if held == "copy" else held
     for what, happened in right.items():
         if not becomes_true(happened):
             early = next((text for text, fault in wrong.items() if fault()), None)
-            raise Refusal(f"while `{held}` is held back, {early or f'the {what} do not end'}.",
+            raise Refusal(f"while `{name}` is held back, {early or f'the {what} do not end'}.",
                           kind="early" if early else "tied")
     for what, happened in wrong.items():
         if becomes_true(happened, SHORT_WAIT):
-            raise Refusal(f"while `{held}` is held back, {what}.", kind="early")
+            raise Refusal(f"while `{name}` is held back, {what}.", kind="early")
 
 
 by_units = StreamTask(
     "by_units", lambda chunks, pairs, held: 3 * _chunks_of(chunks) + 1,
     lambda: [(6, 2, "compute"), (6, 3, "compute"), (5, 2, "down"), (6, 3, "up"), (2, 3, "down"),
-             (7, 2, None)],
+             (6, 3, "copy"), (7, 2, None)],
     run=_run_by_units,
     signature=lambda source, target, work, up, compute, down, pairs: None,
 )
