@@ -148,8 +148,8 @@ def test_segments_run_out_and_start_again(module: engine.Module, x: engine.Alloc
     assert read(x, np.int32)[0] == 1_200_000
     with pytest.raises(engine.Race):
         racing = engine.compile("__global__ void f(int* x) { *x += 1; }")
-        # Of two blocks that run at the very same time, both may store one more than was there, and
-        # a store of the value that is there already is no race. Of 64, some run one after the other.
+        # Two blocks may run at the very same time and store the same value, and a store of the
+        # value that is there already is no race. Of 64 blocks, some run one after the other.
         racing.kernel("f").launch((64,), (1,), pack(x))
 
 
