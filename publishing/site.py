@@ -34,8 +34,8 @@ SOURCE = re.compile(r"(?!Line |.* \| ).*?;\s*(//[^\n]*)?\n", re.S)  # a kernel; 
 LEFT_OUT = (".*", "build", "work", "__pycache__", "solutions")
 PARTS = {"To look up": ["notebooks/glossary", "notebooks/index", "notebooks/claims", "kernels",
                         "docs/open_in", "docs/updating"],
-         "To teach, to change": ["docs/teaching", "CONTRIBUTING", "docs/authoring", "docs/style",
-                                 "docs/reading", "AGENTS"],
+         "To teach, to change": ["docs/teaching", "docs/rooms", "CONTRIBUTING", "docs/authoring",
+                                 "docs/style", "docs/reading", "AGENTS"],
          "Besides": ["README.zh", "simulator/README", "helpers/data/README"]}
 
 

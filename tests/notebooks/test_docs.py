@@ -15,7 +15,7 @@ from authoring.notebook_form import ROOT, notebooks, read
 
 TEACHING = ROOT / "docs" / "teaching.md"
 AUTHORING = ROOT / "docs" / "authoring.md"
-GUIDES = [TEACHING, AUTHORING]
+GUIDES = [TEACHING, ROOT / "docs" / "rooms.md", AUTHORING]
 PAGES = [*GUIDES, *(ROOT / name for name in (
     "docs/updating.md", "docs/open_in.md", "README.md", "README.zh.md"))]
 # Files that the guides only give as examples: a lesson that is added, a learner's copy.
