@@ -11,7 +11,7 @@ import nbformat
 import pytest
 
 from authoring.minutes import lesson_minutes
-from authoring.notebook_form import ROOT, notebooks, read
+from authoring.notebook_form import ROOT, course_of, notebooks, read
 
 TEACHING = ROOT / "docs" / "teaching.md"
 AUTHORING = ROOT / "docs" / "authoring.md"
@@ -173,6 +173,17 @@ def test_the_words_to_search_for_lead_to_one_cell():
         (path,) = (ROOT / "notebooks").glob(f"{lesson}_*.ipynb")
         found = [one for one in cells_of(f"notebooks/{path.name}") if words in one.source]
         assert [one.cell_type for one in found] == ["code"], (lesson, words)
+
+
+def test_what_is_said_to_appear_is_what_a_notebook_has_printed():
+    said = re.findall(r"^- \*\*Appears.*", text_of(TEACHING), re.M)
+    quotes = [quote for line in said for quote in re.findall(r"`([^`]+)`", line)]
+    assert len(said) >= 6 and len(quotes) >= 12
+    outputs = [output for path in notebooks("notebooks") for cell in read(path).cells
+               for output in (*cell.get("outputs", ()), *course_of(cell).get("recorded", ()))]
+    printed = " ".join(" ".join(output.get("text") or output.get("data", {}).get("text/plain", "")
+                                for output in outputs).split())
+    assert [quote for quote in quotes if " ".join(quote.split()) not in printed] == []
 
 
 def test_the_sum_of_all_lessons_and_core_tasks_is_as_told():

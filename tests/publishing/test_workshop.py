@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from authoring.minutes import cell_minutes, lesson_minutes, tasks_of
 from authoring.notebook_form import ROOT, read
 from authoring.publish import repository
-from authoring.timetable import ROW
+from authoring.timetable import GUIDE, ROW
 from publishing.workshop import (
     DAYS,
     lesson_for,
@@ -84,6 +84,18 @@ def test_links_resolve_in_the_folder_or_in_the_course(folders, day):
             elif target and ":" not in link:
                 assert (path.parent / posixpath.normpath(target)).exists(), f"{path.name}: {link}"
         assert "[![" not in text
+
+
+def test_the_guide_says_on_which_days_a_cell_is_in_view(folders):
+    rows = re.findall(r"\| (\d\d) \| `([^`]+)` \| (every day|none|[a-z, ]+?)(?:, its picture)? \|",
+                      (ROOT / GUIDE).read_text(encoding="utf-8"))
+    assert len(rows) >= 8
+    for lesson, words, told in rows:
+        seen = {day for day in DAYS for path in folders[day].glob(f"notebooks/{lesson}_*.ipynb")
+                for cell in read(path).cells
+                if words in cell.source and cell.metadata["slideshow"]["slide_type"] != "skip"}
+        days = {"every day": set(DAYS), "none": set()}
+        assert seen == (days[told] if told in days else set(told.split(", "))), words
 
 
 def heading(text, **course):
