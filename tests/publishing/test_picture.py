@@ -19,6 +19,10 @@ def test_picture_and_words_are_those_of_the_recorded_ladder():
     assert said_in(ROOT / picture.PLACE) == picture.in_words(), "run make picture"
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"![{picture.in_words()}]({picture.PLACE})" in readme, "run make picture"
+    (_, first), *_, (_, single), (_, half) = picture.rows()  # the numbers of the first paragraph
+    assert f"In NumPy it reads {three_digits(first.rate)} digits a second." in readme
+    assert f"reads {three_digits(single.rate)} digits a second, and {three_digits(half.rate)} " in \
+        readme
 
 
 def test_the_rows_are_recorded_on_one_gpu_the_slowest_first():
