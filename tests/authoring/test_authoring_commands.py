@@ -42,7 +42,8 @@ def test_tables_are_written_into_the_pages_of_the_folder(course, commit, capsys)
     page.write_text(text.replace("| **all** | 14 |", "| **all** | 15 |"), encoding="utf-8")
     assert main(["tables", "--check"], course) == 1
     assert main(["tables"], course) == 1
-    assert capsys.readouterr().err.startswith("error: docs/measured.md: edited here and not committed")
+    said = capsys.readouterr().err
+    assert said.startswith("error: docs/measured.md: edited here and not committed")
     commit()
     assert main(["tables"], course) == 0
     assert page.read_text(encoding="utf-8") == text
