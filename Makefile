@@ -70,7 +70,7 @@ index:  #@ write the lessons' index of functions and their glossary
 claims:  #@ write the appendix of claims from the ledger
 	@$(INSTALL) run -m publishing claims $(ARGS)
 
-tables:  #@ write the README's tables, and minutes wherever they are stated
+tables:  #@ write the tables of README and docs, and minutes wherever they are stated
 	@$(INSTALL) run -m authoring tables $(ARGS)
 
 picture:  #@ draw the README's picture from the recorded ladder

@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
     command("bench", "write this machine's times to helpers/data/recorded")
     command("index", "write index and glossary of the lessons, and the links to them",
             "only name what is not up to date")
-    command("tables", "write the README's tables, badges, and minutes wherever they are stated",
+    command("tables", "write tables, badges, and minutes wherever they are stated",
             "only say whether they are up to date")
     again = command("grade", "judge submissions again, each answer in a process of its own")
     again.add_argument("solution", type=Path, help="solutions/03_einsum.ipynb")
@@ -70,7 +70,7 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
         elif options.command == "index":
             changed = write_pages(root / "notebooks", check)
         elif options.command == "tables":
-            changed = [*write_minutes(root, check), *write_tables(root / "README.md", check),
+            changed = [*write_minutes(root, check), *write_tables(root, check),
                        *write_open_in(root, check)]
         elif options.command == "grade":
             grade(options.solution, options.folder, options.table, options.seconds,

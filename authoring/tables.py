@@ -1,4 +1,4 @@
-"""Write the README's four tables, of lessons, faults, speeds and one run, and the page of badges.
+"""Write the README's table of lessons, those of docs/measured.md, and the page of badges.
 
 Each table stands between two comments, `<!-- lessons -->` and `<!-- end of lessons -->`. The
 numbers come from the notebooks and from recorded data. In the table of lessons a title and the
@@ -23,12 +23,15 @@ from .publish import BRANCH, badges
 from .working_copy import note_written, refuse_to_lose, update_files
 
 RECORDED = ROOT / "helpers" / "data" / "recorded" / "nvidia-h200.json"
+README = "README.md"
+# The tables of each page.
+PLACES = {README: ("lessons",), "docs/measured.md": ("faults", "speeds", "one run")}
 # The kinds of faults that the clinic's kernels have.
 FAULTS = (engine.GlobalOutOfBounds, engine.Race, engine.BarrierFault, engine.UninitialisedRead,
           engine.MisalignedAccess)
 NUMPY = "NumPy, 100 at a time"  # the faster of its two rungs
 # Rows of recorded runs: the lesson's subject, the run's key, the names of the row that is shown
-# and of the row that it is compared with, and what the README calls it.
+# and of the row that it is compared with, and what the table calls it.
 SPEEDS = (
     ("first_kernels", "kernels/leaky", "RawKernel, float4", "copy",
      "leaky ReLU, a kernel of your own"),
@@ -92,7 +95,7 @@ def write_open_in(root: Path = ROOT, check: bool = False) -> list[str]:
             " GPUs, and promises none. Take it for a GPU.\n- Kaggle needs an account, and a"
             " telephone number before it lends a GPU or switches Internet on.\n\nSave a copy on"
             " Colab and Kaggle, and download the notebook from Binder: else your answers are lost"
-            " with the session. What was tried is in the [README](../README.md#where-it-runs)."
+            " with the session. [Where it runs](where_it_runs.md) says what was tried."
             "\n\nWhere the badges lead to OWNER/REPO, take [the badges of this repository]"
             f"(../../../blob/{BRANCH}/docs/open_in.md), on GitHub.\n\n"
             "| notebook | open the lesson in | open its exercises in |\n|---|---|---|\n")
@@ -218,42 +221,49 @@ def one_run() -> str:
                       " bytes, one for each pixel; as float32, in the first table, it is 256."])
 
 
-def _tables_in(readme: str) -> str:
+def _tables_in(page: str) -> str:
     """The tables of which `write_tables` keeps nothing; in that of the lessons it keeps words."""
-    found = re.findall(r"<!-- (faults|speeds|one run) -->\n(.*?)<!-- end of \1 -->", readme, re.S)
+    found = re.findall(r"<!-- (faults|speeds|one run) -->\n(.*?)<!-- end of \1 -->", page, re.S)
     return "".join(table for _, table in found)
 
 
-def write_tables(readme: Path, check: bool = False) -> list[str]:
-    """Write the four tables into the README.
+def write_tables(root: Path = ROOT, check: bool = False) -> list[str]:
+    """Write the tables of `PLACES` into their pages.
 
     Parameters
     ----------
-    readme : Path
+    root : Path
+        The course's folder.
     check : bool
-        Only find out whether that would change it.
+        Only find out whether that would change a page.
 
     Returns
     -------
     list of str
-        The README's name if it changed (with `check`: if it is not up to date), else nothing.
+        The names of the pages that changed (with `check`: that are not up to date).
 
     Raises
     ------
     AuthoringError
-        When the README lacks the comments around a table, and when a table was edited here.
+        When a page lacks the comments around a table, and when a table was edited here.
     """
-    text = old = readme.read_text(encoding="utf-8")
-    for name, table in (("lessons", lessons(old)), ("faults", faults()), ("speeds", speeds()),
-                        ("one run", one_run())):
-        text, found = re.subn(rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)",
-                              lambda match, table=table: f"{match[1]}{table}\n{match[2]}", text,
-                              flags=re.S)
-        if found != 1:
-            raise AuthoringError(
-                f"{readme.name} lacks <!-- {name} --> ... <!-- end of {name} -->")
-    if text != old and not check:
-        refuse_to_lose([readme.name], readme.parent, _tables_in)
-        readme.write_text(text, encoding="utf-8")
-        note_written({readme.name: _tables_in(text)}, readme.parent)
-    return [readme.name] if text != old else []
+    old = {page: (root / page).read_text(encoding="utf-8") for page in PLACES}
+    tables = {"lessons": lessons(old[README]), "faults": faults(), "speeds": speeds(),
+              "one run": one_run()}
+    changed = {}
+    for page, names in PLACES.items():
+        text = old[page]
+        for name in names:
+            text, found = re.subn(rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)",
+                                  lambda match, name=name: f"{match[1]}{tables[name]}\n{match[2]}",
+                                  text, flags=re.S)
+            if found != 1:
+                raise AuthoringError(f"{page} lacks <!-- {name} --> ... <!-- end of {name} -->")
+        if text != old[page]:
+            changed[page] = text
+    if not check:
+        refuse_to_lose(changed, root, _tables_in)
+        for page, text in changed.items():
+            (root / page).write_text(text, encoding="utf-8")
+        note_written({page: _tables_in(text) for page, text in changed.items()}, root)
+    return list(changed)

@@ -201,8 +201,8 @@ def machines() -> list[Machine]:
     return [*found, Machine("this machine", own)] if own else found
 
 
-def show() -> None:
-    """Draw the ladder, recorded and of this machine, and print its table."""
+def show(*only: str) -> None:
+    """Draw the ladder, recorded and of this machine, and print it: all rungs, or those named."""
     from . import draw
 
-    draw.ladder(machines(), FLOPS)
+    draw.ladder(machines(), FLOPS, only)

@@ -33,10 +33,11 @@ KERNEL = re.compile(r"\(\.\./helpers/kernels/([\w.]+)\)")  # a link to a file
 SOURCE = re.compile(r"(?!Line |.* \| ).*?;\s*(//[^\n]*)?\n", re.S)  # a kernel; a report has bars
 LEFT_OUT = (".*", "build", "work", "__pycache__", "solutions")
 PARTS = {"To look up": ["notebooks/glossary", "notebooks/index", "notebooks/claims", "kernels",
-                        "docs/open_in", "docs/updating"],
+                        "docs/measured", "docs/open_in", "docs/where_it_runs",
+                        "docs/updating"],
          "To teach, to change": ["docs/teaching", "docs/rooms", "CONTRIBUTING", "docs/authoring",
                                  "docs/style", "docs/reading", "AGENTS"],
-         "Besides": ["README.zh", "simulator/README", "helpers/data/README"]}
+         "Besides": ["README.zh", "docs/other_courses", "simulator/README", "helpers/data/README"]}
 
 
 def page_of(notebook: nbformat.NotebookNode, solution: nbformat.NotebookNode | None = None

@@ -17,6 +17,7 @@ from .number_formats import formats
 from .pictures import pictures
 from .reader import reader
 from .scores import scores, shares
+from .sheets import sheets
 from .streams import timeline
 from .style import show
 from .tiles import owners, tiles
@@ -24,6 +25,6 @@ from .tiles import owners, tiles
 __all__ = [
     "attention", "bars", "broadcast", "digits", "driver", "einsum", "formats",
     "gains", "heatmap", "indexing", "ladder", "latency", "lifetimes", "memory", "occupancy",
-    "owners", "pictures", "reader", "scores", "shares", "show", "shuffles", "threads",
-    "tiles", "timeline", "warps", "waves",
+    "owners", "pictures", "reader", "scores", "shares", "sheets", "show", "shuffles",
+    "threads", "tiles", "timeline", "warps", "waves",
 ]

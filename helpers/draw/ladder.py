@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from .style import COLOURS, FAINT, INK, show, style
 MARKERS = "osD^vPX*"  # one for each machine
 
 
-def ladder(machines: Sequence[Any], flops: float) -> None:
+def ladder(machines: Sequence[Any], flops: float, only: Sequence[str] = ()) -> None:
     """Draw digits a second, rung by rung, on a logarithmic axis, and print the same as a table.
 
     Parameters
@@ -22,12 +23,17 @@ def ladder(machines: Sequence[Any], flops: float) -> None:
         What is known of each machine. The first that has a rung decides its place.
     flops : float
         Operations of a digit, for the roof of a machine's arithmetic.
+    only : sequence of str
+        The names of the rungs to show; all of them, if this is empty.
     """
     rates: dict[str, float] = {}
     for machine in machines:
         for name, rung in machine.rungs.items():
             rates.setdefault(name, rung.rate)
-    names = sorted(rates, key=rates.get)  # the slowest first: they are drawn upwards
+    if unknown := set(only) - set(rates):
+        raise ValueError(f"the ladder has no rung {min(unknown)!r}.")
+    names = sorted(only or rates, key=rates.get)  # the slowest first: they are drawn upwards
+    machines = [machine for machine in machines if set(names) & set(machine.rungs)]
     with style():
         figure, axes = plt.subplots(figsize=(8, 1.6 + 0.34 * len(names)), layout="constrained")
         for k, machine in enumerate(machines):
@@ -47,7 +53,7 @@ def ladder(machines: Sequence[Any], flops: float) -> None:
                              label=f"roof of float32's arithmetic, {machine.name.split(',')[0]}")
         axes.set_yticks(range(len(names)), names)
         axes.set(xscale="log", xlabel="digits a second (logarithmic)")
-        axes.set_xlim(axes.get_xlim()[0] / 4, axes.get_xlim()[1] * 6)
+        axes.set_xlim(axes.get_xlim()[0] / 4, axes.get_xlim()[1] * 8)
         figure.legend(loc="outside lower center", fontsize=8, frameon=False)
         show("The ladder: digits a second, rung by rung", _table(names, machines, flops))
 
@@ -71,8 +77,26 @@ def _table(names: Sequence[str], machines: Sequence[Any], flops: float) -> str:
                          *(f"{rate:,.0f}" if other is machine else "" for other in machines),
                          duration(1e9 / rate)))
     lines = [line.rstrip() for line in aligned(rows)]
+    return "\n".join(lines + _notes(names, machines, flops))
+
+
+def _notes(names: Sequence[str], machines: Sequence[Any], flops: float) -> list[str]:
+    """Which rungs ran on a processor, and which are above a roof of float32 in other formats."""
+    processors: dict[str, list[str]] = {}
+    above: dict[str, str] = {}  # the format of the products of each rung
     for machine in machines:
-        hosts = {rung.machine for rung in machine.rungs.values() if rung.where == "host"}
-        hosts -= {rung.machine for rung in machine.rungs.values() if rung.where == "device"}
-        lines += [f"Images in the host's memory were read by {host}." for host in sorted(hosts)]
-    return "\n".join(lines)
+        gpus = {rung.machine for rung in machine.rungs.values() if rung.where == "device"}
+        for name in names:
+            rung = machine.rungs.get(name)
+            if rung and rung.machine not in gpus:
+                ran = processors.setdefault(rung.machine, [])
+                ran += [name] if name not in ran else []
+            if (rung and machine.roof and rung.number != "float32"
+                    and rung.rate > machine.roof.flops / flops):
+                above[name] = rung.number
+    lines = [f"Above the roof of float32, with products in {number}: {name}"
+             for name, number in above.items()]
+    for processor, ran in processors.items():
+        lines += [f"On the processor, {processor}:",
+                  *textwrap.wrap("; ".join(ran), 79, initial_indent="  ", subsequent_indent="  ")]
+    return lines

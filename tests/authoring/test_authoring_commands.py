@@ -12,9 +12,10 @@ from authoring.notebook_form import ROOT, read, stored_text
 @pytest.fixture
 def course(tmp_path):
     """A folder with one solved task and what `new` needs."""
-    for folder in ("notebooks", "solutions", "checks", "tests/checks/answers"):
+    for folder in ("notebooks", "solutions", "checks", "docs", "tests/checks/answers"):
         (tmp_path / folder).mkdir(parents=True)
-    for name in ("pyproject.toml", "README.md", "notebooks/00_start_here.ipynb"):
+    for name in ("pyproject.toml", "README.md", "docs/measured.md",
+                 "notebooks/00_start_here.ipynb"):
         shutil.copy(ROOT / name, tmp_path / name)
     cell = nbformat.v4.new_code_cell("### BEGIN SOLUTION\n1\n### END SOLUTION", id="task")
     cell.metadata.nbgrader = {"solution": True}
@@ -35,16 +36,17 @@ def test_check_names_what_is_not_up_to_date_and_changes_nothing(course, capsys):
     assert capsys.readouterr().out == "nothing to change\n"
 
 
-def test_tables_are_written_into_the_readme_of_the_folder(course, commit, capsys):
-    readme = course / "README.md"
-    text = readme.read_text(encoding="utf-8")
-    readme.write_text(text.replace("| **all** | 14 |", "| **all** | 15 |"), encoding="utf-8")
+def test_tables_are_written_into_the_pages_of_the_folder(course, commit, capsys):
+    page = course / "docs" / "measured.md"
+    text = page.read_text(encoding="utf-8")
+    page.write_text(text.replace("| **all** | 14 |", "| **all** | 15 |"), encoding="utf-8")
     assert main(["tables", "--check"], course) == 1
     assert main(["tables"], course) == 1
-    assert capsys.readouterr().err.startswith("error: README.md: edited here and not committed")
+    said = capsys.readouterr().err
+    assert said.startswith("error: docs/measured.md: edited here and not committed")
     commit()
     assert main(["tables"], course) == 0
-    assert readme.read_text(encoding="utf-8") == text
+    assert page.read_text(encoding="utf-8") == text
 
 
 def test_record_runs_the_named_notebooks(course, capsys):

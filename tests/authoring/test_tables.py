@@ -1,4 +1,4 @@
-"""The README's tables are made from notebooks and recorded data, and its figures are right."""
+"""The tables of README and docs are made from notebooks and recorded data; figures are right."""
 
 import json
 import re
@@ -13,65 +13,83 @@ from authoring.tables import write_open_in, write_tables
 from helpers.data import load_profile
 
 README = ROOT / "README.md"
+MEASURED = "docs/measured.md"
+
+
+@pytest.fixture
+def pages(tmp_path):
+    """A folder with copies of the pages that have tables."""
+    (tmp_path / "docs").mkdir()
+    for page in tables.PLACES:
+        shutil.copy(ROOT / page, tmp_path / page)
+    return tmp_path
 
 
 def test_tables_are_up_to_date():
-    assert write_tables(README, check=True) == [], "run make tables"
+    assert write_tables(check=True) == [], "run make tables"
 
 
-@pytest.mark.parametrize("right, wrong", [
-    ("| **all** | 14 |", "| **all** | 15 |"),
-    ("exercises/06_first_kernels.ipynb), core 50 |", "exercises/06_first_kernels.ipynb), core 3 |"),
-    ("The lessons take about ", "The lessons take about 1"),
-    ("| 16 | attention, 4", "| 12 | attention, 4"),
+@pytest.mark.parametrize("page, right, wrong", [
+    (MEASURED, "| **all** | 14 |", "| **all** | 15 |"),
+    ("README.md", "06_first_kernels.ipynb), core 50 |", "06_first_kernels.ipynb), core 3 |"),
+    ("README.md", "The lessons take about ", "The lessons take about 1"),
+    (MEASURED, "| 16 | attention, 4", "| 12 | attention, 4"),
 ])
-def test_a_wrong_number_is_found_and_corrected(tmp_path, commit, right, wrong):
-    copy = tmp_path / "README.md"
-    text = README.read_text(encoding="utf-8")
+def test_a_wrong_number_is_found_and_corrected(pages, commit, page, right, wrong):
+    copy = pages / page
+    text = copy.read_text(encoding="utf-8")
     assert text.count(right) == 1
     copy.write_text(text.replace(right, wrong), encoding="utf-8")
-    assert write_tables(copy, check=True) == ["README.md"]
+    assert write_tables(pages, check=True) == [page]
     assert wrong in copy.read_text(encoding="utf-8")
     commit()
-    assert write_tables(copy) == ["README.md"]
+    assert write_tables(pages) == [page]
     assert copy.read_text(encoding="utf-8") == text
 
 
-def test_the_words_of_a_lesson_are_kept_and_a_missing_row_is_added(tmp_path, commit):
-    copy = tmp_path / "README.md"
+def test_the_words_of_a_lesson_are_kept_and_a_missing_row_is_added(pages, commit):
+    copy = pages / "README.md"
     text = README.read_text(encoding="utf-8")
     lines = text.splitlines(keepends=True)
     (row,) = (line for line in lines if line.startswith("| 03 | "))
     copy.write_text(text.replace(row, "").replace("a program that reads", "our program that reads"))
     commit()
-    write_tables(copy)
+    write_tables(pages)
     written = copy.read_text(encoding="utf-8")
     assert "| our program that reads digits" in written
     (row,) = (line for line in written.splitlines() if line.startswith("| 03 | "))
     assert re.match(r"\| 03 \| \[Einsum\]\(\S+\) \| \d+ \| \.\.\. \| \[tasks\]", row)
 
 
-def test_a_table_that_was_edited_here_is_not_overwritten(tmp_path, commit):
-    """A change elsewhere in the README is no obstacle, and neither is what the tool wrote."""
-    copy = tmp_path / "README.md"
-    text = README.read_text(encoding="utf-8")
-    copy.write_text(text, encoding="utf-8")
+def test_a_table_that_was_edited_here_is_not_overwritten(pages, commit):
+    """A change elsewhere on the page is no obstacle, and neither is what the tool wrote."""
+    copy = pages / MEASURED
+    text = copy.read_text(encoding="utf-8")
     commit()
     edited = text.replace("| **all** | 14 |", "| **my own sum** | 15 |")
     copy.write_text(edited, encoding="utf-8")
-    with pytest.raises(AuthoringError, match="^README.md: edited here and not committed"):
-        write_tables(copy)
+    with pytest.raises(AuthoringError, match="^docs/measured.md: edited here and not committed"):
+        write_tables(pages)
     assert copy.read_text(encoding="utf-8") == edited
     commit()
     copy.write_text("# Mine\n" + edited, encoding="utf-8")
-    assert write_tables(copy) == ["README.md"]
+    assert write_tables(pages) == [MEASURED]
     assert copy.read_text(encoding="utf-8") == "# Mine\n" + text
 
 
-def test_a_readme_without_the_comments_is_refused(tmp_path):
-    (tmp_path / "README.md").write_text("# no tables\n", encoding="utf-8")
-    with pytest.raises(AuthoringError, match="lacks <!-- lessons -->"):
-        write_tables(tmp_path / "README.md")
+def test_a_readme_without_the_comments_is_refused(pages):
+    (pages / "README.md").write_text("# no tables\n", encoding="utf-8")
+    with pytest.raises(AuthoringError, match="README.md lacks <!-- lessons -->"):
+        write_tables(pages)
+
+
+def test_the_readme_tells_who_reports_the_planted_faults_as_the_table_does():
+    told = re.search(r"Of the (\d+) broken kernels of lesson (\d+), which we wrote, the GPU reports"
+                     r" (\d+), NVIDIA's compute-sanitizer (\d+), and the simulator (\d+)",
+                     README.read_text(encoding="utf-8")).groups()
+    kernels, lesson, gpu, sanitizer, simulator = told
+    assert f"| **all** | {kernels} | {gpu} | {sanitizer} | {simulator} |" in tables.faults()
+    assert f"those of lesson {lesson}'s clinic" in tables.faults()
 
 
 def test_the_page_of_badges_has_every_lesson_and_is_up_to_date():

@@ -85,3 +85,14 @@ def test_attention_says_what_is_wrong(weights, image, query, words):
 def test_attention_wants_arrays():
     with pytest.raises(TypeError, match="weights are a list"):
         draw.attention([[1.0]], np.zeros((8, 8)), 0)
+
+
+def test_sheets_print_each_shape(capsys):
+    draw.sheets({"image": (8, 8, 1), "rows": (16, 32), "head": (10,)}, "Shapes")
+    assert capsys.readouterr().out == "image (8, 8, 1)\nrows  (16, 32)\nhead  (10,)\n"
+
+
+@pytest.mark.parametrize("shapes", [{}, {"logit": ()}, {"all": (2, 8, 8, 1)}])
+def test_sheets_need_one_to_three_axes(shapes):
+    with pytest.raises(ValueError, match="one to three axes"):
+        draw.sheets(shapes, "Shapes")

@@ -139,6 +139,32 @@ def test_recorded_rungs_stand_beside_with_their_roof(weights, own, monkeypatch, 
     assert max(map(len, lines)) <= 80
 
 
+def test_notes_name_the_rungs_of_the_processor_and_those_above_the_roof(own, capsys, monkeypatch):
+    def rung(name, machine, where, number="float32", rate=1e3):
+        return ladder.Rung(name, machine, where, number, 100, 100, 100 / rate, 0, 0)
+
+    rungs = [rung("NumPy, small", "Toy CPU", "host"),
+             rung("NumPy, large", "Toy CPU", "host", rate=500),
+             rung("CuPy", "Toy 1", "device"), rung("copied", "Toy 1", "host", rate=2e3),
+             rung("fewer operations", "Toy 1", "device", rate=3e6),
+             rung("short numbers", "Toy 1", "device", "float16", rate=4e6)]
+    roof = bounds.Ceiling("Toy 1", 1e12, ladder.FLOPS * 2e6, number="float32")
+    found = [ladder.Machine("Toy 1, recorded", {one.name: one for one in rungs}, roof),
+             ladder.Machine("this machine", {"CuPy": rung("CuPy", "Toy 2", "device")})]
+    monkeypatch.setattr(ladder, "machines", lambda: found)
+    ladder.show()
+    assert capsys.readouterr().out.rstrip().splitlines()[-3:] == [
+        "Above the roof of float32, with products in float16: short numbers",
+        "On the processor, Toy CPU:", "  NumPy, large; NumPy, small"]
+    ladder.show("copied", "NumPy, small")  # no rung of this machine, and none above the roof
+    lines = capsys.readouterr().out.strip("\n").splitlines()
+    assert [line.split("  ")[0] for line in lines[2:]] == [
+        "NumPy, small", "copied", "roof of float32's arithmetic", "On the processor, Toy CPU:", ""]
+    assert "this machine" not in "".join(lines)
+    with pytest.raises(ValueError, match="no rung 'Numpy'"):
+        ladder.show("copied", "Numpy")
+
+
 @pytest.mark.parametrize("seconds, text", [
     (0.5, "0.5 seconds"), (10, "10 seconds"), (89, "89 seconds"), (91, "1.5 minutes"),
     (870, "14 minutes"), (5400, "1.5 hours"), (111_600, "31 hours"), (2e5, "2.3 days"),

@@ -17,7 +17,8 @@ TEACHING = ROOT / "docs" / "teaching.md"
 AUTHORING = ROOT / "docs" / "authoring.md"
 GUIDES = [TEACHING, ROOT / "docs" / "rooms.md", AUTHORING]
 PAGES = [*GUIDES, *(ROOT / name for name in (
-    "docs/updating.md", "docs/open_in.md", "README.md", "README.zh.md"))]
+    "docs/updating.md", "docs/open_in.md", "docs/where_it_runs.md", "docs/measured.md",
+    "docs/other_courses.md", "README.md", "README.zh.md"))]
 # Files that the guides only give as examples: a lesson that is added, a learner's copy.
 EXAMPLES = ("21_sparse_arrays", "sparse_arrays.py", "mine_08")
 ROOMS = ("authoring", "checks", "docs", "exercises", "helpers", "install", "notebooks", "simulator",
@@ -196,16 +197,49 @@ def test_the_sum_of_all_lessons_and_core_tasks_is_as_told():
         assert hours == round(total / 60), path.name
 
 
+def test_the_readme_tells_the_hours_of_the_shorter_way_as_its_table_does():
+    text = text_of(ROOT / "README.md")
+    hours = re.search(r"shorter way, .*?, takes (\d+) hours and (\d+) for its core", text).groups()
+    assert int(re.search(r"shorter way\]\(#lessons\), .*?, is about (\d+)\.", text)[1]) == \
+        sum(map(int, hours))
+
+
+def test_the_readme_s_first_evening_has_these_minutes():
+    steps = dict(re.findall(r"^(\d)\. \*\*.*?\((\d+) minutes\)", text_of(ROOT / "README.md"), re.M))
+    tasks = {name: "\n".join(cell.source for cell in cells_of(f"exercises/{name}.ipynb"))
+             for name in ("00_start_here", "06_first_kernels")}
+    core = re.findall(r"^## \d+.*★ \(core, (\d+) minutes", tasks["00_start_here"], re.M)
+    kernel = re.search(r"^## 2\. Whatever the launch ★ \(core, (\d+) minutes",
+                       tasks["06_first_kernels"], re.M)
+    assert steps == {"1": str(lesson_minutes(read(ROOT / "notebooks" / "00_start_here.ipynb"))),
+                     "2": str(sum(map(int, core))), "3": kernel[1]}
+    assert len(core) == 2 and sum(map(int, steps.values())) == 90  # "an hour and a half"
+
+
 def test_the_readme_s_first_answer_gets_the_verdict_that_is_printed_below_it(tmp_path):
     code, verdict = re.search(r"```python\n(.*?)```.*?```\n(\[no\].*?)```",
                               text_of(ROOT / "README.md"), re.S).groups()
     begin = "import helpers; helpers.start(); from checks import first_kernels as check\n"
-    done = subprocess.run([sys.executable, "-c", begin + code], cwd=tmp_path, text=True,
+    guarded = code.replace("    v[i] =", "    if (i < n) v[i] =")
+    assert guarded != code
+    done = subprocess.run([sys.executable, "-c", begin + code + guarded], cwd=tmp_path, text=True,
                           capture_output=True, env=os.environ | {
                               "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]),
                               "COURSE_BACKEND": "simulator"})
-    said = done.stdout.partition("[no]")
-    assert "".join(said[1:]).split() == verdict.split(), done.stdout + done.stderr
+    _, first, second = done.stdout.split("[no]")
+    assert ["[no]", *first.split()] == verdict.split(), done.stdout + done.stderr
+    assert "with fewer threads than elements, the rest stays as it was" in " ".join(second.split())
+    assert "with fewer threads than elements, the rest stays as it was" in text_of(
+        ROOT / "README.md")
+
+
+def test_the_readme_s_kernel_is_what_the_exercise_s_stub_begins_with():
+    """The first evening copies two lines into it, and the verdict names their number."""
+    head, body = re.search(r"\n(extern .*?)\n(.*?)\}", text_of(ROOT / "README.md"), re.S).groups()
+    stub, = (cell.source for cell in cells_of("exercises/06_first_kernels.ipynb")
+             if cell.source.startswith("decay = "))
+    assert stub == f'decay = r"""\n{head}\n    // YOUR CODE HERE\n}}\n"""'
+    assert len(body.strip().splitlines()) == 2
 
 
 def test_the_chinese_readme_has_the_code_and_the_figures_of_the_english_one():

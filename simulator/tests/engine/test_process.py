@@ -19,6 +19,7 @@ from nogpu import engine
 
 SOURCE = r"""
 __global__ void endless(volatile int* x) { while (*x == 0); }
+__global__ void endless_begun(volatile int* x, int* began) { atomicExch(began, 1); while (*x == 0); }
 __global__ void endless_pure(int* x) { for (unsigned i = 1; i; i += 2) if (i == 0) *x = 1; }
 __global__ void endless_wait(int* x) {
     __syncthreads();
@@ -537,6 +538,13 @@ def test_fork_under_load_of_arrays() -> None:
     assert done.stdout == "done\n", (done.stdout, done.stderr[-3000:])
 
 
+def interrupt_once(began: engine.Allocation) -> None:
+    """Send this process a signal as soon as a kernel has written to `began`."""
+    while read(began, np.int32)[0] == 0:
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGUSR1)
+
+
 def test_a_fork_within_a_wait_leaves_the_launch_to_the_parent(
     module: engine.Module, x: engine.Allocation
 ) -> None:
@@ -545,10 +553,11 @@ def test_a_fork_within_a_wait_leaves_the_launch_to_the_parent(
     before = signal.signal(signal.SIGUSR1, lambda number, frame: children.append(os.fork()))
     try:
         engine.fill(x.address, 0, 1, 4)
-        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+        began = array(np.zeros(1, np.int32), "began")
+        threading.Thread(target=interrupt_once, args=(began,)).start()
         status = 1
         try:
-            module.kernel("endless").launch((2,), (64,), pack(x), time_limit=1)
+            module.kernel("endless_begun").launch((2,), (64,), pack(x, began), time_limit=1)
         except engine.KernelTimeout:
             pass
         except BaseException as error:  # noqa: BLE001 -- the child must not run the other tests
