@@ -82,21 +82,19 @@ def _table(names: Sequence[str], machines: Sequence[Any], flops: float) -> str:
 
 def _notes(names: Sequence[str], machines: Sequence[Any], flops: float) -> list[str]:
     """Which rungs ran on a processor, and which are above a roof of float32 in other formats."""
-    processors: dict[str, list[str]] = {}
+    processors: dict[str, dict[str, None]] = {}  # names in order, each once
     above: dict[str, str] = {}  # the format of the products of each rung
     for machine in machines:
         gpus = {rung.machine for rung in machine.rungs.values() if rung.where == "device"}
         for name in names:
             rung = machine.rungs.get(name)
             if rung and rung.machine not in gpus:
-                ran = processors.setdefault(rung.machine, [])
-                ran += [name] if name not in ran else []
+                processors.setdefault(rung.machine, {})[name] = None
             if (rung and machine.roof and rung.number != "float32"
                     and rung.rate > machine.roof.flops / flops):
                 above[name] = rung.number
-    lines = [f"Above the roof of float32, with products in {number}: {name}"
-             for name, number in above.items()]
+    lines = [f"Above the roof of float32, with products in {above[name]}: {name}" for name in above]
     for processor, ran in processors.items():
-        lines += [f"On the processor, {processor}:",
-                  *textwrap.wrap("; ".join(ran), 79, initial_indent="  ", subsequent_indent="  ")]
+        lines += [f"On the processor, {processor}:", *textwrap.wrap("; ".join(ran), 79,
+                  initial_indent="  ", subsequent_indent="  ")]
     return lines

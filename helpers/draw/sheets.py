@@ -9,7 +9,6 @@ from matplotlib.patches import Rectangle
 from .style import canvas, show
 
 STEP = 30  # from one stack to the next
-CHANNELS = 4  # of a sheet
 
 
 def sheets(shapes: Mapping[str, tuple[int, ...]], title: str) -> None:
@@ -32,9 +31,8 @@ def sheets(shapes: Mapping[str, tuple[int, ...]], title: str) -> None:
     axes = canvas(8.6, 1.4, (-3, STEP * len(shapes) - 1), (-27, 17))
     for left, (name, shape) in zip(range(0, STEP * len(shapes), STEP), shapes.items()):
         height, width = (*shape[:-1], 1, 1)[:2]
-        for k in reversed(range(-(-shape[-1] // CHANNELS))):
-            axes.add_patch(Rectangle((left + k, k - height / 2), width, height,
-                                     edgecolor="k", facecolor="#def"))
+        for k in reversed(range(-(-shape[-1] // 4))):
+            axes.add_patch(Rectangle((left + k, k - height / 2), width, height, ec="k", fc="#def"))
         axes.text(left, -12, f"{name}\n{shape}", va="top", fontsize=8)
     longest = max(map(len, shapes))
     show(title, "\n".join(f"{name:{longest}} {shape}" for name, shape in shapes.items()))

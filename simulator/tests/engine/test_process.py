@@ -19,7 +19,10 @@ from nogpu import engine
 
 SOURCE = r"""
 __global__ void endless(volatile int* x) { while (*x == 0); }
-__global__ void endless_begun(volatile int* x, int* began) { atomicExch(began, 1); while (*x == 0); }
+__global__ void endless_begun(volatile int* x, int* begun) {
+    atomicExch(begun, 1);
+    while (*x == 0);
+}
 __global__ void endless_pure(int* x) { for (unsigned i = 1; i; i += 2) if (i == 0) *x = 1; }
 __global__ void endless_wait(int* x) {
     __syncthreads();
