@@ -19,10 +19,6 @@ from nogpu import engine
 
 SOURCE = r"""
 __global__ void endless(volatile int* x) { while (*x == 0); }
-__global__ void endless_begun(volatile int* x, int* begun) {
-    atomicExch(begun, 1);
-    while (*x == 0);
-}
 __global__ void endless_pure(int* x) { for (unsigned i = 1; i; i += 2) if (i == 0) *x = 1; }
 __global__ void endless_wait(int* x) {
     __syncthreads();
@@ -37,6 +33,10 @@ __global__ void recurse(int* x, int n) { *x = down(n); }
 __global__ void talk() { printf("%d\n", blockIdx.x); }
 __device__ int total;
 __global__ void count() { atomicAdd(&total, 1); }
+__global__ void endless_begun(volatile int* x, int* begun) {
+    atomicExch(begun, 1);
+    while (*x == 0);
+}
 """
 
 
