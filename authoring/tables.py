@@ -149,7 +149,8 @@ def speeds() -> str:
         seconds = {row["name"]: row["median"] for row in content["runs"][key]["rows"]}
         rows.append((subject, words, f"the {other}" if other in ("copy", "loop") else other,
                      seconds[other] / seconds[ours]))
-    measured = {(row["name"], row["dtype"]): row["ms"] for row in load_profile("attention")["rows"]}
+    profile = load_profile("attention")
+    measured = {(row["name"], row["dtype"]): row["ms"] for row in profile["rows"]}
     rows.append(("attention", "attention, 4 x 16 heads, 4096 x 64, the lesson's kernel",
                  "CuPy's `matmul`, which stores the scores",
                  measured["matmul", "float32"] / measured["this lesson's kernel", "float32"]))
@@ -157,11 +158,22 @@ def speeds() -> str:
         rows.append(("attention", f"the same, tuned, {dtype}",
                      "PyTorch's scaled-dot-product, by the backend that it chooses",
                      measured["PyTorch scaled-dot-product", dtype] / measured["tuned", dtype]))
+    ours, flash, cudnn = ([row["ms"] for row in profile["float16"] if row["name"] == name]
+                          for name in ("tuned", "PyTorch flash", "PyTorch cuDNN"))
+    for backend, other in {"flash": flash, "cuDNN": cudnn}.items():
+        rows.append(("attention", "the slowest of eight: 2048 or 8192 words, heads of 64 or 128, "
+                     "causal or not, tuned, float16", f"PyTorch's {backend} backend",
+                     min(its / our for its, our in zip(other, ours, strict=True))))
+    query = {row["name"]: row["us"] for row in profile["one_query"]["rows"]}
+    rows.append(("attention", f"one query over {profile['one_query']['keys']:,} keys: "
+                 f"{query['tuned']:.1f} us, {profile['one_query']['bound_us'] / query['tuned']:.0%} "
+                 "of the memory's bound", "PyTorch by hand",
+                 query["PyTorch by hand"] / query["tuned"]))
     lines = ["| lesson | what | set against | reached |", "|---|---|---|---|"]
     lines += [f"| {number_of(subject)} | {words} | {against} | {ratio_in_words(ratio)} |"
               for subject, words, against, ratio in rows]
     lines += ["", f"Recorded on an {content['gpu']}, {content['date']}, {content['cupy']}; "
-              f"attention {load_profile('attention')['date']}. Each ratio is that of two medians "
+              f"attention {profile['date']}. Each ratio is that of two medians "
               "of one run. \"The copy\" is a measured copy of as many bytes as the kernel must "
               "move. It is no bound, so a kernel can be a little faster. On your card the ratios "
               "differ: the lessons show yours beside these."]

@@ -1,6 +1,7 @@
 """What the profiling programs make of other tools' reports."""
 
 import json
+from itertools import product
 
 import pytest
 import record_clinic as clinic
@@ -135,6 +136,18 @@ def test_attention_is_measured_by_the_lessons_functions(monkeypatch):
     assert [row["name"] for row in found["rows"]][:3] == ["matmul", "this lesson's kernel", "tuned"]
     assert all(row["share"] == found["bound_us"] / row["us"] > 0 for row in found["rows"])
     assert vars(attention.own_code()).keys() >= {"by_einsum", "by_matmul", "by_tiles"}
+
+
+def test_the_recorded_attention_is_no_slower_than_its_peers():
+    recorded, ms = load_profile("attention"), {}
+    for row in recorded["float16"]:
+        ms.setdefault((*row["shape"], row["causal"]), {})[row["name"]] = row["ms"]
+    assert {(shape[3], shape[4]) for shape in ms} == set(product((64, 128), (False, True)))
+    assert all(row["tuned"] <= row["PyTorch flash"] for row in ms.values())
+    times = {row["name"]: row["ms"] for row in recorded["rows"] if row["dtype"] == "float32"}
+    assert times["tuned"] == min(times.values())
+    (query,) = (row["us"] for row in recorded["one_query"]["rows"] if row["name"] == "tuned")
+    assert recorded["one_query"]["keys"] == 65536 and query <= 30
 
 
 def test_what_the_sanitizer_says_is_shortened_to_its_first_finding():
