@@ -164,10 +164,10 @@ def speeds() -> str:
         rows.append(("attention", "the slowest of eight: 2048 or 8192 words, heads of 64 or 128, "
                      "causal or not, tuned, float16", f"PyTorch's {backend} backend",
                      min(its / our for its, our in zip(other, ours, strict=True))))
-    query = {row["name"]: row["us"] for row in profile["one_query"]["rows"]}
-    rows.append(("attention", f"one query over {profile['one_query']['keys']:,} keys: "
-                 f"{query['tuned']:.1f} us, {profile['one_query']['bound_us'] / query['tuned']:.0%} "
-                 "of the memory's bound", "PyTorch by hand",
+    one = profile["one_query"]
+    query = {row["name"]: row["us"] for row in one["rows"]}
+    rows.append(("attention", f"one query over {one['keys']:,} keys: {query['tuned']:.1f} us, "
+                 f"{one['bound_us'] / query['tuned']:.0%} of the memory's bound", "PyTorch by hand",
                  query["PyTorch by hand"] / query["tuned"]))
     lines = ["| lesson | what | set against | reached |", "|---|---|---|---|"]
     lines += [f"| {number_of(subject)} | {words} | {against} | {ratio_in_words(ratio)} |"
