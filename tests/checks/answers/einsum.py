@@ -135,6 +135,13 @@ def matmul_by_broadcasting(subscripts, x, y):
         one[..., None] * two[..., None, :, :]).sum(axis=-2, dtype=one.dtype))
 
 
+def matmul_where_it_sums(subscripts, x, y):
+    """Right, but where nothing is summed it multiplies by broadcasting, without `@`."""
+    inputs, output = subscripts.split("->")
+    summed = set(inputs) - set(output) - {","}
+    return (matmul_by_sets if summed else matmul_by_broadcasting)(subscripts, x, y)
+
+
 def matmul_for_show(subscripts, x, y):
     """Throws the product of `@` away: broadcasting makes the result."""
     matmul_by_sets(subscripts, x, y)
@@ -201,6 +208,19 @@ def einsum_stretching_later_ones(subscripts, *operands):
     shaped = [np.broadcast_to(x, [sizes[c] for c in term[:x.ndim]]) for term, x in zip(
         subscripts.partition("->")[0].split(","), operands)]
     return einsum_aligned(subscripts, *shaped)
+
+
+def forgetting_a_size_of_0(subscripts, *operands):
+    """Takes a size of 0 for one that is not known yet."""
+    sizes = {}
+    for term, x in zip(subscripts.partition("->")[0].split(","), operands):
+        if len(term) != x.ndim or any(
+                sizes.get(c) and sizes[c] != n for c, n in zip(term, x.shape)):
+            raise ValueError(term)
+        sizes.update(zip(term, x.shape))
+    if 0 in [n for x in operands for n in x.shape]:
+        return np.zeros([sizes[c] for c in subscripts.split("->")[1]])
+    return RIGHT["my_einsum"][0](subscripts, *operands)  # no name here looks like np.einsum
 
 
 def einsum_of_the_core(subscripts, *operands):
@@ -314,6 +334,7 @@ WRONG = {
         (matmul_by_broadcasting, "let one `@` do all."),
         (matmul_of_everything, "let one `@` do all."),
         (matmul_for_show, "other functions do"),
+        (matmul_where_it_sums, 'for "ij,kl->ljki" `@` does [] operations'),
         (matmul_in_a_loop, "it loops in Python"),
         (matmul_in_a_short_loop, "`@` does [120, 120] operations, where the letters need 240"),
         (lambda subscripts, x, y: x @ y, "it raised ValueError"),
@@ -323,6 +344,7 @@ WRONG = {
     "my_einsum": [
         (einsum_looping, "it loops in Python"),
         (einsum_stretching_later_ones, "it should raise ValueError (letter j is 5 and 1)"),
+        (forgetting_a_size_of_0, "it should raise ValueError (letter j is 0 in operand 0"),
         (einsum_itself, "it calls np.einsum"),
         (einsum_of_the_core, "it calls np.einsum"),
         (lambda subscripts, *operands: einsum_aligned(subscripts, *operands).tolist(),
