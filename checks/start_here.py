@@ -37,7 +37,7 @@ choose_batch = Task(
         ({10_000: 2.0, 1: 0.0004, 100: 0.011, 20: 0.002}, 1.0),
         ({1: 0.002, 512: 0.08, 64: 0.008}, 0.1),  # the largest is allowed, and not the best
         ({50: 0.05, 5: 0.01, 500: 0.4}, 0.05),  # a call that takes just as long as it may
-        ({3: 0.5, 7: 0.75, 11: 1.5}, 0.5),
+        ({3: 0.25, 5: 0.5, 11: 0.6}, 0.5),  # neither the fastest nor the largest allowed
     ],
     mistakes=[
         ("the batch whose call is the shortest; digits a second are wanted",

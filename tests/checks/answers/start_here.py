@@ -55,6 +55,11 @@ def _sorted(seconds, patience):
             return batch
 
 
+def _fastest_or_largest(seconds, patience):
+    best = max(seconds, key=lambda batch: batch / seconds[batch])
+    return best if seconds[best] <= patience else max(n for n in seconds if seconds[n] <= patience)
+
+
 def _search(first, second, share):
     each = (second[1] - first[1]) / (second[0] - first[0])
     start = second[1] - second[0] * each
@@ -113,6 +118,7 @@ WRONG = {
             (n for n in seconds if seconds[n] / n <= patience), key=lambda n: n / seconds[n]), ""),
         (lambda seconds, patience: max(
             (n for n in seconds if n * seconds[n] <= patience), key=lambda n: n / seconds[n]), ""),
+        (_fastest_or_largest, "expected 3, got 5"),
         (lambda seconds, patience: 10, "expected 20"),
         (lambda seconds, patience: list(seconds)[1], "expected 20"),
     ],
