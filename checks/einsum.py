@@ -436,7 +436,7 @@ def _convolution_cases() -> list[Case]:
         (_random((3, 2, 5, 8), np.float32), _random((5, 2, 1, 3), np.float32, seed=3)),
         (_random((1, 4, 9, 6), np.float32)[..., ::-1],
          _random((2, 4, 5, 4), np.float32, seed=4)),
-        (_random((2, 1, 4, 5), np.int64), _random((3, 1, 4, 5), np.int64, seed=5)),
+        (_random((2, 1, 4, 5), np.int32), _random((3, 1, 4, 5), np.int32, seed=5)),
         (_random((4, 2, 8, 6)).swapaxes(0, 1), -_random((3, 4, 2, 2), seed=6).swapaxes(2, 3)),
     ]
 
@@ -453,6 +453,9 @@ convolution = Task(
         ("only the window at the upper left: the window's place and the place in the window need"
          " letters of their own",
          lambda x, f: np.einsum("ncij,ocij->no", x[:, :, :f.shape[2], :f.shape[3]], f)),
+        ("a sum that widened int32 to int64: give `sum` a `dtype`",
+         lambda x, f: (sliding_window_view(x, f.shape[2:], axis=(2, 3))[:, None]
+                       * f[:, :, None, None]).sum(axis=(2, 5, 6))),
     ],
     rules=[no_python_loop((_random((1, 2, 5, 6)), _random((3, 2, 3, 3))),
                           (_random((2, 2, 30, 40)), _random((3, 2, 3, 3))))],
