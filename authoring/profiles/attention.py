@@ -196,7 +196,8 @@ def float16() -> list[dict]:
 
 def times() -> None:
     """Measure all but what Nsight Compute counts, and put it into the profile."""
-    kept = {"counted": json.loads((profiling.FOLDER / "attention.json").read_text())["counted"]}
+    before = json.loads((profiling.FOLDER / "attention.json").read_text())
+    kept = {"counted": {"date": before["date"], **before["counted"]}}
     profiling.write_profile(profiling.heading() | timed() | kept, "attention", [])
 
 
@@ -209,10 +210,11 @@ def run() -> None:
         profiling.launch_in_range("sdpa", torch_sdpa, *_as_tensors(arrays))
 
 
-def counted() -> dict[str, dict[str, float | str]]:
+def counted() -> dict[str, Any]:
     """What Nsight Compute counts for the lesson's kernel, and how PyTorch's float32 multiplies."""
     lesson, *sdpa = profiling.launches_in_ranges(MODULE, ["lesson", "sdpa"], TENSOR)
-    found: dict[str, dict] = {"lesson": profiling.counts(lesson)}
+    found: dict[str, Any] = {"date": profiling.heading()["date"],
+                             "lesson": profiling.counts(lesson)}
     if sdpa:
         found["sdpa"] = {"kernel": profiling.kernel_name(sdpa[0]),
                          "tensor": sum(profiling.number(row[TENSOR]) for row in sdpa)}

@@ -105,10 +105,12 @@ def test_times_alone_leave_the_counts(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(profiling, "FOLDER", tmp_path)
     monkeypatch.setattr(profiling, "heading", lambda: {"gpu": "H200"})
     monkeypatch.setattr(attention, "timed", lambda: {"float16": [5]})
-    (tmp_path / "attention.json").write_text('{"gpu": "T4", "float16": [], "counted": 1}')
-    attention.times()
-    assert json.loads((tmp_path / "attention.json").read_text()) == {
-        "gpu": "H200", "float16": [5], "counted": 1}
+    file = tmp_path / "attention.json"
+    file.write_text('{"gpu": "T4", "date": "Monday", "float16": [], "counted": {"lesson": 1}}')
+    for _ in range(2):
+        attention.times()
+        assert json.loads(file.read_text())["counted"] == {"lesson": 1, "date": "Monday"}
+    assert json.loads(file.read_text())["float16"] == [5]
 
 
 def test_the_profiled_kernels_are_those_of_the_lesson_and_are_checked(monkeypatch, capsys):
