@@ -43,7 +43,8 @@ def cell_minutes(cell: nbformat.NotebookNode) -> float:
     if course.get("prediction"):
         return float(PREDICTION)
     python, kernel = count_lines(cell.source)
-    printed = "".join(output.get("text", "") for output in outputs_of(cell))
+    kept = course.get("not_compared") != "compiler text"  # no kernel to read, but its errors
+    printed = "".join(output.get("text", "") for output in outputs_of(cell) if kept)
     kernel += len(printed.splitlines()) if "__global__ void" in printed else 0
     times = TIMES if course.get("not_compared") == "time" else 0
     return python * PYTHON_LINE + kernel * KERNEL_LINE + times
