@@ -163,7 +163,7 @@ def reports() -> list[tuple[str, ...]]:
     """Rows of a table: each patient, how many of 20 launches were right, and who reported it."""
     rows = [("patient", "kind", "right of 20", "the GPU", "compute-sanitizer")]
     for name, of in _recorded().items():
-        rows.append((name, PATIENTS[name].kind, str(of["plain"].get("right", "-")),
-                     "error" if "error" in of["plain"] else "-",
-                     ", ".join(tool for tool in TOOLS if of[tool]["said"]) or "-"))
+        rows.append((name, PATIENTS[name].kind, str(of["plain"].get("right", "error")),
+                     "error" if "error" in of["plain"] else "silent",
+                     ", ".join(tool for tool in TOOLS if of[tool]["said"]) or "none"))
     return rows
