@@ -105,7 +105,7 @@ softmax = KernelTask(
          "top = v", "top = fmaxf(v, 0)"),
     ],
     rules=[counters(lambda counts, x: undivided(counts, load=x.size, store=x.size),
-                    np.ones((64, 16), np.float32))],
+                    np.ones((61, 16), np.float32))],
     refused=[(r"\b__shared__\b|\b__syncthreads\b", "{} is not needed: the lanes of a warp can"
               " exchange values by shuffles alone.")],
     rtol=3e-6, single=True,
