@@ -76,8 +76,7 @@ def literal(value: object, dtype: object = "float32", name: str = "") -> str:
         raise TypeError(f"{name or 'the value'} is {value!r}, a {type(value).__name__}: only"
                         " integers and real numbers can be written into source.")
     if not isinstance(value, int) and not np.isfinite(value):
-        raise ValueError(f"{called}: C has no literal for it, and a result that depends on it"
-                         " is not a number worth computing.")
+        raise ValueError(f"{called}: C has no literal for it.")
     if kind.kind == "b":
         if value not in (0, 1):
             raise ValueError(f"{called}: bool holds only 0 and 1.")
