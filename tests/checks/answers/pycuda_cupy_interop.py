@@ -102,6 +102,21 @@ def kernel_address_in_another_order(array, dtype):
     return kernel_address_by_numpy(array, dtype)
 
 
+def kernel_address_of_either_byte_order(array, dtype):
+    """Compares the kind and the size of the elements, and not the order of their bytes."""
+    described = getattr(array, "__cuda_array_interface__", None)
+    if described is None or described["typestr"][1:] != np.dtype(dtype).str[1:]:
+        raise TypeError
+    return kernel_address_by_numpy(array, described["typestr"])
+
+
+def kernel_address_without_zero(array, dtype):
+    """An empty array may have the address 0."""
+    if not (address := kernel_address_by_numpy(array, dtype)):
+        raise ValueError
+    return address
+
+
 # exchange
 
 
@@ -346,6 +361,8 @@ WRONG = {
         (kernel_address_with_a_key, "it raised KeyError"),
         (kernel_address_by_tuple, "expected a number"),
         (kernel_address_in_another_order, "it should raise TypeError"),
+        (kernel_address_of_either_byte_order, "it should raise TypeError"),
+        (kernel_address_without_zero, "it raised ValueError"),
     ],
     "exchange": [
         (exchange_as_float32, "x's own dtype"),
