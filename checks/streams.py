@@ -312,7 +312,7 @@ def _run_fork_join(answer: Callable, held: str | None) -> np.ndarray:
 
 fork_join = StreamTask(
     "fork_join", lambda held: np.array([True, True]),
-    lambda: [("first",), ("left",), ("right",), ("last",), (None,)],
+    lambda: [("right",), ("first",), ("left",), ("last",), (None,)],  # "right" shows a missing join
     run=_run_fork_join, signature=lambda first, left, right, last, main, side: None,
 )
 
