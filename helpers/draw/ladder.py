@@ -53,6 +53,7 @@ def ladder(machines: Sequence[Any], flops: float, only: Sequence[str] = ()) -> N
                              label=f"roof of float32's arithmetic, {machine.name.split(',')[0]}")
         axes.set_yticks(range(len(names)), names)
         axes.set(xscale="log", xlabel="digits a second (logarithmic)")
+        axes.set_ylim(-0.6, len(names) - 0.4)
         axes.set_xlim(axes.get_xlim()[0] / 4, axes.get_xlim()[1] * 8)
         figure.legend(loc="outside lower center", fontsize=8, frameon=False)
         show("The ladder: digits a second, rung by rung", _table(names, machines, flops))
