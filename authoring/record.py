@@ -17,6 +17,8 @@ from .minutes import state_minutes
 from .notebook_form import METADATA, ROOT, AuthoringError, course_of, notebooks, read, stored_text
 from .working_copy import note_written, refuse_to_lose
 
+QUESTION = "Before you run "  # and then: "the next cell: how many?"
+
 
 def execute(notebook: nbformat.NotebookNode, folder: Path, timeout: int = 600) -> None:
     """Run a notebook's cells in a new kernel and store the outputs in the notebook.
@@ -81,9 +83,22 @@ def record(path: Path) -> None:
             if course_of(cell).get("answer"):
                 cell.metadata.course.recorded, outputs = outputs, []
             cell.outputs = outputs
+    fold_questions(notebook)
     if path.read_bytes() != before:
         raise AuthoringError(f"{path}: changed while its cells ran, so it stays as it is now")
     path.write_text(stored_text(notebook), encoding="utf-8")
+
+
+def fold_questions(notebook: nbformat.NotebookNode) -> None:
+    """Fold what the cells below a question print; JupyterLab unfolds it when the cell is run."""
+    asked = False
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            asked = QUESTION in cell.source
+        elif asked and cell.outputs:
+            cell.metadata.setdefault("jupyter", {})["outputs_hidden"] = True
+        elif cell.metadata.get("jupyter") == {"outputs_hidden": True}:
+            del cell.metadata["jupyter"]
 
 
 def _joined_streams(outputs: list) -> Iterator[nbformat.NotebookNode]:

@@ -65,6 +65,8 @@ def page_of(notebook: nbformat.NotebookNode, solution: nbformat.NotebookNode | N
             fold(cell, "output", "the recorded answer")
         if cell.metadata.get("jupyter", {}).get("source_hidden"):
             fold(cell, "input", "the code")
+        if cell.metadata.get("jupyter", {}).get("outputs_hidden"):  # the text above asks
+            fold(cell, "output", "what it prints")
         if solved.get(cell.id, cell.source) != cell.source:
             lines = [line for line in solved[cell.id].split("\n") if not DELIMITER.match(line)]
             added = nbformat.v4.new_code_cell("\n".join(lines), id=f"{cell.id}-solved")

@@ -20,7 +20,7 @@ from authoring.notebook_form import (
     outputs_of,
     read,
 )
-from authoring.record import record
+from authoring.record import fold_questions, record
 
 LESSONS = lesson_paths()
 MOST = 3  # predictions in a lesson
@@ -114,6 +114,27 @@ def tells(text, measured):
 @pytest.mark.parametrize("path", LESSONS, ids=[path.stem for path in LESSONS])
 def test_predictions_have_their_form(path):
     assert problems(read(path)) == []
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=[path.stem for path in LESSONS])
+def test_what_a_question_asks_is_printed_in_a_fold(path):
+    """And nothing else: make record folds it, and JupyterLab opens it when its cell is run."""
+    folded = read(path)
+    fold_questions(folded)
+    assert folded == read(path)
+
+
+def test_a_fold_needs_a_question_and_an_output():
+    asks, tells = (nbformat.v4.new_markdown_cell(text, id=f"text-{number}") for number, text
+                   in enumerate(["Before you run the second cell: how many?", "They are three."]))
+    quiet, first, second, after = (nbformat.v4.new_code_cell("x", id=name, outputs=[
+        nbformat.v4.new_output("stream", text="3\n")][:has]) for name, has
+        in (("quiet", 0), ("first", 1), ("second", 1), ("after", 1)))
+    quiet.metadata.jupyter = nbformat.from_dict({"outputs_hidden": True})
+    after.metadata.jupyter = nbformat.from_dict({"outputs_hidden": True})
+    fold_questions(nbformat.v4.new_notebook(cells=[asks, quiet, first, second, tells, after]))
+    folds = [cell.metadata.get("jupyter", {}) for cell in (quiet, first, second, after)]
+    assert folds == [{}, {"outputs_hidden": True}, {"outputs_hidden": True}, {}]
 
 
 def test_only_lessons_have_predictions():
