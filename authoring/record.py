@@ -58,7 +58,7 @@ def execute(notebook: nbformat.NotebookNode, folder: Path, timeout: int = 600) -
 def record(path: Path) -> None:
     """Run a notebook in place and store what its cells print.
 
-    What the answer to a prediction prints is stored in the cell's metadata; see `outputs_of`.
+    What answers a question is stored in the cell's metadata; see `hidden` and `outputs_of`.
 
     Raises
     ------
@@ -80,25 +80,27 @@ def record(path: Path) -> None:
         if cell.cell_type == "code":
             outputs = [_only_alt(output) for output in _joined_streams(cell.outputs)]
             course_of(cell).pop("recorded", None)
-            if course_of(cell).get("answer"):
-                cell.metadata.course.recorded, outputs = outputs, []
             cell.outputs = outputs
-    fold_questions(notebook)
+    for cell in hidden(notebook):
+        if cell.outputs:
+            course = cell.metadata.setdefault("course", nbformat.NotebookNode())
+            course.recorded, cell.outputs = cell.outputs, []
     if path.read_bytes() != before:
         raise AuthoringError(f"{path}: changed while its cells ran, so it stays as it is now")
     path.write_text(stored_text(notebook), encoding="utf-8")
 
 
-def fold_questions(notebook: nbformat.NotebookNode) -> None:
-    """Fold what the cells below a question print; JupyterLab unfolds it when the cell is run."""
+def hidden(notebook: nbformat.NotebookNode) -> Iterator[nbformat.NotebookNode]:
+    """The code cells whose outputs no front end shows before they are run.
+
+    They print the answer to a prediction, or stand below a text that asks a `QUESTION`.
+    """
     asked = False
     for cell in notebook.cells:
         if cell.cell_type != "code":
             asked = QUESTION in cell.source
-        elif asked and cell.outputs:
-            cell.metadata.setdefault("jupyter", {})["outputs_hidden"] = True
-        elif cell.metadata.get("jupyter") == {"outputs_hidden": True}:
-            del cell.metadata["jupyter"]
+        elif course_of(cell).get("answer") or asked:
+            yield cell
 
 
 def _joined_streams(outputs: list) -> Iterator[nbformat.NotebookNode]:

@@ -39,10 +39,9 @@ def add_run(path: Path, key: str, run: Any, device: str) -> None:
         What did the work.
     """
     content = json.loads(path.read_text()) if path.exists() else heading()
-    if isinstance(run, Rung):
-        content["runs"][key] = {"device": device, "rung": asdict(run)}
-    else:
-        content["runs"][key] = {"title": run.title, "device": device, **as_recorded(run)}
+    kept = ({"rung": asdict(run)} if isinstance(run, Rung)
+            else {"title": run.title, **as_recorded(run)})
+    content["runs"][key] = {"device": device, "date": date.today().isoformat(), **kept}
     if isinstance(run, Comparison):
         # One for all runs of a machine: a CPU's best, which may still have been raised.
         name, limit = bounds.as_recorded(run.ceiling)
@@ -59,7 +58,6 @@ def heading() -> dict:
     return {
         "machine": recordings.this_machine(),
         "gpu": gpu.name if gpu else None,
-        "date": date.today().isoformat(),
         "numpy": np.__version__,
         "blas": backend.blas(),
         "cupy": backend.installed(*backend.CUPY) if gpu else None,

@@ -172,7 +172,8 @@ def speeds() -> str:
     lines = ["| lesson | what | set against | reached |", "|---|---|---|---|"]
     lines += [f"| {number_of(subject)} | {words} | {against} | {ratio_in_words(ratio)} |"
               for subject, words, against, ratio in rows]
-    lines += ["", f"Recorded on an {content['gpu']}, {content['date']}, {content['cupy']}; "
+    days = sorted(run["date"] for run in content["runs"].values())
+    lines += ["", f"Recorded on an {content['gpu']}, {days[0]} to {days[-1]}, {content['cupy']}; "
               f"attention {profile['date']}. Each ratio is that of two medians "
               "of one run. \"The copy\" is a measured copy of as many bytes as the kernel must "
               "move. It is no bound, so a kernel can be a little faster. On your card the ratios "

@@ -274,9 +274,9 @@ def recorded_runs(key: str, but: str = "") -> tuple[Comparison, ...]:
     found = []
     for file, run in recordings.find(key, but):
         if run.get("device", "cpu") == "gpu":
-            machine = f"Recorded on {file['gpu']} ({file['date']}, {file['cupy']})"
+            machine = f"Recorded on {file['gpu']} ({run['date']}, {file['cupy']})"
         else:
-            machine = f"Recorded on {file['machine']} ({file['date']}, NumPy {file['numpy']})"
+            machine = f"Recorded on {file['machine']} ({run['date']}, NumPy {file['numpy']})"
         rows = tuple(Timing(**row) for row in run["rows"])
         limit = from_recorded(file["ceilings"][run["ceiling"]])
         found.append(Comparison(run["title"], machine, limit, rows))

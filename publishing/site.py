@@ -61,12 +61,10 @@ def page_of(notebook: nbformat.NotebookNode, solution: nbformat.NotebookNode | N
         cell.metadata["mystnb"] = {"image": {"alt": " ".join(filter(None, about))}}
         if any(SOURCE.match(output.get("text", "")) for output in cell.outputs):
             cell.metadata["mystnb"]["text_lexer"] = "cuda"
-        if course_of(cell).get("answer"):
+        if course_of(cell).get("recorded"):
             fold(cell, "output", "the recorded answer")
         if cell.metadata.get("jupyter", {}).get("source_hidden"):
             fold(cell, "input", "the code")
-        if cell.metadata.get("jupyter", {}).get("outputs_hidden"):  # the text above asks
-            fold(cell, "output", "what it prints")
         if solved.get(cell.id, cell.source) != cell.source:
             lines = [line for line in solved[cell.id].split("\n") if not DELIMITER.match(line)]
             added = nbformat.v4.new_code_cell("\n".join(lines), id=f"{cell.id}-solved")

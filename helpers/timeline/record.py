@@ -136,7 +136,7 @@ def recorded_timelines(key: str, but: str = "") -> tuple[Timeline, ...]:
         spans = tuple(Span(run["streams"][stream], kind, run["names"][name], start / 1e6,
                            end / 1e6, nbytes)
                       for stream, kind, name, start, end, nbytes in run["spans"])
-        machine = f"recorded on {file['gpu']} ({file['date']})"
+        machine = f"recorded on {file['gpu']} ({run['date']})"
         calls = tuple((start / 1e6, end / 1e6) for start, end in run["calls"])
         found.append(Timeline(run["title"], machine, spans, run["returned"] / 1e6, calls=calls))
     return tuple(found)

@@ -213,7 +213,7 @@ def test_recorded_runs_come_back_beside_the_machines_own(monkeypatch, tmp_path):
     monkeypatch.setattr(recordings, "this_machine", lambda: "another machine")
     again = helpers.compare({"f": lambda: 0}, key="99/f", title="F", seconds=0.01)
     assert len(again.recorded) == 1
-    assert f"Recorded on {stored['machine']} ({stored['date']}" in repr(again)
+    assert f"Recorded on {stored['machine']} ({stored['runs']['99/f']['date']}" in repr(again)
     assert timing.recorded_runs("99/other") == ()
 
 

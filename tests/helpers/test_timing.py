@@ -70,7 +70,7 @@ def test_a_recorded_run_of_a_gpu_names_the_gpu_and_its_library(monkeypatch, tmp_
     helpers.compare({"f": device.launch}, key="99/f", device="gpu", seconds=0.0)
     helpers.compare({"f": lambda: 0}, key="99/host", seconds=0.01)
     monkeypatch.setattr(recordings, "listeners", [])
-    date = json.loads((tmp_path / "toy.json").read_text())["date"]
+    date = json.loads((tmp_path / "toy.json").read_text())["runs"]["99/f"]["date"]
     run, = timing.recorded_runs("99/f")
     assert run.machine == f"Recorded on Toy 1 ({date}, cupy-cuda13x 14.2.0)"
     host, = timing.recorded_runs("99/host")

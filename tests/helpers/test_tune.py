@@ -351,10 +351,10 @@ def test_recorded_maps_stand_beside(monkeypatch, tmp_path, capsys):
     rows = [{"name": f"kind=coalesced, block={block}", "median": seconds, "low": seconds,
              "high": seconds, "samples": 21}
             for block, seconds in ((128, 3e-3), (64, 2e-3), (32, 1e-3))]
-    content = {"machine": "toy", "gpu": "Toy 1", "date": "2026-01-02", "numpy": "2", "cupy": "14",
+    content = {"machine": "toy", "gpu": "Toy 1", "numpy": "2", "cupy": "14",
                "ceilings": {"toy": {"name": "toy", "bandwidth": 1, "flops": 1}},
                "runs": {"99/scale": {"title": "", "device": "gpu", "rows": rows,
-                                     "ceiling": "toy"}}}
+                                     "date": "2026-01-02", "ceiling": "toy"}}}
     (tmp_path / "toy.json").write_text(json.dumps(content))
     monkeypatch.setattr(recordings, "FOLDER", tmp_path)
     found = tune(scale, {"kind": ["coalesced"], "block": [32, 64]}, times, arguments(),

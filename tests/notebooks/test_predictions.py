@@ -20,7 +20,7 @@ from authoring.notebook_form import (
     outputs_of,
     read,
 )
-from authoring.record import fold_questions, record
+from authoring.record import hidden, record
 
 LESSONS = lesson_paths()
 MOST = 3  # predictions in a lesson
@@ -35,6 +35,7 @@ def problems(notebook):
     found = []
     if len(predictions) > MOST:
         found.append(f"{len(predictions)} predictions, more than {MOST}")
+    asked = {cell.id for cell in hidden(notebook)}
     waiting = None  # the prediction whose answer has not come yet
     last = None
     for cell in code:
@@ -50,8 +51,10 @@ def problems(notebook):
             found += in_the_open(cell, notebook.cells)
         elif waiting is not None and cell.outputs:
             found.append(f"{cell.id}: prints between the prediction {waiting.id} and its answer")
-        if "recorded" in course and not course.get("answer"):
-            found.append(f"{cell.id}: hides outputs and is not marked as an answer")
+        if cell.id in asked and cell.outputs:
+            found.append(f"{cell.id}: its output is stored in the open, run make record")
+        if "recorded" in course and cell.id not in asked:
+            found.append(f"{cell.id}: hides outputs, and nothing asks for them")
         last = cell
     if waiting is not None:
         found.append(f"{waiting.id}: a prediction without an answer")
@@ -67,8 +70,6 @@ def is_left_empty(source):
 def in_the_open(answer, cells):
     """Where an answer can be seen before its cell is run."""
     found = []
-    if answer.outputs:
-        found.append(f"{answer.id}: its output is stored in the open, run make record")
     printed = "".join(output.get("text", "") for output in outputs_of(answer))
     measured = [row["measured"] for row in ROW.finditer(printed)]
     if not measured:
@@ -116,25 +117,21 @@ def test_predictions_have_their_form(path):
     assert problems(read(path)) == []
 
 
-@pytest.mark.parametrize("path", LESSONS, ids=[path.stem for path in LESSONS])
-def test_what_a_question_asks_is_printed_in_a_fold(path):
-    """And nothing else: make record folds it, and JupyterLab opens it when its cell is run."""
-    folded = read(path)
-    fold_questions(folded)
-    assert folded == read(path)
-
-
-def test_a_fold_needs_a_question_and_an_output():
+def test_what_stands_below_a_question_is_hidden_until_it_is_run():
     asks, tells = (nbformat.v4.new_markdown_cell(text, id=f"text-{number}") for number, text
                    in enumerate(["Before you run the second cell: how many?", "They are three."]))
-    quiet, first, second, after = (nbformat.v4.new_code_cell("x", id=name, outputs=[
-        nbformat.v4.new_output("stream", text="3\n")][:has]) for name, has
-        in (("quiet", 0), ("first", 1), ("second", 1), ("after", 1)))
-    quiet.metadata.jupyter = nbformat.from_dict({"outputs_hidden": True})
-    after.metadata.jupyter = nbformat.from_dict({"outputs_hidden": True})
-    fold_questions(nbformat.v4.new_notebook(cells=[asks, quiet, first, second, tells, after]))
-    folds = [cell.metadata.get("jupyter", {}) for cell in (quiet, first, second, after)]
-    assert folds == [{}, {"outputs_hidden": True}, {"outputs_hidden": True}, {}]
+    prints = [nbformat.v4.new_output("stream", text="3\n")]
+    before, quiet, first, second, after = [nbformat.v4.new_code_cell(
+        "x", id=name, outputs=prints[:name != "quiet"])
+        for name in ("before", "quiet", "first", "second", "after")]
+    lesson = nbformat.v4.new_notebook(cells=[before, asks, quiet, first, second, tells, after])
+    assert list(hidden(lesson)) == [quiet, first, second]
+    first.metadata.course = nbformat.from_dict({"recorded": first.outputs})
+    after.metadata.course = nbformat.from_dict({"recorded": after.outputs})
+    first.outputs = []
+    assert problems(lesson) == [
+        "second: its output is stored in the open, run make record",
+        "after: hides outputs, and nothing asks for them"]
 
 
 def test_only_lessons_have_predictions():
@@ -258,7 +255,7 @@ def damage_many(notebook):
     (damage_below, "why: tells"), (damage_comment, "guess: tells"),
     (damage_filled, "only has lines like"), (damage_between, "count: prints between"),
     (damage_unrecorded, "nothing is recorded"), (damage_answer_only, "without a prediction"),
-    (damage_prediction_only, "without an answer"), (damage_hidden, "not marked as an answer"),
+    (damage_prediction_only, "without an answer"), (damage_hidden, "nothing asks for them"),
     (damage_many, "4 predictions, more than 3"),
 ])
 def test_what_breaks_the_form_is_found(path, damage, words):

@@ -73,13 +73,6 @@ def test_an_answer_is_there_and_folded():
     nbformat.validate(small_notebook(shown))
 
 
-def test_what_a_question_asks_is_folded():
-    cell = new_code_cell("1 + 2", metadata={"jupyter": {"outputs_hidden": True}})
-    (shown,) = page_of(small_notebook(cell)).cells
-    assert shown.metadata["tags"] == ["hide-output"]
-    assert shown.metadata["mystnb"]["code_prompt_show"] == "Show what it prints"
-
-
 def test_an_open_cell_stays_open():
     (shown,) = page_of(small_notebook(new_code_cell("x = 1"))).cells
     assert "tags" not in shown.metadata
