@@ -58,4 +58,4 @@ def gains(rows: Mapping[str, tuple[float | str | None, float]], title: str) -> N
         axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}" if x >= 1 else f"1/{1 / x:g}")
         axes.xaxis.set_minor_formatter("")
         axes.set_xlabel("times as fast (logarithmic). Filled: measured. Hollow, or arrow: promised")
-        show("Factors of speed, promised and measured", "\n".join(lines))
+        show("Factors of speed, promised and measured", "\n".join(lines), printed=True)

@@ -56,7 +56,8 @@ def ladder(machines: Sequence[Any], flops: float, only: Sequence[str] = ()) -> N
         axes.set_ylim(-0.6, len(names) - 0.4)
         axes.set_xlim(axes.get_xlim()[0] / 4, axes.get_xlim()[1] * 8)
         figure.legend(loc="outside lower center", fontsize=8, frameon=False)
-        show("The ladder: digits a second, rung by rung", _table(names, machines, flops))
+        show("The ladder: digits a second, rung by rung", _table(names, machines, flops),
+             printed=True)
 
 
 def _table(names: Sequence[str], machines: Sequence[Any], flops: float) -> str:

@@ -57,4 +57,4 @@ def reader(run: Mapping) -> None:
                       xlim=(min(values.values()) / 2, max(values.values()) * 8))
             panel.set_title(title, fontsize=10)
         show("The reader in one kernel (round points) beside its peers (square points)",
-             "\n".join(line.rstrip() for line in aligned(table)))
+             "\n".join(line.rstrip() for line in aligned(table)), printed=True)

@@ -73,7 +73,7 @@ def _draw(runs: Sequence[Any]) -> None:
         figure.legend(handles=[*patches, line], loc="outside lower center", ncols=6, fontsize=8,
                       frameon=False)
         show("What Python, copies and kernels did and when",
-             "\n\n".join(run.table() for run in runs))
+             "\n\n".join(run.table() for run in runs), printed=True)
 
 
 def _draw_run(axes: Axes, run: Any, used: Sequence[str], gap: float) -> None:

@@ -27,21 +27,27 @@ def ink_on(fill: tuple[float, ...] | str) -> str:
     return "black" if linear @ [0.2126, 0.7152, 0.0722] > 0.179 else "white"
 
 
-def show(about: str, text: str = "", printed: bool = True) -> None:
-    """Show the current figure with its alternative text, and print the same facts.
+def show(about: str, text: str = "", printed: bool | None = None) -> None:
+    """Show the current figure, with the same facts as text for those who cannot see it.
 
     Parameters
     ----------
     about, text : str
         What the picture shows in a few words, and its facts. A notebook's output keeps both as the
-        picture's "alt", which pages made from it give to screen readers.
-    printed : bool
-        Whether `text` is printed; not where the caller does so.
+        picture's "alt", which pages made from it give to screen readers, and `text` as what a
+        terminal shows in the picture's place.
+    printed : bool, optional
+        Whether `text` is printed below the picture: True for a table whose figures the picture
+        shows only roughly, False where the caller prints it. By default it is printed only
+        outside of a notebook, where nobody sees the picture.
     """
-    alt = {"image/png": {"alt": f"{about}.\n{text}".strip()}}
-    # IPython takes the metadata from here, and the picture itself from Matplotlib's own formatter.
-    plt.gcf()._repr_mimebundle_ = lambda include=None, exclude=None: ({}, alt)
+    facts = f"{about}.\n{text}".strip()
+    # IPython takes text and metadata from here, and the picture from Matplotlib's own formatter.
+    plt.gcf()._repr_mimebundle_ = lambda include=None, exclude=None: (
+        {"text/plain": facts}, {"image/png": {"alt": facts}})
     plt.show()
+    if printed is None:
+        printed = "inline" not in plt.get_backend()
     if printed and text:
         print(text)
 
