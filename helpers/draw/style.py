@@ -33,22 +33,15 @@ def show(about: str, text: str = "", printed: bool | None = None) -> None:
     Parameters
     ----------
     about, text : str
-        What the picture shows in a few words, and its facts. A notebook's output keeps both as the
-        picture's "alt", which pages made from it give to screen readers, and `text` as what a
-        terminal shows in the picture's place.
+        What the picture shows in a few words, and its facts: the picture's "alt", and its text.
     printed : bool, optional
-        Whether `text` is printed below the picture: True for a table whose figures the picture
-        shows only roughly, False where the caller prints it. By default it is printed only
-        outside of a notebook, where nobody sees the picture.
+        Whether `text` is printed, too. By default only where no notebook shows the picture.
     """
-    facts = f"{about}.\n{text}".strip()
-    # IPython takes text and metadata from here, and the picture from Matplotlib's own formatter.
+    facts = f"{about}.\n{text}".strip()  # for IPython, beside the picture
     plt.gcf()._repr_mimebundle_ = lambda include=None, exclude=None: (
         {"text/plain": facts}, {"image/png": {"alt": facts}})
     plt.show()
-    if printed is None:
-        printed = "inline" not in plt.get_backend()
-    if printed and text:
+    if text and ("inline" not in plt.get_backend() if printed is None else printed):
         print(text)
 
 

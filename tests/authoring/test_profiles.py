@@ -113,6 +113,7 @@ def test_times_alone_leave_the_counts(tmp_path, monkeypatch, capsys):
     assert json.loads(file.read_text())["float16"] == [5]
 
 
+@pytest.mark.slow  # it runs whole lessons, and authors only use it
 def test_the_profiled_kernels_are_those_of_the_lesson_and_are_checked(monkeypatch, capsys):
     monkeypatch.setattr(fast_kernels, "SIDE", 128)
     helpers.start()
@@ -129,6 +130,7 @@ def test_the_profiled_kernels_are_those_of_the_lesson_and_are_checked(monkeypatc
     assert capsys.readouterr().out == ""  # what the lesson's cells print is left out
 
 
+@pytest.mark.slow  # it runs whole lessons, and authors only use it
 def test_attention_is_measured_by_the_lessons_functions(monkeypatch):
     helpers.start()
     monkeypatch.setattr(attention, "LENGTHS", (64,))

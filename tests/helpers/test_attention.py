@@ -195,8 +195,10 @@ def test_weights_that_become_too_large(kernel):
 
 @pytest.mark.skipif(not SIMULATOR, reason="for the simulator")
 @pytest.mark.parametrize("head, tall, keys, m, n", [
-    (32, 2, 64, 1, 70), (32, 2, 64, 130, 141), (64, 2, 64, 40, 256), (64, 2, 64, 129, 65),
-    (128, 2, 64, 33, 140), (128, 2, 32, 20, 66), (128, 1, 32, 70, 40)])
+    (32, 2, 64, 1, 70), (64, 2, 64, 129, 65), (128, 1, 32, 70, 40),
+    # Other tiles and lengths, which compile for seconds.
+    *(pytest.param(*case, marks=pytest.mark.slow) for case in (
+        (32, 2, 64, 130, 141), (64, 2, 64, 40, 256), (128, 2, 64, 33, 140), (128, 2, 32, 20, 66)))])
 def test_float16_with_other_instructions_for_fragments(head, tall, keys, m, n):
     """All but these few functions is the kernel's own text: tiles, masks, tops, what a lane has."""
     before, rest = kernels.source("attention_float16").split("// == fragments\n")

@@ -1,4 +1,4 @@
-"""`draw.show`: the alternative text in a picture's output, and the same text below it."""
+"""`draw.show`: a picture's alternative text, which a table also has printed below it."""
 
 import json
 
@@ -13,16 +13,23 @@ from helpers.timing import recorded_runs
 
 
 def alt(figure):
-    _, metadata = DisplayFormatter().format(figure)
-    return metadata["image/png"]["alt"]
+    data, metadata = DisplayFormatter().format(figure)
+    assert data["text/plain"] == metadata["image/png"]["alt"]
+    return data["text/plain"]
 
 
-def test_a_figure_of_ones_own_gets_its_text(capsys):
+def test_a_figure_of_ones_own_gets_its_text(capsys, monkeypatch):
     figure, axes = plt.subplots()
     axes.plot([1, 2])
     draw.show("A line", "from 1\nto 2")
     assert alt(figure) == "A line.\nfrom 1\nto 2"
     assert capsys.readouterr().out == "from 1\nto 2\n"
+    monkeypatch.setattr(plt, "get_backend", lambda: "module://matplotlib_inline.backend_inline")
+    draw.show("A line", "from 1")
+    assert not capsys.readouterr().out  # a notebook shows the picture: not once more in letters
+    draw.show("A line", "from 1", printed=True)
+    assert capsys.readouterr().out == "from 1\n"
+    monkeypatch.undo()
     draw.show("A line", "from 1", printed=False)
     assert alt(figure) == "A line.\nfrom 1" and not capsys.readouterr().out
     draw.show("A line")
