@@ -3,7 +3,7 @@
 import itertools
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
+from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 LETTERS = {
     "column_sums": "...j->j".replace("...", "k"),
@@ -173,6 +173,30 @@ def matmul_of_everything(subscripts, x, y):
     return product.transpose([letters.index(c) for c in output])
 
 
+def matmul_turned_back_wrongly(subscripts, x, y):
+    """The inverse of the last transpose, which is right wherever two axes are exchanged."""
+    inputs, output = subscripts.split("->")
+    first, second = inputs.split(",")
+    order = sorted(output, key=lambda c: (c not in first or c not in second, c not in first))
+    product = matmul_by_sets(f"{inputs}->{''.join(order)}", x, y)
+    return product.transpose([output.index(c) for c in order])
+
+
+def matmul_of_rows_and_columns(subscripts, x, y):
+    """Each result is a row times a column: kept letters are batch axes, stretched if missing."""
+    inputs, output = subscripts.split("->")
+    first, second = inputs.split(",")
+    sizes = {**dict(zip(first, x.shape)), **dict(zip(second, y.shape))}
+    inner = [c for c in first if c not in output]
+
+    def bring(a, term):
+        a = a.transpose([term.index(c) for c in (*output, *inner) if c in term])
+        return a.reshape([sizes[c] if c in term else 1 for c in output]
+                         + [int(np.prod([sizes[c] for c in inner]))])
+
+    return (bring(x, first)[..., None, :] @ bring(y, second)[..., None])[..., 0, 0]
+
+
 def convolution_by_offsets(x, filters):
     rows, columns = (n - m + 1 for n, m in zip(x.shape[2:], filters.shape[2:]))
     total = 0
@@ -276,6 +300,23 @@ def einsum_from_outer_products(subscripts, *operands):
     return product.transpose([letters.index(c) for c in output])
 
 
+def einsum_of_strides(subscripts, *operands):
+    """A view of each operand with one axis for each letter: a repeated letter adds its strides."""
+    inputs, arrow, output = subscripts.partition("->")
+    terms, sizes, product = inputs.split(","), {}, 1
+    found = "".join(terms)
+    if not arrow:
+        output = "".join(c for c in sorted(found) if found.count(c) == 1)
+    for term, x in zip(terms, operands):
+        if len(term) != x.ndim or any(sizes.setdefault(c, n) != n for c, n in zip(term, x.shape)):
+            raise ValueError(term)
+    order = output + "".join(c for c in sizes if c not in output)
+    for term, x in zip(terms, operands):
+        strides = [sum(step for c, step in zip(term, x.strides) if c == k) for k in order]
+        product = product * as_strided(x, [sizes[c] for c in order], strides)
+    return product.sum(axis=tuple(range(len(output), len(order))), dtype=operands[0].dtype)
+
+
 def random_letters(generator):
     """Subscripts of two arrays in which no letter stands twice in the same array."""
     some = [generator.permutation(list("abcdefgh"))[:generator.integers(0, 7)] for _ in range(2)]
@@ -292,8 +333,8 @@ RIGHT = {
     ],
     "alone": [alone_by_counting, alone_by_sets],
     "letters": [lambda name: LETTERS[name]],
-    "letters_to_matmul": [matmul_by_sets, matmul_of_columns],
-    "my_einsum": [einsum_aligned, einsum_from_outer_products],
+    "letters_to_matmul": [matmul_by_sets, matmul_of_columns, matmul_of_rows_and_columns],
+    "my_einsum": [einsum_aligned, einsum_from_outer_products, einsum_of_strides],
     "convolution": [convolution_by_offsets, convolution_by_product],
     "low_rank_scores": [
         lambda x, u, v, y: (x @ u) @ (y @ v).T,
@@ -301,6 +342,7 @@ RIGHT = {
         lambda x, u, v, y: x.dot(u).dot(y.dot(v).T),
         lambda x, u, v, y: np.inner(np.tensordot(x, u, 1), np.dot(y, v)),
         lambda x, u, v, y: np.linalg.multi_dot([x, u, v.T, y.T]),
+        lambda x, u, v, y: ((x @ u)[:, None] * (y @ v)).sum(axis=-1, dtype=x.dtype),
     ],
     "fixed": [
         lambda q, k, v: np.einsum("bthd,bshd,bshe->bthe", q, k, v),
@@ -339,6 +381,7 @@ WRONG = {
         (matmul_in_a_short_loop, "`@` does [120, 120] operations, where the letters need 240"),
         (lambda subscripts, x, y: x @ y, "it raised ValueError"),
         (matmul_reshaped_only, "expected"),
+        (matmul_turned_back_wrongly, "expected"),
         (lambda subscripts, x, y: matmul_by_sets(subscripts, x, y).tolist(), "got a list"),
     ],
     "my_einsum": [
