@@ -100,7 +100,6 @@ profile = Task(
     mistakes=[
         ("shares of the sum of all steps, not of the whole program", {"of": sum}),
         ("each step with the first input, not with the last step's result", {"feed": False}),
-        ("seconds, not shares", {"of": lambda taken: 1}),
     ],
 )
 
@@ -168,7 +167,6 @@ multi_head = Task(
         ("scores not divided by the square root of a head's features", {"scale": lambda *_: 1}),
         ("scores divided by the square root of all features; each head has only its share",
          {"scale": lambda d, features: math.sqrt(features)}),
-        ("scores divided by d and not by its square root", {"scale": lambda d, features: d}),
         ("np.sqrt, whose float64 turns float32 arrays into float64: use math.sqrt",
          {"scale": lambda d, features: np.sqrt(d)}),
         ("a softmax over the queries: the shares of the *keys*, the last axis, sum to one for each"
@@ -188,8 +186,8 @@ multi_head = Task(
 
 
 # attention_cost: operations of an attention with shared keys, and the numbers of keys and values
-def _attention_cost(queries, keys, features, heads, groups, *, each=2, own=2, products=2, per=None):
-    pieces = features // heads * (per or groups)
+def _attention_cost(queries, keys, features, heads, groups, *, each=2, own=2, products=2):
+    pieces = features // heads * groups
     layers = own * queries * features * features + 2 * keys * features * pieces
     return each * (layers + products * queries * keys * features), 2 * keys * pieces
 
@@ -204,7 +202,6 @@ attention_cost = Task(
         ("`query` without `out`; both work on the queries", {"own": 1}),
         ("layers without the products of scores and answers", {"products": 0}),
         ("scores without the answers, or the answers without the scores", {"products": 1}),
-        ("keys and values of a single group", {"per": 1}),
     ],
 )
 

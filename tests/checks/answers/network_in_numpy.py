@@ -222,10 +222,13 @@ WRONG = {
         (lambda queries, keys, *rest: cost_in_one(queries, queries, *rest), "expected"),
         (lambda *sizes: (cost_in_one(*sizes)[0], cost_in_one(*sizes)[1] // 2), "expected"),
         (one_product_a_group, "expected"),
+        (lambda *sizes: cost_in_one(*sizes[:-1], 1), "expected"),
     ],
     "profile": [
         (profile_from_the_end, "expected"),
         (lambda *case: profile_by_append(*case)[:-1], "expected a tuple of 4"),
+        (lambda steps, x, seconds: profile_by_append(steps, x, lambda *run: 1.0 + seconds(*run)),
+         "expected"),
         (lambda *case: dict(zip(case[0], profile_by_append(*case))), "got a dict"),
         (lambda *case: [100 * share for share in profile_by_append(*case)], "expected"),
     ],
