@@ -1,10 +1,11 @@
-"""The tasks about a network in NumPy: layers, attention, convolution."""
+"""The tasks about a network in NumPy: layers, their costs, attention, convolution."""
 
+import functools
 import math
 
 import numpy as np
 
-from .machinery.task import Case, Mistake, Task, no_python_loop, peak_memory
+from .machinery.task import Case, Task, no_python_loop, peak_memory
 
 
 def _random(*shape: int, seed: int, scale: float = 1, shift: float = 0,
@@ -13,72 +14,97 @@ def _random(*shape: int, seed: int, scale: float = 1, shift: float = 0,
     return (values * scale + shift).astype(dtype)
 
 
-# linear_cost, a warm-up of the lesson: operations of a product, numbers of a layer
+# layer_norm, a warm-up of the lesson
+def _layer_norm(x, scale, shift, *, axis=-1, power=0.5, inside=1e-5, ddof=0):
+    centred = x - x.mean(axis=axis, keepdims=True)
+    variance = (centred * centred).sum(axis=axis, keepdims=True) / (x.shape[axis] - ddof)
+    return centred / (variance + inside) ** power * scale + shift
 
 
-linear_cost = Task(
-    name="linear_cost",
-    spec=lambda shape, outputs: (2 * math.prod(shape) * outputs, (shape[-1] + 1) * outputs),
-    cases=lambda: [((5, 7, 3), 8), ((4,), 6), ((9, 5), 1), ((2, 3, 2, 7), 10), ((1, 1), 3),
-                   ((1000, 3000), 4000)],  # more operations than an int32 can count,
+def _norm_case(*shape, scale=1.0, shift=0.0, dtype=np.float32) -> Case:
+    return (_random(*shape, seed=7, scale=scale, shift=shift, dtype=dtype),
+            *(_random(shape[-1], seed=seed, shift=0.5, dtype=dtype) for seed in (8, 9)))
+
+
+layer_norm = Task(
+    name="layer_norm",
+    spec=_layer_norm, right=_layer_norm, rtol=1e-3,
+    cases=lambda: [_norm_case(4, 6), _norm_case(5, shift=3.0), _norm_case(2, 3, 4, scale=5.0),
+                   _norm_case(3, 3, 3, dtype=np.float64), _norm_case(3, 8, scale=0.003),
+                   tuple(array[..., ::-1] for array in _norm_case(4, 7, shift=1000.0))],
     mistakes=[
-        Mistake("a count of multiplications alone; each comes with an addition",
-                lambda shape, outputs: (math.prod(shape) * outputs, (shape[-1] + 1) * outputs)),
-        Mistake("the operations of a single row of inputs",
-                lambda shape, outputs: (2 * shape[-1] * outputs, (shape[-1] + 1) * outputs)),
-        Mistake("the weights without the bias, which has one number for each output",
-                lambda shape, outputs: (2 * math.prod(shape) * outputs, shape[-1] * outputs)),
-        Mistake("a bias for each input; there is one for each output",
-                lambda shape, outputs: (2 * math.prod(shape) * outputs,
-                                        shape[-1] * outputs + shape[-1])),
+        ("a division by the variance, without the square root", {"power": 1}),
+        ("a division without the 1e-5", {"inside": 0}),
+        ("a variance divided by one less than how many numbers there are", {"ddof": 1}),
+        ("a mean along the first axis; each row has its own", {"axis": 0}),
     ],
 )
 
 
 # repair_heads, a warm-up of the lesson: heads that were merged without swapping the axes
-
-
-def _swapped(y, heads, shape=lambda n, positions, heads, d: (n, heads, positions, d),
+def _swapped(y, heads, *, cut=lambda n, positions, heads, d: (n, heads, positions, d),
              axes=(0, 2, 1, 3)):
     n, positions, features = y.shape
-    mixed = y.reshape(shape(n, positions, heads, features // heads))
+    mixed = y.reshape(cut(n, positions, heads, features // heads))
     return mixed.transpose(axes).reshape(y.shape)
-
-
-def _repaired(y, heads):
-    n, positions, features = y.shape
-    mixed = y.reshape(n, heads, positions, features // heads)
-    return np.concatenate([mixed[:, head] for head in range(heads)], axis=-1)
 
 
 repair_heads = Task(
     name="repair_heads",
-    spec=_repaired,
+    spec=_swapped, right=_swapped,
     cases=lambda: [(_random(n, positions, heads * d, seed=11, dtype=dtype), heads)
                    for n, positions, heads, d, dtype in (
                        (1, 3, 2, 2, np.float32), (2, 16, 2, 16, np.float32),
                        (3, 4, 5, 1, np.float64), (2, 5, 1, 4, np.float32),
                        (2, 1, 3, 4, np.float64), (4, 6, 3, 2, np.float32))],
     mistakes=[
-        Mistake("y as it was", lambda y, heads: y),
-        Mistake("each row of y cut into heads, as before the call; but in y, all positions of"
-                " head 0 come first", lambda y, heads: _swapped(
-                    y, heads, lambda n, positions, heads, d: (n, positions, heads, d))),
-        Mistake("heads that are still an axis: merge them with a last reshape",
-                lambda y, heads: y.reshape(len(y), heads, y.shape[1], -1).swapaxes(1, 2)),
-        Mistake("the last two axes swapped; heads and positions must change places",
-                lambda y, heads: _swapped(y, heads, axes=(0, 1, 3, 2))),
-        Mistake("positions and features swapped",
-                lambda y, heads: y.swapaxes(1, 2).reshape(y.shape)),
+        ("y as it was", {"axes": (0, 1, 2, 3)}),
+        ("each row of y cut into heads, as before the call; but in y, all positions of head 0 come"
+         " first", {"cut": lambda n, positions, heads, d: (n, positions, heads, d)}),
+        ("heads that are still an axis: merge them with a last reshape",
+         lambda y, heads: y.reshape(len(y), heads, y.shape[1], -1).swapaxes(1, 2)),
+        ("the last two axes swapped; heads and positions must change places",
+         {"axes": (0, 1, 3, 2)}),
     ],
     rules=[no_python_loop((_random(2, 3, 4, seed=12), 2), (_random(90, 3, 4, seed=12), 2),
                           (_random(2, 90, 4, seed=12), 2), (_random(2, 3, 180, seed=12), 60))],
 )
 
 
+# profile, a warm-up of the lesson: shares of a program's steps, and the rest
+def _profile(steps, x, seconds, *, feed=True, of=None):
+    taken, given = [], x
+    for step in steps.values():
+        taken.append(seconds(step, given))
+        given = step(given) if feed else x
+    whole = of(taken) if of else seconds(
+        lambda x: functools.reduce(lambda y, step: step(y), steps.values(), x), x)
+    return *(one / whole for one in taken), 1 - sum(taken) / whole
+
+
+class _Clock:
+    def __call__(self, function, x):  # the same run always "takes" the same time
+        return 1.5 + float(np.abs(function(x)).sum() + np.abs(x).max())
+
+    def __repr__(self):
+        return "a clock"
+
+
+profile = Task(
+    name="profile",
+    spec=_profile, right=_profile,
+    cases=lambda: [({name: getattr(np, name) for name in names.split()},
+                    _random(*shape, seed=14, dtype=dtype).T, _Clock()) for names, shape, dtype in (
+                        ("square arctan negative", (3, 4), np.float32), ("square", (5,), float),
+                        ("negative square sin arctan", (9, 2), np.float32))],
+    mistakes=[
+        ("shares of the sum of all steps, not of the whole program", {"of": sum}),
+        ("each step with the first input, not with the last step's result", {"feed": False}),
+    ],
+)
+
+
 # multi_head: attention of many sequences and heads at once, where heads share keys and values
-
-
 def _multi_head(q, k, v, heads, groups):
     d, e, shared = q.shape[-1] // heads, v.shape[-1] // groups, heads // groups
     result = np.empty((*q.shape[:2], heads * e), q.dtype)
@@ -91,12 +117,9 @@ def _multi_head(q, k, v, heads, groups):
 
 
 def _attention_case(n, queries, keys, d, e, heads, groups, scale=1.0, dtype=np.float32) -> Case:
-    return (
-        _random(n, queries, heads * d, seed=1, scale=scale, dtype=dtype),
-        _random(n, keys, groups * d, seed=2, scale=scale, shift=0.5, dtype=dtype),
-        _random(n, keys, groups * e, seed=3, shift=5, dtype=dtype),
-        heads, groups,
-    )
+    return (_random(n, queries, heads * d, seed=1, scale=scale, dtype=dtype),
+            _random(n, keys, groups * d, seed=2, scale=scale, shift=0.5, dtype=dtype),
+            _random(n, keys, groups * e, seed=3, shift=5, dtype=dtype), heads, groups)
 
 
 def _attention_cases() -> list[Case]:
@@ -115,64 +138,43 @@ def _attention_cases() -> list[Case]:
     ]
 
 
-def _make_multi_head(scale=lambda d, features: math.sqrt(d), axis=-1, shift=True, split="blocks",
-                    merge=True, share=np.repeat):
-    def multi_head(q, k, v, heads, groups):
-        def heads_of(x, pieces):
-            n, positions, features = x.shape
-            if split == "interleaved":
-                return x.reshape(n, positions, -1, pieces).transpose(0, 3, 1, 2)
-            if split == "no swap":
-                return x.reshape(n, pieces, positions, -1)
+def _by_heads(q, k, v, heads, groups, scale=lambda d, features: math.sqrt(d), axis=-1, shift=True,
+              swap=True, merge=True, share=np.repeat):
+    def heads_of(x, pieces):
+        n, positions, features = x.shape
+        if swap:
             return x.reshape(n, positions, pieces, -1).swapaxes(1, 2)
+        return x.reshape(n, pieces, positions, -1)
 
-        own = [share(np.arange(groups), heads // groups)] if share else slice(None)
-        queries, keys, values = heads_of(q, heads), heads_of(k, groups), heads_of(v, groups)
-        with np.errstate(over="ignore", invalid="ignore"):
-            scores = queries @ keys[:, own[0]].swapaxes(-1, -2)
-            scores = scores / scale(q.shape[-1] // heads, q.shape[-1])
-            if shift:
-                scores = scores - scores.max(axis=axis, keepdims=True)
-            weights = np.exp(scores)
-            weights = weights / weights.sum(axis=axis, keepdims=True)
-            answers = weights @ values[:, own[0]]
-            if split == "interleaved":
-                return answers.transpose(0, 2, 3, 1).reshape(*q.shape[:2], -1)
-            return (answers.swapaxes(1, 2) if merge else answers).reshape(*q.shape[:2], -1)
-
-    return multi_head
+    own = share(np.arange(groups), heads // groups)
+    queries, keys, values = heads_of(q, heads), heads_of(k, groups), heads_of(v, groups)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = queries @ keys[:, own].swapaxes(-1, -2) / scale(q.shape[-1] // heads, q.shape[-1])
+        if shift:
+            scores = scores - scores.max(axis=axis, keepdims=True)
+        weights = np.exp(scores)
+        answers = weights / weights.sum(axis=axis, keepdims=True) @ values[:, own]
+    return (answers.swapaxes(1, 2) if merge else answers).reshape(*q.shape[:2], -1)
 
 
 _MANY_KEYS = _attention_case(2, 1, 2000, 32, 32, 8, 2)
 
 multi_head = Task(
     name="multi_head",
-    spec=_multi_head,
+    spec=_multi_head, right=_by_heads, rtol=1e-5,
     cases=_attention_cases,
-    rtol=1e-5,
     mistakes=[
-        Mistake("scores that were not divided by the square root of a head's features",
-                _make_multi_head(scale=lambda d, features: 1)),
-        Mistake("scores divided by the square root of all features; each head has only its share",
-                _make_multi_head(scale=lambda d, features: math.sqrt(features))),
-        Mistake("scores divided by d and not by its square root",
-                _make_multi_head(scale=lambda d, features: d)),
-        Mistake("np.sqrt, whose float64 turns float32 arrays into float64: use math.sqrt",
-                _make_multi_head(scale=lambda d, features: np.sqrt(d))),
-        Mistake("a softmax over the queries: the shares of the *keys*, the last axis, sum to one"
-                " for each query", _make_multi_head(axis=-2)),
-        Mistake("a softmax that overflows: subtract the largest score of each row first",
-                _make_multi_head(shift=False)),
-        Mistake("heads merged without swapping positions and heads back",
-                _make_multi_head(merge=False)),
-        Mistake("heads made by one reshape to (n, heads, positions, d): it cuts along the wrong"
-                " axis", _make_multi_head(split="no swap")),
-        Mistake("interleaved heads: features 0, heads, 2 * heads, ... in the first; the pieces must"
-                " be consecutive", _make_multi_head(split="interleaved")),
-        Mistake("head h with piece h % groups; *consecutive* heads share a piece",
-                _make_multi_head(share=np.tile)),
-        Mistake("one head over all features", lambda q, k, v, heads, groups: _make_multi_head()(
-            q, k, v, 1, 1) if heads == groups else _make_multi_head(scale=len)(q, k, v, 1, 1)),
+        ("scores not divided by the square root of a head's features", {"scale": lambda *_: 1}),
+        ("scores divided by the square root of all features; each head has only its share",
+         {"scale": lambda d, features: math.sqrt(features)}),
+        ("np.sqrt, whose float64 turns float32 arrays into float64: use math.sqrt",
+         {"scale": lambda d, features: np.sqrt(d)}),
+        ("a softmax over the queries: the shares of the *keys*, the last axis, sum to one for each"
+         " query", {"axis": -2}),
+        ("a softmax that overflows: subtract each row's largest score first", {"shift": False}),
+        ("heads merged without swapping positions and heads back", {"merge": False}),
+        ("heads made by a single reshape, which cuts along the wrong axis", {"swap": False}),
+        ("head h with piece h % groups; *consecutive* heads share a piece", {"share": np.tile}),
     ],
     rules=[no_python_loop(_attention_case(2, 3, 4, 2, 2, 2, 2),
                           _attention_case(60, 3, 4, 2, 2, 2, 2),
@@ -183,9 +185,28 @@ multi_head = Task(
 )
 
 
+# attention_cost: operations of an attention with shared keys, and the numbers of keys and values
+def _attention_cost(queries, keys, features, heads, groups, *, each=2, own=2, products=2):
+    pieces = features // heads * groups
+    layers = own * queries * features * features + 2 * keys * features * pieces
+    return each * (layers + products * queries * keys * features), 2 * keys * pieces
+
+
+attention_cost = Task(
+    name="attention_cost",
+    spec=_attention_cost, right=_attention_cost,
+    cases=lambda: [(5, 7, 12, 6, 2), (16, 16, 32, 2, 2), (1, 6, 15, 3, 1), (50, 9, 8, 8, 4),
+                   (1, 2 * 10**6, 4096, 32, 8)],
+    mistakes=[
+        ("a count of multiplications alone; each comes with an addition", {"each": 1}),
+        ("`query` without `out`; both work on the queries", {"own": 1}),
+        ("layers without the products of scores and answers", {"products": 0}),
+        ("scores without the answers, or the answers without the scores", {"products": 1}),
+    ],
+)
+
+
 # convolve: patches with a hop and a ring of zeros, channels last
-
-
 def _convolve(x, weight, bias, hop, pad):
     rows, columns = weight.shape[2:]
     padded = np.pad(x, ((0, 0), (pad, pad), (pad, pad), (0, 0)))
@@ -221,27 +242,13 @@ def _convolution_cases() -> list[Case]:
     ]
 
 
-def _make_convolve(kernel=lambda weight: weight, pad_with=None, hops=(True, True), bias=True,
-                      single=False):
-    def convolve(x, weight, b, hop, pad):
-        weight = kernel(weight)
-        widths = ((0, 0), (pad, pad), (pad, pad), (0, 0))
-        if pad_with == "none":
-            padded = x
-        elif pad_with == "behind":
-            padded = np.pad(x, ((0, 0), (0, 2 * pad), (0, 2 * pad), (0, 0)))
-        elif pad_with == "edge":
-            padded = np.pad(x, widths, mode="edge")
-        else:
-            padded = np.pad(x, widths)
-        steps = [hop if wanted else 1 for wanted in hops]
-        windows = np.lib.stride_tricks.sliding_window_view(padded, weight.shape[2:], axis=(1, 2))
-        windows = windows[:, ::steps[0], ::steps[1]]
-        letters = "nyzcij,okij->nyzo" if single else "nyzcij,ocij->nyzo"
-        result = np.einsum(letters, windows, weight)
-        return result + b if bias else result
-
-    return convolve
+def _by_windows(x, weight, b, hop, pad, kernel=slice(None), ring=(1, 1),
+                hops=(True, True), bias=True, letters="nyzcij,ocij->nyzo"):
+    padded = np.pad(x, ((0, 0), *2 * [(ring[0] * pad, ring[1] * pad)], (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, weight.shape[2:], axis=(1, 2))
+    windows = windows[:, ::hop if hops[0] else 1, ::hop if hops[1] else 1]
+    result = np.einsum(letters, windows, weight[:, :, kernel, kernel])
+    return result + b if bias else result
 
 
 def _convolve_mixed(x, weight, bias, hop, pad):
@@ -253,28 +260,21 @@ def _convolve_mixed(x, weight, bias, hop, pad):
 
 convolve = Task(
     name="convolve",
-    spec=_convolve,
+    spec=_convolve, right=_by_windows, rtol=1e-5,
     cases=_convolution_cases,
-    rtol=1e-5,
     mistakes=[
-        Mistake("a flipped kernel: networks do not flip it",
-                _make_convolve(kernel=lambda weight: weight[:, :, ::-1, ::-1])),
-        Mistake("channels summed independently of the kernel's: both carry the same letter",
-                _make_convolve(single=True)),
-        Mistake("a result without the bias", _make_convolve(bias=False)),
-        Mistake("a result without the ring of zeros", _make_convolve(pad_with="none")),
-        Mistake("zeros behind the last row and column only: half of them belong in front",
-                _make_convolve(pad_with="behind")),
-        Mistake("a ring that repeats the edge; it must be zeros",
-                _make_convolve(pad_with="edge")),
-        Mistake("a patch at every position: the hop was ignored",
-                _make_convolve(hops=(False, False))),
-        Mistake("a hop along one axis only", _make_convolve(hops=(True, False))),
-        Mistake("a result with the outputs in axis 1; they are the last axis",
-                lambda x, weight, bias, hop, pad: _make_convolve()(
-                    x, weight, bias, hop, pad).transpose(0, 3, 1, 2)),
-        Mistake("patches in the order (rows, columns, channels), but weights in the order"
-                " (channels, rows, columns)", _convolve_mixed),
+        ("a flipped kernel: networks do not flip it", {"kernel": slice(None, None, -1)}),
+        ("channels summed independently of the kernel's: both carry the same letter",
+         {"letters": "nyzcij,okij->nyzo"}),
+        ("a result without the bias", {"bias": False}),
+        ("a result without the ring of zeros", {"ring": (0, 0)}),
+        ("zeros behind the last row and column, and none in front", {"ring": (0, 2)}),
+        ("a patch at every position: the hop was ignored", {"hops": (False, False)}),
+        ("a hop along one axis only", {"hops": (True, False)}),
+        ("a result with the outputs in axis 1; they are the last axis",
+         lambda *case: _by_windows(*case).transpose(0, 3, 1, 2)),
+        ("patches in the order (rows, columns, channels), but weights in the order (channels, rows,"
+         " columns)", _convolve_mixed),
     ],
     rules=[no_python_loop(_convolution_case(2, 5, 6, 2, 3, 2, 2, 1, 1),
                           *(_convolution_case(*sizes, 2, 2, 1, 1)

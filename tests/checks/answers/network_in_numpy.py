@@ -1,20 +1,97 @@
 """Right answers besides the solution, and wrong ones that are no known mistake."""
 
+import functools
 import math
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 
-def layer_cost(shape, outputs):
-    """By the rows of inputs."""
-    rows = math.prod(shape[:-1])
-    return rows * outputs * 2 * shape[-1], shape[-1] * outputs + outputs
+def norm_by_var(x, scale, shift):
+    """With NumPy's own functions; `var` divides by how many numbers there are."""
+    spread = np.sqrt(np.var(x, axis=-1, keepdims=True) + 1e-5)
+    return scale * ((x - np.mean(x, axis=-1, keepdims=True)) / spread) + shift
 
 
-def layer_cost_by_an_array(shape, outputs):
-    x, weight = np.empty(shape), np.empty((shape[-1], outputs))
-    return 2 * x.size * outputs, weight.size + outputs
+def norm_by_einsum(x, scale, shift):
+    centred = x - (np.einsum("...i->...", x) / x.shape[-1])[..., None]
+    return centred / np.sqrt(np.einsum("...i,...i->...", centred, centred)[..., None] / x.shape[-1]
+                             + 1e-5) * scale + shift
+
+
+def norm_in_one_pass(x, scale, shift):
+    """The mean of the squares without the square of the mean: far from 0 they nearly cancel."""
+    mean = x.mean(axis=-1, keepdims=True)
+    variance = (x * x).mean(axis=-1, keepdims=True) - mean * mean
+    return (x - mean) / np.sqrt(np.abs(variance) + 1e-5) * scale + shift
+
+
+def norm_beside_the_root(x, scale, shift):
+    root = x.std(axis=-1, keepdims=True) + 1e-5
+    return (x - x.mean(axis=-1, keepdims=True)) / root * scale + shift
+
+
+def cost_by_products(queries, keys, features, heads, groups):
+    """Product by product."""
+    d = features // heads
+    layers = 2 * (2 * queries * features * features) + 2 * (2 * keys * features * groups * d)
+    scores = heads * (2 * queries * d * keys)
+    answers = heads * (2 * queries * keys * d)
+    return layers + scores + answers, keys * groups * d + keys * groups * d
+
+
+def cost_in_one(queries, keys, features, heads, groups):
+    """The heads cancel, except in what is shared."""
+    kept = 2 * keys * features * groups // heads
+    return [4 * queries * features * (features + keys) + 2 * features * kept, kept]
+
+
+def one_product_a_group(queries, keys, features, heads, groups):
+    kept = 2 * keys * features * groups // heads
+    return 4 * queries * features**2 + 2 * features * kept + 2 * queries * kept, kept
+
+
+def profile_by_append(steps, x, seconds):
+    def program(x):
+        for step in steps.values():
+            x = step(x)
+        return x
+
+    whole, shares = seconds(program, x), []
+    for step in steps.values():
+        shares.append(seconds(step, x) / whole)
+        x = step(x)
+    return [*shares, 1 - sum(shares)]
+
+
+def profile_by_prefixes(steps, x, seconds):
+    """The inputs of all steps first, then the seconds."""
+    inputs = [x]
+    for step in steps.values():
+        inputs.append(step(inputs[-1]))
+
+    def chain(x):
+        return functools.reduce(lambda y, step: step(y), steps.values(), x)
+
+    taken = [seconds(step, given) for step, given in zip(steps.values(), inputs)]
+    whole = seconds(chain, x)
+    return (*(one / whole for one in taken), (whole - sum(taken)) / whole)
+
+
+def profile_from_the_end(steps, x, seconds):
+    """The whole program, but with the last result as its input."""
+    given, taken = x, []
+    for step in steps.values():
+        taken.append(seconds(step, given))
+        given = step(given)
+
+    def program(x):
+        for step in steps.values():
+            x = step(x)
+        return x
+
+    whole = seconds(program, np.resize(given, x.shape))
+    return [*(one / whole for one in taken), 1 - sum(taken) / whole]
 
 
 def heads_swapped(y, heads):
@@ -122,18 +199,38 @@ def convolution_with_bias_along_the_width(x, weight, bias, hop, pad):
 
 
 RIGHT = {
-    "linear_cost": [layer_cost, layer_cost_by_an_array],
+    "layer_norm": [norm_by_var, norm_by_einsum],
+    "attention_cost": [cost_by_products, cost_in_one],
     "repair_heads": [heads_swapped, heads_by_einsum],
     "multi_head": [attention_by_einsum, attention_by_rows],
     "convolve": [convolution_by_shifts, convolution_by_einsum],
+    "profile": [profile_by_append, profile_by_prefixes],
 }
 
 WRONG = {
-    "linear_cost": [
-        (lambda shape, outputs: 2 * math.prod(shape) * outputs, "expected a tuple of 2"),
-        (lambda shape, outputs: (2 * math.prod(shape) * outputs, outputs), "expected 32, got 8"),
-        (lambda shape, outputs: (2 * shape[0] * shape[1] * shape[2] * outputs,
-                                 (shape[2] + 1) * outputs), "it raised IndexError"),
+    "layer_norm": [
+        (norm_in_one_pass, "values are wrong"),
+        (norm_beside_the_root, "values are wrong"),
+        (lambda x, scale, shift: norm_by_var(x, 1, 0), "values are wrong"),
+        (lambda x, scale, shift: norm_by_var(x, scale, shift).astype(float), "expected dtype"),
+        (lambda x, scale, shift: (x - x.mean(axis=-1)) / np.sqrt(x.var(axis=-1) + 1e-5), "raised"),
+        (lambda x, scale, shift: norm_by_var(x - x.mean(), scale, shift) * 1.01, "wrong"),
+    ],
+    "attention_cost": [
+        (lambda *sizes: cost_in_one(*sizes)[0], "expected a tuple of 2"),
+        (lambda *sizes: cost_in_one(*sizes[:-1], sizes[-2]), "expected"),
+        (lambda queries, keys, *rest: cost_in_one(queries, queries, *rest), "expected"),
+        (lambda *sizes: (cost_in_one(*sizes)[0], cost_in_one(*sizes)[1] // 2), "expected"),
+        (one_product_a_group, "expected"),
+        (lambda *sizes: cost_in_one(*sizes[:-1], 1), "expected"),
+    ],
+    "profile": [
+        (profile_from_the_end, "expected"),
+        (lambda *case: profile_by_append(*case)[:-1], "expected a tuple of 4"),
+        (lambda steps, x, seconds: profile_by_append(steps, x, lambda *run: 1.0 + seconds(*run)),
+         "expected"),
+        (lambda *case: dict(zip(case[0], profile_by_append(*case))), "got a dict"),
+        (lambda *case: [100 * share for share in profile_by_append(*case)], "expected"),
     ],
     "repair_heads": [
         (heads_by_loop, "loops in Python"),
