@@ -1,5 +1,6 @@
 """The tasks about broadcasting and indexing: overlaps, masks, duplicates, rounding, memory."""
 
+import math
 from collections.abc import Callable, Sequence
 from unittest.mock import patch
 
@@ -40,62 +41,59 @@ def _own_zeros(answer: Callable, trials: Sequence[Trial]) -> str | None:
     return None
 
 
-# stretched, a warm-up of the lesson: the strides of a repeated row and of a repeated column
+# planned, a warm-up of the lesson: the shape of x + y, and its bytes
 
 
-def _stretched(rows: int, columns: int, itemsize: int) -> tuple:
-    x = np.empty(rows + columns, f"V{itemsize}")
-    row, column = x[:columns], x[:rows, None]
-    return tuple(np.broadcast_to(part, (rows, columns)).strides for part in (row, column))
+def _planned(a: tuple, b: tuple, itemsize: int) -> tuple:
+    shape = np.broadcast_shapes(a, b)
+    return shape, math.prod(shape) * itemsize
 
 
-stretched = Task(
-    "stretched", _stretched,
-    cases=lambda: [(3, 4, 8), (5, 7, 4), (9, 2, 2), (6, 17, 1), (11, 3, 16)],
+planned = Task(
+    "planned", _planned,
+    cases=lambda: [((4, 1, 3), (5, 1), 8), ((7,), (7,), 2), ((6, 1), (5,), 4), ((3,), (2, 4, 1), 1),
+                   ((2, 1, 1, 3), (5, 1), 8), ((4, 3), (4,), 8), ((5, 2), (3, 5, 3), 4),
+                   ((1,), (0,), 8), ((0, 3), (1, 3), 16)],
     mistakes=[
-        ("the strides of a stored table of rows and columns; both arrays are only repeated",
-         lambda rows, columns, itemsize: ((columns * itemsize, itemsize),) * 2),
-        ("the column's strides first; the row's are asked for first",
-         lambda rows, columns, itemsize: ((itemsize, 0), (0, itemsize))),
-        ("counts of elements; strides count bytes",
-         lambda rows, columns, itemsize: ((0, 1), (1, 0))),
-        ("a step along the axis that is repeated; there the stride is 0, and along the other axis"
-         " the next element is `itemsize` bytes further",
-         lambda rows, columns, itemsize: ((itemsize, 0), (itemsize, 0))),
+        ("the number of elements; each takes `itemsize` bytes",
+         lambda a, b, itemsize: _planned(a, b, 1)),
+        ("the bytes of the two operands; the result is an array of its own",
+         lambda a, b, itemsize: (np.broadcast_shapes(a, b),
+                                 (math.prod(a) + math.prod(b)) * itemsize)),
     ],
 )
 
-# full_range, a warm-up of the lesson: each image from 0 to 1
+# erase, a warm-up of the lesson: some rows of some images
 
 
-def _full_range(images):
-    return np.stack([(image - image.min()) / (image.max() - image.min()) for image in images])
+def _erase(images, which, rows):
+    result = images.copy()
+    for image in which:
+        result[image, rows] = 0
+    return result
 
 
-def _ranges(images, *, axis=(1, 2), keepdims=True):
-    low, high = (f(axis=axis, keepdims=keepdims) for f in (images.min, images.max))
-    return (images - low) / (high - low)
+def _erased(images, *index):
+    result = images.copy()
+    result[index] = 0
+    return result
 
 
-full_range = Task(
-    "full_range", _full_range, right=_ranges,
+erase = Task(
+    "erase", _erase,
     cases=lambda: [
-        (_random((5, 8, 8)),),
-        (_random((8, 8, 8), seed=1) * np.float32([[[1]], [[3]]] * 4),),
-        (_random((3, 5, 9), np.float64, 2) * [[[1]], [[-40]], [[0.01]]],),
-        (_random((7, 8, 8), seed=3)[::-2],),
-        (_random((1, 8, 8), seed=4),),
+        (_random((5, 8, 6)), np.array([0, 3]), np.array([2, 5])),
+        (_random((4, 6, 7), np.float64, 1), np.int32([0, 1, 3])[::-1], np.int32([4])),
+        (_random((7, 3, 4), seed=2)[::-2], np.array([2]), np.array([2, 0])),
+        (-_random((3, 9, 9), np.int64, 3), np.array([1, 2]), np.arange(9)[::-4]),
     ],
     mistakes=[
-        ("one range for all images; each image has its own (axis=(1, 2), keepdims=True)",
-         {"axis": None}),
-        ("a range for each row of pixels; an image has one (axis=(1, 2))", {"axis": 2}),
-        ("a range for each pixel, over all images; an image has one (axis=(1, 2))", {"axis": 0}),
-        ("no keepdims: with as many images as rows this fits, and uses the wrong ranges",
-         {"keepdims": False}),
+        ("zeros written into a copy: `result[which][:, rows] = 0` changes nothing, because the"
+         " first brackets hold an array", lambda images, which, rows: images.copy()),
+        ("pairs, `result[which, rows]`; every row number belongs to every image", _erased),
+        ("these rows of all images",
+         lambda images, which, rows: _erased(images, slice(None), rows)),
     ],
-    rules=[no_python_loop((_random((4, 8, 8)),), (_random((400, 8, 8)),))],
-    rtol=1e-5,
 )
 
 # overlap_add: frames back into one signal

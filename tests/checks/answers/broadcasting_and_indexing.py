@@ -106,28 +106,60 @@ def softmax_repaired(scores, mask):
 # the lesson's warm-ups
 
 
-def stretched_by_hand(rows, columns, itemsize):
-    return (0, itemsize), (itemsize, 0)
+def planned_by_hand(a, b, itemsize):
+    rank = max(len(a), len(b))
+    shape, size = (), itemsize
+    for m, n in zip((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b):
+        if m != n and 1 not in (m, n):
+            raise ValueError("these shapes do not fit")
+        shape += (n if m == 1 else m,)
+        size *= shape[-1]
+    return shape, size
 
 
-def stretched_by_numpy(rows, columns, itemsize):
-    row, column = np.zeros(columns, f"S{itemsize}"), np.zeros((rows, 1), f"S{itemsize}")
-    return tuple(part.strides for part in np.broadcast_arrays(row, column))
+def planned_by_numpy(a, b, itemsize):
+    together = np.broadcast(np.empty(a), np.empty(b))
+    return together.shape, together.size * itemsize
 
 
-def full_range_keepdims(images):
-    low = images.min(axis=(1, 2), keepdims=True)
-    return (images - low) / (images.max(axis=(1, 2), keepdims=True) - low)
+def planned_larger(a, b, itemsize):
+    """Takes the larger size of each axis, also of axes that do not fit, and of 1 and 0."""
+    rank = max(len(a), len(b))
+    pairs = zip((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b)
+    shape = tuple(max(pair) for pair in pairs)
+    return shape, int(np.prod(shape)) * itemsize
 
 
-def full_range_flat(images):
-    flat = images.reshape(len(images), -1)
-    low, high = flat.min(axis=1)[:, None], flat.max(axis=1)[:, None]
-    return ((flat - low) / (high - low)).reshape(images.shape)
+def planned_from_the_left(a, b, itemsize):
+    rank = max(len(a), len(b))
+    shape = np.broadcast_shapes(a + (1,) * (rank - len(a)), b + (1,) * (rank - len(b)))
+    return shape, int(np.prod(shape)) * itemsize
 
 
-def full_range_loop(images):
-    return np.stack([(image - image.min()) / np.ptp(image) for image in images])
+def erase_grid(images, which, rows):
+    result = images.copy()
+    result[np.ix_(which, rows)] = 0
+    return result
+
+
+def erase_by_masks(images, which, rows):
+    """Two masks, broadcast against each other."""
+    first = np.isin(np.arange(images.shape[0]), which)
+    second = np.isin(np.arange(images.shape[1]), rows)
+    result = images.copy()
+    result[first[:, None] & second] = 0
+    return result
+
+
+def erase_in_place(images, which, rows):
+    images[which[:, None], rows] = 0
+    return images
+
+
+def erase_columns(images, which, rows):
+    result = images.copy()
+    result[which[:, None], :, rows] = 0
+    return result
 
 
 # repair
@@ -383,8 +415,8 @@ def nearest_without_corners(train, labels, images):
 
 
 RIGHT = {
-    "stretched": [stretched_by_hand, stretched_by_numpy],
-    "full_range": [full_range_keepdims, full_range_flat],
+    "planned": [planned_by_hand, planned_by_numpy],
+    "erase": [erase_grid, erase_by_masks],
     "overlap_add": [overlap_add_at],
     "vote": [vote_add_at, vote_all_pairs],
     "repair": [repair_by_row, repair_by_coordinate, repair_pieces_of_pairs,
@@ -395,16 +427,16 @@ RIGHT = {
 }
 
 WRONG = {
-    "stretched": [
-        (lambda rows, columns, itemsize: (0, itemsize, itemsize, 0),
-         "expected a tuple of 2 values"),
-        (lambda rows, columns, itemsize: ((0, itemsize), (columns * itemsize, 0)),
-         "value 1 of the tuple"),
+    "planned": [
+        (planned_larger, "it should raise ValueError"),
+        (planned_from_the_left, "it raised ValueError"),
+        (lambda a, b, itemsize: np.broadcast_shapes(a, b), "a tuple of 2 values"),
     ],
-    "full_range": [
-        (full_range_loop, "it loops in Python"),
-        (lambda images: images / images.max(axis=(1, 2), keepdims=True), "the first at"),
-        (lambda images: images - images.min(axis=(1, 2), keepdims=True), "the first at"),
+    "erase": [
+        (erase_in_place, "changed its argument in place"),
+        (erase_columns, "the first at"),
+        (lambda images, which, rows: erase_grid(images, which, rows)[which], "expected shape"),
+        (lambda images, which, rows: erase_grid(images, which[:1], rows), "the first at"),
     ],
     "overlap_add": [
         (overlap_loop, "it loops in Python"),
