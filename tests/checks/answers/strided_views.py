@@ -244,7 +244,7 @@ RIGHT = {
 WRONG = {
     "flattens": [
         (flattens_by_steps, "shape=(3, 4)"),
-        (lambda shape, strides: strides[0] % strides[1] == 0, "shape=(4, 3)"),
+        (lambda shape, strides: strides[0] % strides[1] == 0, "shape=(3, 2)"),
     ],
     "runs": [
         (runs_of_the_longest, "value 0 of the tuple"),
