@@ -20,13 +20,13 @@ from .machinery.task import (
     require_type,
 )
 
-# backwards, a warm-up of the lesson: shape, strides and offset of x[1:, ::-1]
+# backwards, a warm-up of the lesson: offset, shape and strides of x[1:, ::-1]
 
 
 def _backwards(rows: int, columns: int, itemsize: int) -> tuple:
     x = np.empty((rows, columns), f"V{itemsize}")
     view = x[1:, ::-1]
-    return view.shape, view.strides, address(view) - address(x)
+    return address(view) - address(x), view.shape, view.strides
 
 
 backwards = Task(
@@ -34,39 +34,55 @@ backwards = Task(
     cases=lambda: [(3, 4, 8), (5, 7, 4), (2, 9, 2), (6, 1, 8), (17, 33, 1)],
     mistakes=[
         ("a count of elements; strides and offset count bytes",
-         lambda m, n, size: ((m - 1, n), (n, -1), 2 * n - 1)),
+         lambda m, n, size: (2 * n - 1, (m - 1, n), (n, -1))),
         ("an offset where the second row begins; a reversed axis starts at its last element",
-         lambda m, n, size: ((m - 1, n), (n * size, -size), n * size)),
+         lambda m, n, size: (n * size, (m - 1, n), (n * size, -size))),
         ("the offset behind the second row; its last element begins `itemsize` bytes before",
-         lambda m, n, size: ((m - 1, n), (n * size, -size), 2 * n * size)),
+         lambda m, n, size: (2 * n * size, (m - 1, n), (n * size, -size))),
         ("x[:, ::-1], with the first row still in it",
-         lambda m, n, size: ((m, n), (n * size, -size), (n - 1) * size)),
+         lambda m, n, size: ((n - 1) * size, (m, n), (n * size, -size))),
         ("x[1:], whose columns are not reversed",
-         lambda m, n, size: ((m - 1, n), (n * size, size), n * size)),
+         lambda m, n, size: (n * size, (m - 1, n), (n * size, size))),
     ],
 )
 
-# loops, a warm-up of the lesson: in which order NumPy goes through the axes of a view
+# flattens, a warm-up of the lesson: whether a matrix becomes one row without a copy
 
-
-def _loops(strides: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(sorted(range(len(strides)), key=lambda axis: -abs(strides[axis])))
-
-
-loops = Task(
-    "loops", _loops,
-    cases=lambda: [((8, 32),), ((12288, 8, 12288, 8),), ((12288, 8, 8),), ((8, -64, 16, 16),),
-                   ((-8,),), ((24, 4, -96, 4, 24),)],
+flattens = Task(
+    "flattens", lambda shape, strides: strides[0] == shape[1] * strides[1],
+    cases=lambda: [((3, 4), (32, 8)), ((4, 3), (8, 32)), ((3, 2), (32, 8)), ((3, 2), (32, 16)),
+                   ((3, 4), (-32, -8)), ((3, 4), (-32, 8)), ((5, 7), (7, 1)), ((2, 5), (8, 4)),
+                   ((3, 3), (12, -4))],
     mistakes=[
-        ("the smallest stride outside; it belongs inside, where it runs over neighbours",
-         lambda strides: tuple(reversed(_loops(strides)))),
-        ("equal strides in reverse: their axes keep their order",
-         lambda strides: tuple(sorted(range(len(strides)),
-                                      key=lambda axis: (-abs(strides[axis]), -axis)))),
+        ("the number of rows; a row is as long as there are columns",
+         lambda shape, strides: strides[0] == shape[0] * strides[1]),
+        ("a test for C order of items of 8 bytes; a constant step is enough",
+         lambda shape, strides: strides == (8 * shape[1], 8)),
+        ("a test of sizes; both steps must also have the same direction",
+         lambda shape, strides: abs(strides[0]) == shape[1] * abs(strides[1])),
+    ],
+)
+
+# runs, a warm-up of the lesson: how many runs NumPy makes of a view, and of how many numbers
+
+
+def _runs(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int]:
+    inner = min(range(len(shape)), key=lambda axis: (abs(strides[axis]), -axis))
+    return int(np.prod(shape)) // shape[inner], shape[inner]
+
+
+runs = Task(
+    "runs", _runs,
+    cases=lambda: [((4, 3), (8, 32)), ((1192, 1528, 9, 9), (12288, 8, 12288, 8)),
+                   ((9, 9, 1192, 1528), (12288, 8, 12288, 8)), ((5, 7), (-4, 64)),
+                   ((6,), (24,)), ((2, 5, 3), (40, -1, 10)), ((5, 2, 6), (-8, 8, 16))],
+    mistakes=[
+        ("runs along the last axis; they go along the axis with the smallest stride",
+         lambda shape, strides: (int(np.prod(shape[:-1])), shape[-1])),
+        ("the first of equal strides; the last one is inside",
+         lambda shape, strides: _runs(shape[::-1], strides[::-1])),
         ("a negative stride taken for a small one; its sign does not count",
-         lambda strides: tuple(sorted(range(len(strides)), key=lambda k: -strides[k]))),
-        ("the sorted strides; return the numbers of the axes",
-         lambda strides: tuple(sorted(strides, key=abs, reverse=True))),
+         lambda shape, strides: _runs(shape, [s - min(strides) for s in strides])),
     ],
 )
 
@@ -200,16 +216,12 @@ def _reached_bytes(x: np.ndarray, shape: tuple, strides: tuple) -> tuple[int, in
 def _describe_view(value: object, x: np.ndarray) -> str:
     """A view's metadata. No element is read, because a wrong view may point anywhere."""
     require_type(value, np.ndarray, "expected a view (a NumPy array), got")
-    if value.size and not _starts_in(value, x):
+    start, stop = byte_bounds(owner_of(x))
+    if value.size and not start <= address(value) < stop:
         raise Refusal("the result is a copy; it must be a view of x.")
     return (f"shape {value.shape}, strides {value.strides}, {value.dtype}, beginning"
             f" {address(value) - address(x) if value.size else 0} bytes after x, "
             f"{'writeable' if value.flags.writeable else 'read-only'}")
-
-
-def _starts_in(value: np.ndarray, x: np.ndarray) -> bool:
-    start, stop = byte_bounds(owner_of(x))
-    return start <= address(value) < stop
 
 
 def _strided_cases() -> list[Case]:
@@ -258,10 +270,6 @@ def _strided_cases() -> list[Case]:
     ]
 
 
-def _largest(steps) -> int:
-    return max(steps, key=abs, default=0)
-
-
 def _checked_view(x, shape, strides, *, low=True, high=True, itemsize=True, empty=True, own=False,
                   writeable=False, signed=True, total=sum):
     """The right answer; each of the keywords changes one thing."""
@@ -282,7 +290,7 @@ safe_as_strided = Task(
         ("a check of the far end only: negative strides reach before the front", {"low": False}),
         ("a check of the front only", {"high": False}),
         ("the largest distance of one axis where the distances of all axes add up",
-         {"total": _largest}),
+         {"total": lambda steps: max(steps, key=abs, default=0)}),
         ("bounds of x itself; a view may use all the memory of the array that owns it",
          {"own": True}),
         ("an end at the first byte of the last element: its other bytes count too",
@@ -312,12 +320,6 @@ def _random(shape: tuple, dtype=np.float32) -> np.ndarray:
     return (np.random.default_rng(1).standard_normal(shape) * 10 + 50).astype(dtype)
 
 
-def _cut_too_long(x):
-    rows, columns = x.shape
-    padded = np.pad(x, ((0, 0), (0, columns)))
-    return padded.ravel()[:rows * (2 * columns - 1)].reshape(rows, -1)
-
-
 antidiagonals = Task(
     "antidiagonals", _antidiagonals,
     cases=lambda: [
@@ -332,7 +334,8 @@ antidiagonals = Task(
     mistakes=[
         ("diagonals i - j: row i must move i places to the right, not to the left",
          lambda x: _antidiagonals(x[::-1])[::-1]),
-        ("padding with `columns` zeros instead of `rows` of them", _cut_too_long),
+        ("padding with `columns` zeros instead of `rows` of them",
+         lambda x: np.pad(x, ((0, 0), (0, x.shape[1]))).ravel()[:-len(x)].reshape(len(x), -1)),
         ("rows that were padded but not moved: cut the last `rows` elements of the flat array, so"
          " that the new rows are one shorter than the padded ones",
          lambda x: np.pad(x, ((0, 0), (0, x.shape[0] - 1)))),
@@ -443,9 +446,6 @@ windowed = Task(
          {"windows": lambda view, width, hop: view[:, :, ::hop]}),
         ("the last window left out: (columns - width) // hop + 1 windows fit",
          {"windows": lambda view, width, hop: view[:, :-1:hop]}),
-        ("axes in the order (window, column, row)", {"axes": lambda view: view.transpose(1, 2, 0)}),
-        ("windows of rows; the windows are of columns",
-         lambda a, b, width, hop=1: sliding_window_view(a @ b, min(width, len(a)), axis=0)[::hop]),
         ("a negative hop taken for an order from the end; raise ValueError", {"guard": False}),
     ],
     rules=[

@@ -186,32 +186,52 @@ def recover_proved_at_the_end(values, buffer):
 def backwards_by_hand(rows, columns, itemsize):
     """From the rules: a slice moves the offset, a reversal starts at the far end."""
     row = columns * itemsize
-    return (rows - 1, columns), (row, -itemsize), row + (columns - 1) * itemsize
+    return row + (columns - 1) * itemsize, (rows - 1, columns), (row, -itemsize)
 
 
 def backwards_by_numpy(rows, columns, itemsize):
     view = np.zeros(rows * columns, f"S{itemsize}").reshape(rows, columns)[1:, ::-1]
     last = byte_bounds(view)[0] + (view.shape[1] - 1) * itemsize
-    return view.shape, view.strides, last - byte_bounds(view.base)[0]
+    return last - byte_bounds(view.base)[0], view.shape, view.strides
 
 
-def loops_by_numpy(strides):
-    order = np.argsort(-np.abs(strides), kind="stable")
-    return tuple(int(axis) for axis in order)
+def flattens_by_rule(shape, strides):
+    return strides[0] == shape[1] * strides[1]
 
 
-def loops_as_ranks(strides):
-    """The place of each axis in the order, where the axis of each place is asked for."""
-    order = loops_by_sorting(strides)
-    return tuple(order.index(axis) for axis in range(len(order)))
+def flattens_by_numpy(shape, strides):
+    """From `reshape` itself, on a buffer that is large enough for both directions."""
+    x = as_strided(np.zeros(2000, np.int8)[1000:], shape, strides, writeable=False)
+    return np.shares_memory(x, x.reshape(-1))
 
 
-def loops_by_sorting(strides):
-    return tuple(sorted(range(len(strides)), key=lambda axis: abs(strides[axis]), reverse=True))
+def flattens_by_steps(shape, strides):
+    """Wrong: the next row begins after the last element of a row, not after its second."""
+    places = [i * strides[0] + j * strides[1] for i in range(2) for j in range(2)]
+    return len(set(np.diff(places))) == 1
+
+
+def runs_by_sorting(shape, strides):
+    order = sorted(range(len(shape)), key=lambda axis: abs(strides[axis]), reverse=True)
+    count = 1
+    for axis in order[:-1]:
+        count *= shape[axis]
+    return count, shape[order[-1]]
+
+
+def runs_by_numpy(shape, strides):
+    inner = np.flatnonzero(np.abs(strides) == np.abs(strides).min())[-1]
+    return np.prod(np.delete(shape, inner), dtype=int), shape[inner]
+
+
+def runs_of_the_longest(shape, strides):
+    """Wrong: NumPy chooses by strides, not by lengths."""
+    return int(np.prod(shape)) // max(shape), max(shape)
 
 
 RIGHT = {
-    "loops": [loops_by_sorting, loops_by_numpy],
+    "flattens": [flattens_by_rule, flattens_by_numpy],
+    "runs": [runs_by_sorting, runs_by_numpy],
     "backwards": [backwards_by_hand, backwards_by_numpy],
     "recipe": [recipe_by_numpy],
     "safe_as_strided": [safe_by_trying_corners],
@@ -222,20 +242,22 @@ RIGHT = {
 }
 
 WRONG = {
-    "loops": [
-        (lambda strides: tuple(range(len(strides))), "value 0 of the tuple"),
-        (lambda strides: tuple(sorted(range(len(strides)), key=lambda k: strides[k],
-                                      reverse=True)), "value 0 of the tuple"),
-        (loops_as_ranks, "value 0 of the tuple"),
+    "flattens": [
+        (flattens_by_steps, "shape=(3, 4)"),
+        (lambda shape, strides: strides[0] % strides[1] == 0, "shape=(3, 2)"),
+    ],
+    "runs": [
+        (runs_of_the_longest, "value 0 of the tuple"),
+        (lambda shape, strides: runs_by_sorting(shape, strides)[::-1], "value 0 of the tuple"),
     ],
     "backwards": [
         (lambda rows, columns, itemsize: (rows - 1, columns, columns * itemsize, -itemsize),
          "expected a tuple of 3 values, got a tuple of 4 values"),
-        (lambda rows, columns, itemsize: ((rows - 1, columns), (-itemsize, columns * itemsize),
-                                          (2 * columns - 1) * itemsize), "value 1 of the tuple"),
-        (lambda rows, columns, itemsize: ((rows - 1, columns), (columns * itemsize, -itemsize),
-                                          (rows * columns - 1) * itemsize),
-         "value 2 of the tuple"),
+        (lambda rows, columns, itemsize: ((2 * columns - 1) * itemsize, (rows - 1, columns),
+                                          (-itemsize, columns * itemsize)), "value 2 of the tuple"),
+        (lambda rows, columns, itemsize: ((rows * columns - 1) * itemsize, (rows - 1, columns),
+                                          (columns * itemsize, -itemsize)),
+         "value 0 of the tuple"),
     ],
     "recipe": [
         (lambda kind, rows, columns, itemsize: (0, (rows, columns), (10**6, itemsize)),
@@ -356,7 +378,10 @@ def random_recover(rng):
 
 INPUTS = {
     "backwards": lambda rng: (*map(int, rng.integers(2, 60, 2)), int(rng.choice([1, 2, 4, 8]))),
-    "loops": lambda rng: (tuple(map(int, rng.integers(1, 4, 5) * rng.choice([-8, 8], 5))),),
+    "flattens": lambda rng: (tuple(map(int, rng.integers(2, 7, 2))),
+                             tuple(map(int, rng.integers(1, 7, 2) * rng.choice([-4, 4], 2)))),
+    "runs": lambda rng: (tuple(map(int, rng.integers(2, 7, 4))),
+                         tuple(map(int, rng.integers(1, 4, 4) * rng.choice([-8, 8], 4)))),
     "recipe": random_recipe,
     "safe_as_strided": random_strided,
     "antidiagonals": lambda rng: (random_view(rng, 2),),
