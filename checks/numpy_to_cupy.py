@@ -15,7 +15,6 @@ from .machinery.task import (
     describe_returned,
     is_on_device,
     no_python_loop,
-    require_tuple,
     require_type,
     rule,
 )
@@ -37,8 +36,8 @@ def _from_device(value: object, what: str = "the result") -> np.ndarray:
 
 @rule
 def traffic_at_most(answer: Callable, trials: Sequence[Trial], case: Callable[[], Case],
-                    up: int = 0, down: int = 0, waits: int | None = 0) -> str | None:
-    """In `case` at most `up` copies to the device, `down` to the host, and `waits` waits."""
+                    up: int = 0, down: int = 0, waits: int = 0, least: int = 0) -> str | None:
+    """At most `up` copies to the device, of `least` bytes, `down` to the host, `waits` waits."""
     from helpers.transfers import traffic
 
     seen = traffic(answer, *case())
@@ -47,7 +46,9 @@ def traffic_at_most(answer: Callable, trials: Sequence[Trial], case: Callable[[]
         if len(copies) > limit:
             return (f"the number of its copies {where} is {len(copies)}, where {limit} suffice."
                     + _hint_at_line(seen))
-    if waits is not None and seen.waits > waits:
+    if sum(seen.to_device) < least:
+        return "it computes on the host: not all of the images reach the device."
+    if seen.waits > waits:
         return f"it waits for the device; number of waits: {seen.waits}.{_hint_at_line(seen)}"
     return None
 
@@ -228,8 +229,8 @@ seconds = Task(
 # contrast: the same function for both libraries, without traffic
 
 
-def _contrast(images, *, spread="image", mean="image", guard=True, ddof=0, axis=1, weights="rows",
-              bend=True, double=False, host=False):
+def _contrast(images, *, spread="image", mean="image", guard=True, least=1e-6, ddof=0, axis=1,
+              weights="rows", bend=True, double=False, host=False):
     """The right answer for both libraries; each of the keywords changes one thing."""
     xp = _cupy() if is_on_device(images) else np
     centred = images - images.mean(axis=(1, 2) if mean == "image" else None, keepdims=True)
@@ -237,7 +238,7 @@ def _contrast(images, *, spread="image", mean="image", guard=True, ddof=0, axis=
     deviation = centred.std(axis=over, keepdims=True, ddof=ddof)
     with np.errstate(divide="ignore", invalid="ignore"):
         if guard:
-            deviation = xp.where(deviation > 0, deviation, 1)
+            deviation = xp.where(deviation > least, deviation, 1)
         scaled = centred / deviation
     scaled = xp.tanh(scaled) if bend else scaled
     factors = np.array([1, 2, 3, 4, 4, 3, 2, 1]) / 20
@@ -247,10 +248,10 @@ def _contrast(images, *, spread="image", mean="image", guard=True, ddof=0, axis=
     return result.get() if host and is_on_device(result) else result
 
 
-def _images(n: int, seed: int, dtype=np.float32, blank: int | None = None) -> np.ndarray:
+def _images(n: int, seed: int, dtype=np.float32, blank=None, value=0.5) -> np.ndarray:
     images = np.random.default_rng(seed).uniform(3, 4, (n, 8, 8)).astype(dtype)
     if blank is not None:
-        images[blank] = 0.5
+        images[blank] = value
     return images
 
 
@@ -260,6 +261,7 @@ def _contrast_cases() -> list[Case]:
     return [
         (_images(5, 1),),
         (_images(3, 2, blank=1),),
+        (_images(3, 9, blank=0, value=np.linspace(0.1, 0.1 + 5e-7, 8, dtype=np.float32)),),
         (cp.asarray(_images(5, 1)),),
         (cp.asarray(_images(4, 3, np.float64, blank=2)),),
         (cp.asarray(strip).reshape(8, 6, 8).swapaxes(0, 1),),
@@ -282,6 +284,7 @@ contrast = Task(
     rtol=1e-5,
     mistakes=[
         ("a blank image divided by its spread of zero", {"guard": False}),
+        ("a spread of rounding errors that divides a blank image", {"least": 0}),
         ("one spread for the whole batch; each image has its own", {"spread": "batch"}),
         ("one mean for the whole batch; each image has its own", {"mean": "batch"}),
         ("one mean and one spread for the whole batch; each image has its own",
@@ -414,62 +417,56 @@ predict = Task(
 )
 
 
-# assign: code that mixed arrays of both libraries
+# moved: a program that goes to the device in steps, until each array crosses once
 
 
-def _assign(images, centres, names, *, pick="argmin", named=True, length=10, dtype=None, power=2,
-            once=False):
-    """The right answer, on the host; each of the keywords changes one thing."""
-    images = images.get() if is_on_device(images) else images
-    distances = (np.abs(images[:, None] - centres) ** power).sum(axis=2)
-    best = getattr(distances, pick)(axis=1)
-    answers = names[best] if named else best
-    counts = np.bincount(answers, minlength=length)
-    counts = np.minimum(counts, 1) if once else counts
-    return answers, counts if dtype is None else counts.astype(dtype)
+def _moved(batches, examples, names, *, pick="argmin", named=True, power=2, batch=slice(None),
+           once=False, there=False):
+    """The right counts, computed on the host; each of the keywords changes one thing."""
+    counts = np.zeros(10, dtype=np.int64)
+    for images in batches[batch]:
+        distances = (np.abs(images[:, None] - examples) ** power).sum(axis=2)
+        best = getattr(distances, pick)(axis=1)
+        found = np.bincount(names[best] if named else best % 10, minlength=10)
+        counts += np.minimum(found, 1) if once else found
+    return _cupy().asarray(counts) if there else counts
 
 
-def _assign_on_device(*case, **changes):
-    return tuple(map(_cupy().asarray, _assign(*case, **changes)))
-
-
-def _assign_case(n: int, k: int, features: int, digits: Sequence[int], seed: int) -> Case:
+def _moved_case(sizes: Sequence[int], k: int, features: int, digits: Sequence[int],
+                seed: int) -> Case:
     random = np.random.default_rng(seed)
-    centres = random.normal(2, 3, (k, features)).astype(np.float32, order="FC"[n % 2])
+    examples = random.normal(2, 3, (k, features)).astype(np.float32, order="FC"[k % 2])
     names = random.choice(digits, k)
-    picks = random.integers(k, size=n)
-    images = centres[picks] + random.normal(0, 0.6, (n, features)).astype(np.float32)
-    return _cupy().asarray(images.astype(np.float32, order="CF"[n % 2])), centres, names[::-1]
+    batches = [np.asarray(examples[random.integers(k, size=n)] + random.normal(0, 2, (n, features)),
+                          np.float32, order="CF"[n % 2]) for n in sizes]
+    return batches, examples, names[::-1]
 
 
-def _read_assigned(value: object, case: Case) -> tuple:
-    names = "answers", "counts"
-    return tuple(map(_from_device, require_tuple(value, *names), names))
+def _read_counts(value: object, case: Case) -> object:
+    if is_on_device(value):
+        raise Refusal("it must return a NumPy array; it returned a CuPy array.")
+    return value
 
 
-assign = Task(
-    "assign", _assign, right=_assign_on_device,
+moved = Task(
+    "moved", _moved, right=_moved,
     cases=lambda: [
-        _assign_case(40, 12, 7, range(10), 1),
-        _assign_case(25, 7, 3, (1, 4, 8), 2),
-        _assign_case(9, 15, 64, range(3), 3),
+        _moved_case((40, 25), 12, 7, range(10), 1),
+        _moved_case((9, 30, 1, 12), 7, 3, (1, 4, 8), 2),
+        _moved_case((64,), 15, 64, range(3), 3),
     ],
-    read=_read_assigned,
+    read=_read_counts,
     mistakes=[
-        ("the number of the centre; look up its name", {"named": False}),
-        ("the centre farthest away", {"pick": "argmax"}),
-        ("counts up to the largest answer only; there are always ten", {"length": 0}),
+        ("the number of the example; look up its name", {"named": False}),
+        ("the example farthest away", {"pick": "argmax"}),
+        ("the counts of the last batch only", {"batch": slice(-1, None)}),
         ("counts[answers] += 1, in which an index that comes twice counts once", {"once": True}),
-        ("counts that are floating-point numbers", {"dtype": np.float64}),
         ("distances without the square", {"power": 1}),
-        ("results that were copied to the host", _assign),
+        ("counts that stay on the device", {"there": True}),
     ],
     rules=[
-        traffic_at_most(lambda: _assign_case(8, 5, 4, range(10), 4), up=2, waits=None),
-        _no_loop(lambda: _assign_case(5, 4, 3, range(10), 5),
-                 lambda: _assign_case(90, 4, 3, range(10), 5),
-                 lambda: _assign_case(5, 90, 3, range(10), 5),
-                 lambda: _assign_case(5, 4, 90, range(10), 5)),
+        traffic_at_most(lambda: _moved_case((8, 5, 3), 5, 4, range(10), 4), up=5, down=1, waits=1,
+                        least=16 * 4 * 4),
     ],
 )
 
