@@ -237,7 +237,8 @@ def random_gpu(rng):
 
 def random_links(rng):
     if rng.random() < 0.1:
-        return rng.integers(0, 4, 4).astype(np.int32), True, (1,), (1,)
+        groups = [4 * k + rng.permutation(4) for k in range(rng.integers(1, 9))]
+        return np.concatenate(groups).astype(np.int32), True, (1,), (1,)
     n = int(10 ** rng.uniform(0, 3.7))
     return (rng.integers(0, n, n).astype(np.int32), False, (int(rng.integers(1, 20)),),
             (int(rng.integers(1, 200)),))
