@@ -180,11 +180,8 @@ jump = KernelTask(
         ("whole rounds only: a thread may have one, two or three elements left", "; i < n",
          "; i + 3 * step < n"),
         ("one step: the element that follows has a follower", "v[k] = next[v[k]]", "v[k] += 0"),
-        Mistake("one element in flight: its result is stored before the next one is loaded",
+        Mistake("a result stored before all elements of its round were loaded",
                 JUMP.replace("4 * step", "step").replace("k < 4", "k < 1")),
-        ("a result stored before all loads of its round were made",
-         "v[k] = next[v[k]];\n        for (int k = 0; k < 4; k++) if (i + k * step < n) two"
-         "[i + k * step] = v[k]", "two[i + k * step] = next[v[k]]"),
     ],
     rules=[counters(lambda counts, x, *rest: undivided(counts, load=2 * len(x), store=len(x))
                     or wasteful(counts) and "neighbouring threads must take neighbouring elements.",
