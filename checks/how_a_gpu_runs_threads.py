@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .machinery.kernel_task import KernelTask, counters, to_device, undivided
+from .machinery.kernel_task import KernelTask, blank, counters, to_device, undivided, wasteful
 from .machinery.task import Case, Mistake, Task, Trial
 
 
@@ -147,48 +147,45 @@ floats_a_thread = Task(
         ("floats counted as one byte; each takes four", lambda *gpu: _floats(4 * gpu[0], *gpu[1:])),
     ])
 
-QUARTERS = r"""
-extern "C" __global__ void quarters(float* x, int n) {
-    int q = n / 4, step = gridDim.x * blockDim.x;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < q; i += step) {
-        float a = x[i], b = x[i + q], c = x[i + 2 * q], d = x[i + 3 * q];
-        x[i] = a + b + c + d;
-        x[i + q] = a - b + c - d;
-        x[i + 2 * q] = a + b - c - d;
-        x[i + 3 * q] = a - b - c + d;
+JUMP = r"""
+extern "C" __global__ void jump(int* next, int* two, int n) {
+    int v[4], step = gridDim.x * blockDim.x;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += 4 * step) {
+        for (int k = 0; k < 4; k++) if (i + k * step < n) v[k] = next[i + k * step];
+        for (int k = 0; k < 4; k++) if (i + k * step < n) v[k] = next[v[k]];
+        for (int k = 0; k < 4; k++) if (i + k * step < n) two[i + k * step] = v[k];
     }
 }
 """
 
 
-def _quarters(x: np.ndarray, grid: tuple, block: tuple) -> np.ndarray:
-    q = len(x) // 4
-    a, b, c, d = x[:4 * q].reshape(4, q)
-    return np.concatenate([a + b + c + d, a - b + c - d, a + b - c - d, a - b - c + d, x[4 * q:]])
+def _links() -> list[Case]:
+    rng, k = np.random.default_rng(73), np.arange(20, dtype=np.int32)
+    return [*((k[:n] // 4 * 4 + (k[:n] + 1) % 4, True, (1,), (1,)) for n in (12, 20)), *(
+        (rng.permutation(n).astype(np.int32), False, grid, block) for n, grid, block in (
+            (4096, (4,), (64,)), (999, (1,), (1,)), (1003, (7,), (57,)), (257, (1,), (128,)),
+            (6, (3,), (32,)), (1, (1,), (32,)), (9998, (5,), (1024,)), (70_001, (80,), (256,))))]
 
 
-def _launches() -> list[Case]:
-    rng = np.random.default_rng(73)
-    return [((rng.integers(-99999, 99999, n) / 64).astype(np.float32), grid, block)
-            for n, grid, block in (
-        (4096, (4,), (64,)), (1000, (1,), (1,)), (1003, (7,), (57,)), (257, (1,), (128,)),
-        (6, (3,), (32,)), (3, (1,), (32,)), (9998, (5,), (1024,)), (70_001, (160,), (256,)))]
+def _launch(x: np.ndarray, overlap: bool, grid: tuple, block: tuple) -> tuple:
+    both = to_device(np.append(x[:1], x))  # a store to `two` changes an element of `next`
+    arrays = (both[1:], both[:-1]) if overlap else (to_device(x), blank(len(x), x.dtype))
+    return grid, block, (*arrays, np.int32(len(x)))
 
 
-quarters = KernelTask(
-    "quarters", _quarters, _launches, right=QUARTERS, given="", result=0,
-    launch=lambda x, grid, block: (grid, block, (to_device(x), np.int32(len(x)))),
-    single=True, mistakes=[
-        ("one group a thread: with fewer threads than groups, the rest stays as it was",
-         "i += step", "i += n"),
-        ("no end at a quarter: every number is in exactly one group", "i < q", "i + 3 * q < n"),
-        Mistake.replacing("four neighbours in a group; they lie a quarter of the array apart",
-                          "x[i]", "x[4 * i]", "x[i + q]", "x[4 * i + 1]", "x[i + 2 * q]",
-                          "x[4 * i + 2]", "x[i + 3 * q]", "x[4 * i + 3]", times=2),
-        Mistake.replacing("a result stored before all four numbers were loaded",
-                          "float a = x[i], b = x[i + q], c", "float a = x[i], b = x[i + q];"
-                          " x[i] = a + b + x[i + 2 * q] + x[i + 3 * q]; a = x[i]; float c"),
+jump = KernelTask(
+    "jump", lambda x, overlap, grid, block: x[x], _links, right=JUMP, given="", launch=_launch,
+    refused=[("__restrict__", "{} promises that `next` and `two` do not overlap.")], mistakes=[
+        ("one round a thread: the rest is never written", "i += 4 * step", "i += n"),
+        ("whole rounds only: a thread may have one, two or three elements left", "; i < n",
+         "; i + 3 * step < n"),
+        ("one step: the element that follows has a follower", "v[k] = next[v[k]]", "v[k] += 0"),
+        Mistake("a result stored before all elements of its round were loaded",
+                JUMP.replace("4 * step", "step").replace("k < 4", "k < 1")),
     ],
-    rules=[counters(lambda counts, x, *rest: undivided(counts, load=len(x), store=len(x)),
-                    np.ones(512, np.float32), (4,), (32,))],
+    rules=[counters(lambda counts, x, *rest: undivided(counts, load=2 * len(x), store=len(x))
+                    or wasteful(counts) and "neighbouring threads must take neighbouring elements.",
+                    np.arange(512, dtype=np.int32), False, (4,), (32,)),
+           counters(lambda counts, *rest: undivided(counts),
+                    np.arange(128, dtype=np.int32), False, (4,), (32,))],
 )

@@ -92,20 +92,56 @@ def least_for_full_speed(bandwidth, latency, multiprocessors, block, registers):
     return floats
 
 
-QUARTERS = r"""
-__device__ void pair(float& a, float& b) { float sum = a + b; b = a - b; a = sum; }
+def rounds_one_too_long(c, limit, most, advance):
+    """Keeps each point until a round in which it makes no step."""
+    steps, left, z = np.zeros(len(c), int), np.arange(len(c)), np.zeros_like(c)
+    for begin in range(0, limit, most):
+        z, made = advance(c[left], z, min(most, limit - begin))
+        steps[left] += made
+        left, z = left[made > 0], z[made > 0]
+    return steps
 
-extern "C" __global__ void quarters(float* x, int n)
+
+JUMP = r"""
+__device__ int after(const int* next, int i) { return next[next[i]]; }
+
+extern "C" __global__ void jump(const int* next, int* two, int n)
 {
-    const int q = n / 4;
-    int i = q - 1 - (blockIdx.x * blockDim.x + threadIdx.x);
-    while (i >= 0) {
-        float v[4];
-        for (int k = 0; k < 4; k++) v[k] = x[k * q + i];
-        pair(v[0], v[1]); pair(v[2], v[3]);
-        pair(v[0], v[2]); pair(v[1], v[3]);
-        for (int k = 0; k < 4; k++) x[k * q + i] = v[k];
-        i -= gridDim.x * blockDim.x;
+    const int step = gridDim.x * blockDim.x;
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (; i + 3 * step < n; i += 4 * step) {
+        int a = after(next, i), b = after(next, i + step);
+        int c = after(next, i + 2 * step), d = after(next, i + 3 * step);
+        two[i] = a; two[i + step] = b; two[i + 2 * step] = c; two[i + 3 * step] = d;
+    }
+    for (; i < n; i += step) two[i] = after(next, i);
+}
+"""
+CLAMPED = r"""
+extern "C" __global__ void jump(int* next, int* two, int n) {
+    int v[4], step = gridDim.x * blockDim.x;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += 4 * step) {
+        for (int k = 0; k < 4; k++) v[k] = next[next[min(i + k * step, n - 1)]];
+        for (int k = 3; k >= 0; k--) if (i + k * step < n) two[i + k * step] = v[k];
+    }
+}
+"""
+PAIRS = r"""
+extern "C" __global__ void jump(int* next, int* two, int n) {
+    int step = gridDim.x * blockDim.x;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += 2 * step) {
+        int a = next[next[i]], b = i + step < n ? next[next[i + step]] : 0;
+        two[i] = a;
+        if (i + step < n) two[i + step] = b;
+    }
+}
+"""
+NEIGHBOURS = r"""
+extern "C" __global__ void jump(int* next, int* two, int n) {
+    int v[4], step = gridDim.x * blockDim.x;
+    for (int i = 4 * (blockIdx.x * blockDim.x + threadIdx.x); i < n; i += 4 * step) {
+        for (int k = 0; k < 4; k++) if (i + k < n) v[k] = next[next[i + k]];
+        for (int k = 0; k < 4; k++) if (i + k < n) two[i + k] = v[k];
     }
 }
 """
@@ -115,7 +151,7 @@ RIGHT = {
     "warp_and_lane": [lane_by_division, lane_by_table],
     "count_in_rounds": [rounds_of_survivors],
     "floats_a_thread": [best_by_loop],
-    "quarters": [QUARTERS],
+    "jump": [JUMP, CLAMPED],
 }
 WRONG = {
     "branch_cost": [
@@ -135,6 +171,7 @@ WRONG = {
     "count_in_rounds": [
         (rounds_without_packing, "only those points"),
         (rounds_of_whole_warps, "only those points"),
+        (rounds_one_too_long, "only those points"),
         (lambda c, limit, most, advance: advance(c, 0 * c, limit)[1], "5 rounds of up to 8 steps"),
         (lambda c, limit, most, advance: rounds_of_survivors(c, limit, 1, advance),
          "5 rounds of up to 8 steps"),
@@ -160,16 +197,17 @@ WRONG = {
                 bandwidth * latency, multiprocessors * 4 * k * block
                 * min(32, 2048 // block, 65536 // (registers[k] * block)))), "expected"),
     ],
-    "quarters": [
-        (alone(QUARTERS), "hardly one loads"),
-        (alone(tasks.QUARTERS, "blockIdx.x"), "the first block loads most"),
-        (QUARTERS.replace("x[k * q + i] = v[k];", "x[k * q + i] = v[k] / 2;"), "wrong"),
-        (QUARTERS.replace("pair(v[1], v[3]);", ""), "wrong"),
-        (QUARTERS.replace("n / 4", "(n + 3) / 4"), "an access outside an array"),
-        (QUARTERS.replace("float sum", "double sum"), "`double` in the source"),
-        (QUARTERS.replace("i -= gridDim.x * blockDim.x;", "i -= 0;"), "does not come to an end"),
-        (QUARTERS.replace("i >= 0", "i > 0"), "wrong"),
-        (QUARTERS.replace("int n)", "long long n)"), "A launch does not convert arguments"),
+    "jump": [
+        (alone(JUMP), "hardly one loads"),
+        (alone(tasks.JUMP, "blockIdx.x"), "the first block loads most"),
+        (PAIRS, "wrong"),
+        (NEIGHBOURS, "neighbouring threads"),
+        (JUMP.replace("4 * step", "step"), "wrong"),
+        (JUMP.replace("+ 3 * step < n", "< n"), "an access outside an array"),
+        (CLAMPED.replace("k >= 0", "k > 0"), "wrong"),
+        (CLAMPED.replace("i += 4 * step", "i += 0"), "does not come to an end"),
+        (JUMP.replace("* two", "* __restrict__ two"), "do not overlap"),
+        (JUMP.replace("int n)", "long long n)"), "A launch does not convert arguments"),
     ],
 }
 
@@ -197,9 +235,13 @@ def random_gpu(rng):
             dict(zip(floats.tolist(), most.tolist())))
 
 
-def random_quarters(rng):
-    x = rng.integers(-99, 100, int(10 ** rng.uniform(0, 3.7))).astype(np.float32)
-    return x, (int(rng.integers(1, 20)),), (int(rng.integers(1, 200)),)
+def random_links(rng):
+    if rng.random() < 0.1:
+        groups = [4 * k + rng.permutation(4) for k in range(rng.integers(1, 9))]
+        return np.concatenate(groups).astype(np.int32), True, (1,), (1,)
+    n = int(10 ** rng.uniform(0, 3.7))
+    return (rng.integers(0, n, n).astype(np.int32), False, (int(rng.integers(1, 20)),),
+            (int(rng.integers(1, 200)),))
 
 
 INPUTS = {
@@ -207,5 +249,5 @@ INPUTS = {
     "warp_and_lane": lambda rng: tuple(map(int, rng.integers(0, [32, 32, 1]) + [0, 0, 32])),
     "count_in_rounds": random_points,
     "floats_a_thread": random_gpu,
-    "quarters": random_quarters,
+    "jump": random_links,
 }
