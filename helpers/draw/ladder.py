@@ -95,7 +95,7 @@ def _notes(names: Sequence[str], machines: Sequence[Any], flops: float) -> list[
             ran.setdefault(rung.machine, []).append(name)
             if machine.roof and rung.number != "float32" and rung.rate > machine.roof.flops / flops:
                 lines.append(f"Above the roof of float32, with products in {rung.number}: {name}")
-        most, *few = sorted(ran, key=lambda ran_on: -len(ran[ran_on]))
+        most, *few = sorted(reversed(ran), key=lambda ran_on: -len(ran[ran_on]))
         places = (f"; but on {ran_on}: {'; '.join(ran[ran_on])}" for ran_on in few)
         lines += textwrap.wrap(f"{_source(machine).capitalize()}: {most}{''.join(places)}", 79,
                                subsequent_indent="  ")

@@ -160,7 +160,7 @@ def test_notes_name_where_each_rung_ran_and_those_above_the_roof(own, capsys, mo
     lines = capsys.readouterr().out.strip("\n").splitlines()
     assert [line.split("  ")[0] for line in lines[2:]] == [
         "NumPy, small", "copied", "roof of float32's arithmetic",
-        "Recorded: Toy CPU; but on Toy 1: copied"]
+        "Recorded: Toy 1; but on Toy CPU: NumPy, small"]
     assert "this machine" not in "".join(lines).lower()
     with pytest.raises(ValueError, match="no rung 'Numpy'"):
         ladder.show("copied", "Numpy")
