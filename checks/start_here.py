@@ -57,7 +57,7 @@ share_of_product = Task(
     "share_of_product", _share, right=_share,
     cases=lambda: [(1024, 1024, 1024, 0.1, 20e9, 40e9), (4000, 4000, 1, 5e-3, 20e9, 40e9),
                    (1000, 1000, 1, 1e-4, 20e9, 40e9),  # 2.004: from a cache
-                   (3, 5, 7, 50.0, 2.0, 3.0), (300, 5, 200, 1e-4, 5e9, 40e9)],
+                   (3, 5, 7, 50.0, 2.0, 1.0), (300, 5, 200, 1e-4, 5e9, 40e9)],
     mistakes=[
         ("the sum of both times; bytes move while the processor computes", {"of": sum}),
         ("the shorter of the two times; the least time is the longer one", {"of": min}),
