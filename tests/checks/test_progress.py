@@ -56,12 +56,12 @@ def test_a_right_answer_is_remembered_for_the_next_process(learner, monkeypatch,
     progress.progress("start_here")
     assert capsys.readouterr().out == ("1 of 3 exercises are right.\n"
                                        "share_of_product  core  right\n"
-                                       "smallest_batch    core  not attempted yet\n"
-                                       "effect            core  not attempted yet\n")
+                                       "effect            core  not attempted yet\n"
+                                       "smallest_batch    more  not attempted yet\n")
     progress.progress()
     first, _, heading, lesson, *_ = capsys.readouterr().out.splitlines()
     assert first.startswith("1 of ") and heading.split() == ["core", "more", "warm-ups"]
-    assert lesson.split() == "00_start_here 1 of 3 - 0 of 2".split()
+    assert lesson.split() == "00_start_here 1 of 2 0 of 1 0 of 2".split()
 
 
 def test_a_stub_is_not_remembered(learner):
