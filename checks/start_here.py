@@ -1,6 +1,7 @@
-"""The tasks of the first lesson: a drawing, two choices of a batch, a share of the machine."""
+"""The tasks of the first lesson: a drawing, a batch, a share of the machine, an experiment."""
 
 import math
+from itertools import combinations
 
 import numpy as np
 
@@ -32,74 +33,73 @@ def _best(seconds: dict, patience: float) -> int:
 
 choose_batch = Task(
     "choose_batch", _best,
-    lambda: [
-        ({1: 0.001, 10: 0.002, 100: 0.0125}, 0.01),
-        ({10_000: 2.0, 1: 0.0004, 100: 0.011, 20: 0.002}, 1.0),
-        ({1: 0.002, 512: 0.08, 64: 0.008}, 0.1),  # the largest is allowed, and not the best
-        ({50: 0.05, 5: 0.01, 500: 0.4}, 0.05),  # a call that takes just as long as it may
-        ({3: 0.25, 5: 0.5, 11: 0.6}, 0.5),  # neither the fastest nor the largest allowed
-    ],
+    lambda: [({1: 0.001, 10: 0.002, 100: 0.0125}, 0.01),
+             ({10_000: 2.0, 1: 0.0004, 100: 0.011, 20: 0.002}, 1.0),
+             ({1: 0.002, 512: 0.08, 64: 0.008}, 0.1), ({50: 0.05, 5: 0.01, 500: 0.4}, 0.05),
+             ({3: 0.25, 5: 0.5, 11: 0.6}, 0.5)],  # neither the fastest nor the largest allowed
     mistakes=[
         ("the batch whose call is the shortest; digits a second are wanted",
          lambda seconds, patience: min(seconds, key=seconds.get)),
         ("the largest batch that keeps to the limit; a smaller one may read more digits a second",
          lambda seconds, patience: max(n for n in seconds if seconds[n] <= patience)),
         ("the batch with the highest throughput, whatever its call takes",
-         lambda seconds, patience: _best(seconds, math.inf)),
-    ],
+         lambda seconds, patience: _best(seconds, math.inf))],
 )
 
-def _share(nbytes: float, operations: float, seconds: float, bandwidth: float, rate: float, *,
-           of: object = max) -> float:
-    return of((nbytes / bandwidth / seconds, operations / rate / seconds))
+
+def _share(m: int, k: int, n: int, seconds: float, bandwidth: float, rate: float, *,
+           of: object = max, size: int = 4, written: int = 1, each: int = 2) -> float:
+    moving = size * (m * k + k * n + written * m * n) / bandwidth
+    return of((moving, each * m * n * k / rate)) / seconds
 
 
-share_of_peak = Task(
-    "share_of_peak", _share, right=_share,
-    cases=lambda: [
-        (24e6, 3e6, 2e-3, 20e9, 40e9),  # memory-bound: 0.6
-        (12.6e6, 2.1e9, 0.1, 20e9, 40e9),  # compute-bound: 0.525
-        (2**30, 2**32, 0.25, 4178e9, 67e12),  # memory-bound, although the operations are more
-        (50e6, 0, 1e-3, 20e9, 1e9),  # 2.5: from a cache
-        (1, 7, 1.0, 2.0, 3.0),
-    ],
+share_of_product = Task(
+    "share_of_product", _share, right=_share,
+    cases=lambda: [(1024, 1024, 1024, 0.1, 20e9, 40e9), (4000, 4000, 1, 5e-3, 20e9, 40e9),
+                   (1000, 1000, 1, 1e-4, 20e9, 40e9),  # 2.004: from a cache
+                   (3, 5, 7, 50.0, 2.0, 1.0), (300, 5, 200, 1e-4, 5e9, 40e9)],
     mistakes=[
         ("the sum of both times; bytes move while the processor computes", {"of": sum}),
         ("the shorter of the two times; the least time is the longer one", {"of": min}),
+        ("numbers of 8 bytes; a float32 has 4", {"size": 8}),
+        ("the bytes of the two factors; the result is written, too", {"written": 0}),
+        ("the multiplications alone; there are as many additions", {"each": 1}),
         ("the inverse: measured time over least time", lambda *work: 1 / _share(*work)),
-        ("a share in percent; 0.6 is wanted, not 60", lambda *work: 100 * _share(*work)),
-        ("a share cut off at 1; keep it, because more than 1 says that a count is wrong or that a"
-         " cache helped", lambda *work: min(1.0, _share(*work))),
-    ],
+        ("a share cut off at 1", lambda *work: min(1.0, _share(*work)))],
 )
 
 
-def _enough(first: tuple, second: tuple, share: float, *, round: object = math.ceil,
+def _enough(first: tuple, second: tuple, part: float, *, round: object = math.ceil,
             digits: bool = True) -> int:
     (n, t), (m, u) = first, second
     each = (u - t) / (m - n)
-    start = t - n * each if digits else t
-    return round(share * start / (each * (1 - share)))
+    return round(part * (t - n * each if digits else t) / (each * (1 - part)))
 
 
 smallest_batch = Task(
     "smallest_batch", _enough, right=_enough,
-    cases=lambda: [
-        ((1, 1.1e-3), (11, 2.1e-3), 0.88),
-        ((5, 4e-4), (40, 2.5e-3), 0.93),
-        ((300, 0.37), (20, 0.06), 0.5),
-        ((2, 2.5), (6, 4.5), 0.5),  # 3 digits reach it exactly, and all numbers are exact
-        ((2, 7.0), (3, 9.0), 0.99),
-        ((1, 0.02), (2, 0.0201), 0.3),
-    ],
+    cases=lambda: [((1, 1.1e-3), (11, 2.1e-3), 0.88), ((5, 4e-4), (40, 2.5e-3), 0.93),
+                   ((300, 0.37), (20, 0.06), 0.5), ((2, 7.0), (3, 9.0), 0.999),
+                   ((1, 0.02), (2, 0.0201), 0.3), ((2, 2.5), (6, 4.5), 0.5)],  # exactly 3
     mistakes=[
-        ("a batch rounded down or to the nearest; it is a little too small then",
-         {"round": math.floor}),
-        ("one more than the smallest batch",
-         lambda first, second, share: _enough(first, second, share) + 1),
-        ("the time of the first call as the cost of starting one; its digits are in it",
-         {"digits": False}),
-        ("the cost of starting a call over the cost of a digit, without the share",
-         lambda first, second, share: _enough(first, second, 0.5)),
-    ],
+        ("a batch rounded down; it is a little too small then", {"round": math.floor}),
+        ("the first call's time as the cost of a call; its digits are in it", {"digits": False})],
+)
+
+
+def _effect(runs: dict, which: int, *, fair: object = lambda changed, k: changed == {k}) -> float:
+    pairs = [sorted((runs[a], runs[b])) for a, b in combinations(runs, 2)
+             if fair({k for k, (x, y) in enumerate(zip(a, b)) if x != y}, which)]
+    return max((slow / fast for fast, slow in pairs), default=1.0)
+
+
+_RUNS = {("new", 1000): 0.18, ("again", 1000): 0.15, ("again", 100): 0.05}
+effect = Task(
+    "effect", _effect, right=_effect,
+    cases=lambda: [
+        (_RUNS, 0), (_RUNS, 1), ({("a", 1): 2.0, ("b", 2): 1.0}, 0),
+        ({(1, 7, 0): 4.0, (2, 7, 1): 9.0, (2, 7, 0): 5.0, (1, 5, 1): 0.5, (1, 7, 1): 6.0}, 2),
+        ({(1, 7, 3): 4.0, (4, 5, 9): 1.0, (2, 7, 3): 3.0, (1, 5, 9): 8.0, (4, 7, 3): 3.5}, 0)],
+    mistakes=[("a pair that differs in more than this", {"fair": lambda change, k: k in change}),
+              ("the slowest run over the fastest", {"fair": lambda change, k: True})],
 )

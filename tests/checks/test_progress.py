@@ -22,9 +22,9 @@ from checks import start_here
 from checks.learner import progress
 from checks.machinery.task import Task
 
-RIGHT, WRONG = (lambda a, b, c, d, e: max(a / d, b / e) / c), (lambda a, b, c, d, e: a)
+RIGHT, WRONG = start_here.share_of_product.spec, (lambda m, k, n, seconds, bandwidth, rate: m)
 AUTOMATIC = progress.AUTOMATIC
-KEY = "start_here/share_of_peak"
+KEY = "start_here/share_of_product"
 
 
 @pytest.fixture
@@ -45,26 +45,27 @@ def stored(learner):
 
 
 def test_a_right_answer_is_remembered_for_the_next_process(learner, monkeypatch, capsys):
-    start_here.share_of_peak(WRONG)
+    start_here.share_of_product(WRONG)
     assert stored(learner) == {KEY: "tried"}
-    start_here.share_of_peak(RIGHT)
+    start_here.share_of_product(RIGHT)
     monkeypatch.setattr(progress, "_seen", {})
-    start_here.share_of_peak(WRONG)  # what was right once stays right
+    start_here.share_of_product(WRONG)  # what was right once stays right
     assert stored(learner) == {KEY: "right"}
     assert os.listdir(learner / ".course") == ["progress.json"]
     capsys.readouterr()
     progress.progress("start_here")
-    assert capsys.readouterr().out == ("1 of 2 exercises are right.\n"
-                                       "share_of_peak   core  right\n"
-                                       "smallest_batch  core  not attempted yet\n")
+    assert capsys.readouterr().out == ("1 of 3 exercises are right.\n"
+                                       "share_of_product  core  right\n"
+                                       "effect            core  not attempted yet\n"
+                                       "smallest_batch    more  not attempted yet\n")
     progress.progress()
     first, _, heading, lesson, *_ = capsys.readouterr().out.splitlines()
     assert first.startswith("1 of ") and heading.split() == ["core", "more", "warm-ups"]
-    assert lesson.split() == "00_start_here 1 of 2 - 0 of 2".split()
+    assert lesson.split() == "00_start_here 1 of 2 0 of 1 0 of 2".split()
 
 
 def test_a_stub_is_not_remembered(learner):
-    start_here.share_of_peak(lambda *work: ...)
+    start_here.share_of_product(lambda *work: ...)
     assert os.listdir(learner / ".course") == []
 
 
@@ -76,7 +77,7 @@ def test_a_task_of_no_lesson_is_not_remembered(learner):
 def test_elsewhere_the_users_state_folder_is_used(learner, tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    start_here.share_of_peak(RIGHT)
+    start_here.share_of_product(RIGHT)
     state = tmp_path / "state" / "strides-to-streams" / "progress.json"
     assert json.loads(state.read_text()) == {"tasks": {KEY: "right"}}
     monkeypatch.setenv("COURSE_WORK", str(learner))
@@ -90,7 +91,7 @@ def test_nothing_is_remembered_while_tests_grades_or_recordings_run(name, learne
         monkeypatch.delenv(other, raising=False)
     monkeypatch.setenv(name, "1")
     monkeypatch.setattr(progress, "AUTOMATIC", AUTOMATIC)
-    start_here.share_of_peak(RIGHT)
+    start_here.share_of_product(RIGHT)
     assert os.listdir(learner / ".course") == []
     assert progress.known() == {KEY: "right"}  # but this process knows
 
@@ -101,8 +102,8 @@ def test_a_disk_that_cannot_be_written_is_no_error(number, learner, monkeypatch,
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(Path, "write_text", refuse)
-    start_here.share_of_peak(RIGHT)
-    assert capsys.readouterr().out == "[ok] share_of_peak: right in all 5 cases\n"
+    start_here.share_of_product(RIGHT)
+    assert capsys.readouterr().out == "[ok] share_of_product: right in all 5 cases\n"
     assert os.listdir(learner / ".course") == []
 
 
@@ -112,7 +113,7 @@ def test_a_damaged_file_is_no_error_and_is_replaced(text, learner):
     path = learner / ".course" / "progress.json"
     path.write_bytes(text.encode(errors="surrogateescape"))
     assert progress.known() == {}
-    start_here.share_of_peak(RIGHT)
+    start_here.share_of_product(RIGHT)
     assert stored(learner) == {KEY: "right"}
 
 
@@ -121,7 +122,7 @@ def test_without_a_home_or_a_current_folder_nothing_fails(learner, monkeypatch):
         raise FileNotFoundError(errno.ENOENT, "gone")
 
     monkeypatch.setattr(Path, "cwd", gone)
-    start_here.share_of_peak(RIGHT)
+    start_here.share_of_product(RIGHT)
     assert progress.known() == {KEY: "right"}
 
 

@@ -139,7 +139,7 @@ def test_recorded_rungs_stand_beside_with_their_roof(weights, own, monkeypatch, 
     assert max(map(len, lines)) <= 80
 
 
-def test_notes_name_the_rungs_of_the_processor_and_those_above_the_roof(own, capsys, monkeypatch):
+def test_notes_name_where_each_rung_ran_and_those_above_the_roof(own, capsys, monkeypatch):
     def rung(name, machine, where, number="float32", rate=1e3):
         return ladder.Rung(name, machine, where, number, 100, 100, 100 / rate, 0, 0)
 
@@ -155,12 +155,13 @@ def test_notes_name_the_rungs_of_the_processor_and_those_above_the_roof(own, cap
     ladder.show()
     assert capsys.readouterr().out.rstrip().splitlines()[-3:] == [
         "Above the roof of float32, with products in float16: short numbers",
-        "On the processor, Toy CPU:", "  NumPy, large; NumPy, small"]
+        "Recorded: Toy 1; but on Toy CPU: NumPy, large; NumPy, small", "This machine: Toy 2"]
     ladder.show("copied", "NumPy, small")  # no rung of this machine, and none above the roof
     lines = capsys.readouterr().out.strip("\n").splitlines()
     assert [line.split("  ")[0] for line in lines[2:]] == [
-        "NumPy, small", "copied", "roof of float32's arithmetic", "On the processor, Toy CPU:", ""]
-    assert "this machine" not in "".join(lines)
+        "NumPy, small", "copied", "roof of float32's arithmetic",
+        "Recorded: Toy 1; but on Toy CPU: NumPy, small"]
+    assert "this machine" not in "".join(lines).lower()
     with pytest.raises(ValueError, match="no rung 'Numpy'"):
         ladder.show("copied", "Numpy")
 

@@ -60,19 +60,83 @@ def _fastest_or_largest(seconds, patience):
     return best if seconds[best] <= patience else max(n for n in seconds if seconds[n] <= patience)
 
 
-def _search(first, second, share):
+def _search(first, second, part):
     each = (second[1] - first[1]) / (second[0] - first[0])
     start = second[1] - second[0] * each
     batch = 1
-    while batch / (start + batch * each) < share / each:
+    while batch / (start + batch * each) < part / each:
         batch += 1
     return batch
 
 
-def _floor_and_one(first, second, share):
+def _search_to_1000(first, second, part):
+    each = (second[1] - first[1]) / (second[0] - first[0])
+    start = second[1] - second[0] * each
+    return next((n for n in range(1, 1000) if n / (start + n * each) >= part / each), None)
+
+
+def _until_too_slow(seconds, patience):
+    best = None
+    for batch, taken in seconds.items():
+        if taken > patience:
+            break
+        if best is None or batch / taken > best / seconds[best]:
+            best = batch
+    return best
+
+
+def _product(m, k, n):
+    return 4 * (m * k + k * n + m * n), 2 * m * n * k
+
+
+def _by_counts(m, k, n, seconds, bandwidth, rate):
+    moved, operations = _product(m, k, n)
+    return (moved / bandwidth if moved > operations else operations / rate) / seconds
+
+
+def _roofline(m, k, n, seconds, bandwidth, rate):
+    moved, operations = _product(m, k, n)
+    return operations / seconds / min(rate, operations / moved * bandwidth)
+
+
+def _groups(runs, which):
+    groups = {}
+    for settings, seconds in runs.items():
+        groups.setdefault((*settings[:which], *settings[which + 1:]), []).append(seconds)
+    return max(max(group) / min(group) for group in groups.values())
+
+
+def _both_orders(runs, which):
+    found = [1]
+    for a in runs:
+        for b in runs:
+            changed = [k for k in range(len(a)) if a[k] != b[k]]
+            if changed == [which]:
+                found.append(runs[a] / runs[b])
+    return max(found)
+
+
+def _neighbours(runs, which):
+    rows, best = list(runs), 1.0
+    for a, b in zip(rows, rows[1:]):
+        if [k for k in range(len(a)) if a[k] != b[k]] == [which]:
+            best = max(best, runs[a] / runs[b], runs[b] / runs[a])
+    return best
+
+
+def _one_order(runs, which):
+    rows, best = list(runs), 1.0
+    for k, a in enumerate(rows):
+        for b in rows[k + 1:]:
+            if [j for j in range(len(a)) if a[j] != b[j]] == [which]:
+                best = max(best, runs[a] / runs[b])
+    return best
+
+
+def _floor_and_one(first, second, part):
     each = (second[1] - first[1]) / (second[0] - first[0])
     start = first[1] - first[0] * each
-    return math.floor(share * start / ((1 - share) * each)) + 1
+    return math.floor(part * start / ((1 - part) * each)) + 1
 
 
 RIGHT = {
@@ -86,15 +150,13 @@ RIGHT = {
         lambda seconds, patience: max((n / t, n) for n, t in seconds.items() if t <= patience)[1],
         _sorted,
     ],
-    "share_of_peak": [
-        lambda nbytes, operations, seconds, bandwidth, rate: 1 / min(
-            bandwidth * seconds / nbytes,
-            rate * seconds / operations if operations else math.inf),
-        lambda nbytes, operations, seconds, bandwidth, rate: (
-            nbytes / bandwidth if nbytes * rate > operations * bandwidth
-            else operations / rate) / seconds,
+    "share_of_product": [
+        _roofline,
+        lambda m, k, n, seconds, bandwidth, rate: max(
+            part / seconds / most for part, most in zip(_product(m, k, n), (bandwidth, rate))),
     ],
-    "smallest_batch": [_search, lambda first, second, share: float(_search(first, second, share))],
+    "effect": [_groups, _both_orders],
+    "smallest_batch": [_search, lambda first, second, part: float(_search(first, second, part))],
 }
 
 WRONG = {
@@ -119,31 +181,42 @@ WRONG = {
         (lambda seconds, patience: max(
             (n for n in seconds if n * seconds[n] <= patience), key=lambda n: n / seconds[n]), ""),
         (_fastest_or_largest, "expected 3, got 5"),
+        (_until_too_slow, "it returned None"),
         (lambda seconds, patience: 10, "expected 20"),
         (lambda seconds, patience: list(seconds)[1], "expected 20"),
     ],
-    "share_of_peak": [
-        (lambda nbytes, operations, seconds, bandwidth, rate:
-         f"{nbytes / seconds / bandwidth:.0%}", "expected a number"),
-        (lambda nbytes, operations, seconds, bandwidth, rate: nbytes / bandwidth / seconds,
-         "0.525"),
-        (lambda nbytes, operations, seconds, bandwidth, rate: operations / rate / seconds,
-         "expected 0.6"),
-        (lambda nbytes, operations, seconds, bandwidth, rate: 0.6, "expected 0.525"),
-        (lambda nbytes, operations, seconds, bandwidth, rate: (
-            nbytes / bandwidth if nbytes > operations else operations / rate) / seconds, ""),
-        (lambda nbytes, operations, seconds, bandwidth: nbytes / seconds,
-         "it must take 5 arguments"),
+    "share_of_product": [
+        (lambda m, k, n, seconds, bandwidth, rate:
+         f"{_roofline(m, k, n, seconds, bandwidth, rate):.0%}", "expected a number"),
+        (lambda m, k, n, seconds, bandwidth, rate: 2 * m * n * k / rate / seconds, "expected 0.64"),
+        (lambda m, k, n, seconds, bandwidth, rate: _product(m, k, n)[0] / bandwidth / seconds,
+         "expected 0.53"),
+        (lambda m, k, n, seconds, bandwidth, rate: 100 * _roofline(
+            m, k, n, seconds, bandwidth, rate), "expected 0.53"),
+        (lambda m, k, n, seconds, bandwidth, rate: _roofline(n, m, k, seconds, bandwidth, rate)
+         if m == n else _roofline(m, n, k, seconds, bandwidth, rate) * 1.01, "expected"),
+        (_by_counts, "expected"),
+        (lambda m, k, n, seconds, bandwidth: 0.5, "it must take 6 arguments"),
+    ],
+    "effect": [
+        (_neighbours, "expected"),
+        (_one_order, "expected"),
+        (lambda runs, which: 1 / _groups(runs, which), "expected"),
+        (lambda runs, which: _groups(runs, which) if _groups(runs, which) > 1 else 0.0,
+         "expected 1"),
+        (lambda runs, which: _groups(runs, 0), "expected"),
+        (lambda runs, which: list(runs.values())[0] / list(runs.values())[-1], "expected"),
     ],
     "smallest_batch": [
-        (lambda first, second, share: _search(first, second, share * 0.9), "expected"),
-        (lambda first, second, share: _search((1, first[1]), second, share), "expected"),
-        (lambda first, second, share: float(_search(first, second, share)) + 0.4, "expected"),
-        (lambda first, second, share: _search(first, second, 1 - share), "expected"),
-        (lambda first, second, share: max(first[0], second[0]), "expected"),
-        (lambda first, second, share: max(first[0], _search(first, second, share)), "expected"),
+        (lambda first, second, part: _search(first, second, part * 0.9), "expected"),
+        (lambda first, second, part: _search((1, first[1]), second, part), "expected"),
+        (lambda first, second, part: float(_search(first, second, part)) + 0.4, "expected"),
+        (lambda first, second, part: _search(first, second, 1 - part), "expected"),
+        (lambda first, second, part: max(first[0], second[0]), "expected"),
+        (lambda first, second, part: max(first[0], _search(first, second, part)), "expected"),
         (_floor_and_one, "expected 3, got 4"),
-        (lambda first, second, share: round(_search(first, second, share) / share), "expected"),
+        (_search_to_1000, "part=0.999"),
+        (lambda first, second, part: round(_search(first, second, part) / part), "expected"),
     ],
 }
 
@@ -155,6 +228,15 @@ def _random_seconds(rng):
     return seconds, float(rng.choice([taken.min(), taken.max(), rng.uniform(taken.min(), 2)]))
 
 
+def _random_runs(rng):
+    settings = {tuple(map(int, rng.integers(0, 2, 3))) for _ in range(rng.integers(1, 9))}
+    return {one: float(rng.uniform(0.1, 9)) for one in settings}, int(rng.integers(3))
+
+
+def _random_product(rng):
+    return *map(int, rng.integers(1, 99, 3)), *map(float, rng.uniform(0.1, 9, 3))
+
+
 def _random_calls(rng):
     start, each = rng.uniform(1e-4, 1), rng.uniform(1e-5, 1e-2)
     calls = [(int(n), float(start + n * each)) for n in rng.choice(500, 2, replace=False) + 1]
@@ -164,6 +246,7 @@ def _random_calls(rng):
 INPUTS = {
     "four": lambda rng: (np.zeros((8, 8), rng.choice(["float32", "float64"])),),
     "choose_batch": _random_seconds,
-    "share_of_peak": lambda rng: tuple(map(float, rng.uniform(0.1, 9, 5))),
+    "share_of_product": _random_product,
+    "effect": _random_runs,
     "smallest_batch": _random_calls,
 }
