@@ -72,7 +72,7 @@ extern "C" __global__ void overlap_add(const float* frames, float* y, int width,
 """
 
 RIGHT = {
-    "outcomes": [PREDICTED.get, outcomes],
+    "outcomes": [outcomes, lambda suspect: PREDICTED[suspect]],
     "suspect": [suspect_by_races_first, suspect_by_blocks],
     "squares": [squares,
                      lambda n: ["Out of bounds", 4, [3, 232]]],
