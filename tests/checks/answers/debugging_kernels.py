@@ -165,3 +165,10 @@ WRONG = {
         (repaired("out of bounds", 8, (0, 0)), "not the threads (0, 0)"),
         (repaired("out of bounds", 8, (15, 63)), "not the threads (15, 63)")],
 }
+
+
+def random_suspect(rng):
+    return str(rng.choice(["guard", "index", "tile", "blocks"])), int(rng.integers(0, 5))
+
+
+INPUTS = {"suspect": random_suspect}
