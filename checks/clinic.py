@@ -87,24 +87,24 @@ def _blocks(x: np.ndarray) -> list[np.ndarray]:
 
 
 PATIENTS = {patient.name: patient for patient in (
-    Patient("past_the_end", "out of bounds", (4, 5), lambda a: a == (3, 232), _vector(1000),
+    Patient("squares", "out of bounds", (4, 5), lambda a: a == (3, 232), _vector(1000),
             lambda x, y, n: x * x, 4, 256),
-    Patient("edge_of_the_tile", "out of bounds", (3, 7, 8),
+    Patient("with_next", "out of bounds", (3, 7, 8),
             lambda a: a[0] < 15 and a[1] == 63, _some_vector,
             lambda x, y, n: x + np.append(x[1:], np.float32(0)), 16, 64),
     Patient("reverse", "race", (5, 6),
             lambda a, b: a[0] == b[0] and a[1] + b[1] == 63, _tiles(256),
             lambda x, y: x.reshape(-1, 64)[:, ::-1].ravel(), 4, 64),
-    Patient("one_barrier_too_few", "race", (7, 9), lambda a, b: a[1] + b[1] == 63,
+    Patient("tile_by_tile", "race", (7, 9), lambda a, b: a[1] + b[1] == 63,
             lambda rng: ([_floats(rng, 512), np.zeros(64, np.float32), np.int32(8)], 1),
             lambda x, y, tiles: x.reshape(-1, 64).sum(axis=0)[::-1], 1, 64),
-    Patient("two_barriers", "barrier", (6, 8, 11),
+    Patient("reverse_all", "barrier", (6, 8, 11),
             lambda a, b: a[0] == b[0] == 15 and a[1] < 40 <= b[1], _vector(1000),
             lambda x, y, n: np.concatenate([part[::-1] for part in _blocks(x)]), 16, 64),
-    Patient("barrier_in_a_branch", "barrier", (8, 10, 13),
+    Patient("sum_tree", "barrier", (8, 10, 13),
             lambda a, b: a[0] == b[0] and a[1].bit_length() < b[1].bit_length(), _tiles(4),
             lambda x, sums: x.reshape(-1, 64).sum(axis=1), 4, 64),
-    Patient("last_warp", "race", (8,),
+    Patient("block_sums", "race", (8,),
             lambda a, b: a[0] == b[0] and a[1] < b[1] - a[1] in (1, 2, 4, 8, 16), _tiles(4),
             lambda x, sums: x.reshape(-1, 64).sum(axis=1), 4, 64),
     Patient("overlap_add", "race", (5,),
@@ -116,21 +116,21 @@ PATIENTS = {patient.name: patient for patient in (
             lambda rng: ([rng.integers(0, 10, 1797).astype(np.int32), np.zeros(10, np.int32),
                           np.int32(1797)], 1),
             lambda labels, counts, n: np.bincount(labels, minlength=10).astype(np.int32), 1, 128),
-    Patient("empty", "uninitialised", (6,), lambda a: a[1] < 50,
+    Patient("row_sums", "uninitialised", (6,), lambda a: a[1] < 50,
             lambda rng: ([_floats(rng, 50, 30), np.zeros(50, np.float32), np.int32(50),
                           np.int32(30)], 1),
             lambda x, sums, rows, columns: x.sum(axis=1), 1, 64, unwritten=("sums",)),
-    Patient("half_a_tile", "uninitialised", (5, 10), lambda a: a[0] == 15 and 8 <= a[1] < 32,
+    Patient("block_maxima", "uninitialised", (5, 10), lambda a: a[0] == 15 and 8 <= a[1] < 32,
             lambda rng: ([np.append(np.float32(-.1), -_floats(rng, 999))  # x[0]: the largest
                           * np.float32((1, 1e35)[rng.integers(2)]),
                           np.zeros(16, np.float32), np.int32(1000)], 1),
             lambda x, largest, n: np.array([part.max() for part in _blocks(x)]), 16, 64),
-    Patient("shifted_vector", "misaligned", (5,), lambda a: 64 * a[0] + a[1] < 250,
+    Patient("doubled", "misaligned", (5,), lambda a: 64 * a[0] + a[1] < 250,
             lambda rng: ([_floats(rng, 1000), np.zeros(1000, np.float32), np.int32(250)], 1),
             lambda x, y, n: 2 * x, 4, 64, shifted=(0,)),
     Patient("carry", "race", (7, 10, 11), lambda a, b: b[0] == a[0] + 1, _vector(1000),
             lambda x, y, n: np.cumsum(x), 16, 1),
-    Patient("absent_lanes", "barrier", (4, 7), lambda a, b: 4 <= a[1] < 20 <= b[1],  # reads, left
+    Patient("warp_sum", "barrier", (4, 7), lambda a, b: 4 <= a[1] < 20 <= b[1],  # reads, left
             lambda rng: ([_floats(rng, 20), np.zeros(1, np.float32), np.int32(20)], 1),
             lambda x, sum, n: x.sum(keepdims=True), 1, 32),
 )}
@@ -160,10 +160,13 @@ def said(name: str, tool: str) -> str:
 
 
 def reports() -> list[tuple[str, ...]]:
-    """Rows of a table: each patient, how many of 20 launches were right, and who reported it."""
-    rows = [("patient", "kind", "right of 20", "the GPU", "compute-sanitizer")]
-    for name, of in _recorded().items():
-        rows.append((name, PATIENTS[name].kind, str(of["plain"].get("right", "error")),
+    """Rows of a table: each fault, how many of 20 launches were right, and who reported it."""
+    rows = []
+    for kind, source, of in ((PATIENTS[k].kind, PATIENTS[k].source, of)
+                             for k, of in _recorded().items()):
+        where = ("shuffle" if "__shfl" in source else "__syncthreads" if kind == "barrier" else
+                 "shared memory" if "__shared__" in source else "global memory")
+        rows.append((f"{kind}, {where}", str(of["plain"].get("right", "error")),
                      "error" if "error" in of["plain"] else "silent",
                      ", ".join(tool for tool in TOOLS if of[tool]["said"]) or "none"))
-    return rows
+    return [("fault", "right of 20", "the GPU", "compute-sanitizer"), *sorted(rows)]

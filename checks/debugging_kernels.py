@@ -23,15 +23,16 @@ from .machinery.task import (
     require_tuple,
 )
 
-# the lesson's first warm-up: blocks that write another tile than they read
+# the lesson's first warm-up: what each suspect predicts for three experiments
 
-moves = Task(
-    "moves", lambda n: n // 32 * (n // 32 - 1), lambda: [(512,), (32,), (96,), (2048,)],
-    mistakes=[
-        ("all blocks: one on the diagonal writes the tile that it has read",
-         lambda n: (n // 32) ** 2),
-        ("blocks on one side of the diagonal only", lambda n: n // 32 * (n // 32 - 1) // 2),
-        ("elements: a tile of 32 x 32 elements counts once", lambda n: n * (n - 1)),
+outcomes = Task(
+    "outcomes", lambda suspect: {"index": ("same",) * 3, "tile": ("differ",) * 3,
+                                 "blocks": ("differ", "right", "right")}[suspect],
+    lambda: [("index",), ("tile",), ("blocks",)], mistakes=[
+        ("a new array for `tile`: that suspect is about the shared tile, not about the output",
+         lambda suspect: ("same",) * 3 if suspect == "index" else ("differ", "right", "right")),
+        ("a race for `index`: a wrong index is wrong in the same way each time",
+         lambda suspect: ("differ", *["right" if suspect == "blocks" else "differ"] * 2)),
     ],
 )
 
@@ -149,14 +150,14 @@ def _unrepaired(patient: Patient, code: object) -> str | None:
 
 # the lesson's other warm-ups
 
-past_the_end = _diagnosis(
-    "past_the_end",
+squares = _diagnosis(
+    "squares",
     ("a thread that the guard stops: `i <= n` holds up to i = 1000",
      ("out of bounds", 5, (3, 233))),
     ("elements counted from 1: x[999] is the last one", ("out of bounds", 5, (3, 231))),
 )
-two_barriers = _diagnosis(
-    "two_barriers",
+reverse_all = _diagnosis(
+    "reverse_all",
     ("two threads with an element: these wait at the same barrier, that of line 8",
      ("barrier", 8, ((15, 0), (15, 39)))),
     ("a block in which all threads have an element", ("barrier", 8, ((0, 32), (0, 40)))),
@@ -173,8 +174,8 @@ overlap_add = _patient(
     ("an atomicAdd with a plain read of y: adding twice what is there",
      "y[k * hop + j] += value", "atomicAdd(&y[k * hop + j], value + value)"),
 )
-barrier_in_a_branch = _patient(
-    "barrier_in_a_branch", ((0, 0), (0, 32)),
+sum_tree = _patient(
+    "sum_tree", ((0, 0), (0, 32)),
     ("a repair without any barrier: one is needed, outside the branch",
      "            __syncthreads();\n", ""),
     ("the barrier in both branches: two barriers in the source are two different ones",
@@ -184,8 +185,8 @@ barrier_in_a_branch = _patient(
      "step > 0", "step > 1",
      "            __syncthreads();\n        }", "        }\n        __syncthreads();"),
 )
-half_a_tile = _patient(
-    "half_a_tile", (15, 8),
+block_maxima = _patient(
+    "block_maxima", (15, 8),
     ("zeros for what is missing: among negative numbers 0 is the largest",
      "    if (i < n) {\n        tile[t] = x[i];\n    }", "    tile[t] = i < n ? x[i] : 0;"),
     ("no guard: the last threads read beyond the end of x", "if (i < n) {", "{"),
@@ -193,46 +194,41 @@ half_a_tile = _patient(
      "    if (i < n) {\n        tile[t] = x[i];\n    }",
      "    if (i >= n) return;\n    tile[t] = x[i];"),
 )
-def _first_wrong(answer: Callable, kernels: int, first: int, luck: int) -> object:
-    """What an answer finds; from kernel `first` on, one run in five is wrong."""
-    runs, limit = Counter(), 5 * (kernels - 1).bit_length()
-
-    def wrong(k: int) -> bool:
-        if not 1 <= k <= kernels:
-            raise Refusal(f"it calls wrong({k!r}), and the kernels are 1 to {kernels}.")
-        if runs.total() == limit:
-            raise Refusal(f"it needs more than {limit} runs for {kernels} kernel(s).", "runs")
-        runs[k] += 1
-        return k >= first and (runs[k] + luck) % 5 == 0
-
-    return answer(wrong, kernels)
 
 
-def _by_halves(wrong: Callable, kernels: int, runs: int = 5, before: int = 0) -> int:
-    low, high = 1, kernels
-    while low < high:
-        middle = (low + high) // 2
-        if any(wrong(middle) for _ in range(runs)):
-            high = middle
-        else:
-            low = middle + 1
-    return low - before
+def _experiments(answer: Callable, guilty: str, luck: int) -> object:
+    """What an answer names; of five equal runs, a race shows in one."""
+    runs = Counter()
+
+    def wrong(n: int, block: int, new: bool) -> bool:
+        if n < 1 or block not in (32, 64, 128, 256, 512, 1024):
+            raise Refusal(f"it calls wrong({n!r}, {block!r}, {new!r}): see the task's limits.")
+        if runs.total() == 10:
+            raise Refusal("it needs more than 10 runs.", "runs")
+        runs[n, block, bool(new)] += 1
+        shown = (runs[n, block, bool(new)] + luck) % 5 == 0
+        return bool({"guard": n % block, "index": n > block, "tile": shown and min(n, block) > 32,
+                     "blocks": shown and n > block and not new}[guilty])
+
+    return answer(wrong)
 
 
-first_wrong = ExperimentTask(
-    "first_wrong", lambda kernels, first, luck: first,
-    lambda: [(1000, 700, 0), (1000, 1, 4), (1000, 1000, 0), (1000, 333, 2), (37, 20, 1),
-             (2, 2, 3), (1, 1, 0)],
-    run=_first_wrong, signature=lambda wrong, kernels: 0, right=_by_halves, mistakes=[
-        ("one run for each `k`: a run can be right by luck", {"runs": 1}),
-        ("the last kernel after which every run is right", {"before": 1}),
-        ("one kernel after another: each experiment should halve what is left",
-         lambda wrong, kernels: next(
-             k for k in range(1, kernels + 1) if any(wrong(k) for _ in range(5)))),
+def _hunt(wrong: Callable, runs: int = 5, n: int = 31, new: bool = True) -> str:
+    return ("guard" if wrong(n, 32, new) else "index" if wrong(64, 32, new) else
+            "tile" if any(wrong(64, 64, new) for _ in range(runs)) else "blocks")
+
+
+suspect = ExperimentTask(
+    "suspect", lambda guilty, luck: guilty,
+    lambda: [(name, k) for k in (0, 4, 2) for name in ("guard", "index", "tile", "blocks")],
+    run=_experiments, signature=lambda wrong: "", right=_hunt, mistakes=[
+        ("one run for each experiment: a race can be right by luck", {"runs": 1}),
+        ("an experiment in which several suspects predict the same", {"n": 33}),
+        ("an old array with several blocks, where two suspects remain", {"new": False}),
     ])
 
-one_barrier_too_few = _patient(
-    "one_barrier_too_few", ((0, 0), (0, 63)),
+tile_by_tile = _patient(
+    "tile_by_tile", ((0, 0), (0, 63)),
     ("the barrier moved: both are needed, one before the tile is read and one after",
      "        __syncthreads();\n        sum += tile[63 - t];",
      "        sum += tile[63 - t];\n        __syncthreads();"),
@@ -242,8 +238,8 @@ one_barrier_too_few = _patient(
      " late",
      "    y[t] = sum;", "    __syncthreads();\n    y[t] = sum;"),
 )
-edge_of_the_tile = _patient(
-    "edge_of_the_tile", (0, 63),
+with_next = _patient(
+    "with_next", (0, 63),
     ("a longer tile whose last place is never written: it is read all the same",
      "tile[64]", "tile[65]"),
     ("0 in place of the next block's element",

@@ -8,56 +8,52 @@ def repaired(kind, line, threads, *texts):
     return lambda source: (kind, line, threads, replaced(str(source), *texts))
 
 
-def moves_by_counting(n):
-    """Each block with each other block of the grid."""
-    tiles = range(n // 32)
-    return sum(x != y for x in tiles for y in tiles)
+PREDICTED = {"index": ("same", "same", "same"), "tile": ("differ", "differ", "differ"),
+             "blocks": ("differ", "right", "right")}
 
 
-def moves_by_formula(n):
-    return (n // 32) ** 2 - n // 32
+def outcomes(suspect):
+    """One question after another."""
+    if suspect == "index":
+        return "same", "same", "same"
+    return ("differ", *(("right", "right") if suspect == "blocks" else ("differ", "differ")))
 
 
-def first_wrong_by_recursion(wrong, kernels):
-    """The first half, or the second one, as often as needed."""
-    def between(low, high):
-        if low == high:
-            return low
-        middle = (low + high - 1) // 2
-        found = sum(wrong(middle) for _ in range(5))
-        return between(low, middle) if found else between(middle + 1, high)
-    return between(1, kernels)
+def suspect_by_races_first(wrong):
+    """A new array in one full block leaves one suspect, and an old one in two blocks two."""
+    if any([wrong(64, 64, True) for _ in range(5)]):
+        return "tile"
+    if wrong(32, 32, False):
+        return "race that is none"
+    return "guard" if wrong(3, 1024, True) else "index" if wrong(128, 32, True) else "blocks"
 
 
-def first_wrong(wrong, kernels):
-    right, least = 0, kernels  # after `right` kernels all is right, after `least` it may be wrong
-    while least - right > 1:
-        k = (right + least) // 2
-        if any(wrong(k) for _ in range(5)):
-            least = k
-        else:
-            right = k
-    return least
+def suspect_by_blocks(wrong):
+    """The race between blocks is tried, and the one in the tile is left."""
+    if wrong(1, 64, False):
+        return "guard"
+    if wrong(1024, 512, True) and wrong(64, 32, True):
+        return "index"
+    return "blocks" if any(wrong(96, 32, False) for _ in range(5)) else "tile"
 
 
-def first_wrong_run(runs):
-    """A search with so many runs for each kernel that is tried."""
-    def search(wrong, kernels):
-        low, high = 1, kernels
-        while low < high:
-            middle = (low + high) // 2
-            low, high = ((low, middle) if any([wrong(middle) for _ in range(runs)])
-                         else (middle + 1, high))
-        return low
-    return search
+def suspect_with(n, block, new, runs=5):
+    """A hunt whose first experiment is this one."""
+    def hunt(wrong):
+        if wrong(n, block, new):
+            return "guard"
+        if wrong(64, 32, True):
+            return "index"
+        return "tile" if any([wrong(64, 64, True) for _ in range(runs)]) else "blocks"
+    return hunt
 
 
-def past_the_end(n):
+def squares(n):
     """The guard lets i = n through."""
     return "out of bounds", 5, (n // 256, n % 256)
 
 
-def two_barriers(n):
+def reverse_all(n):
     """The last block has 40 elements: lanes 0 to 7 of its second warp, and 8 to 31."""
     return "barrier", 11, ((15, 40), (15, 32))
 
@@ -76,44 +72,51 @@ extern "C" __global__ void overlap_add(const float* frames, float* y, int width,
 """
 
 RIGHT = {
-    "moves": [moves_by_counting, moves_by_formula],
-    "first_wrong": [first_wrong_by_recursion, first_wrong],
-    "past_the_end": [past_the_end,
+    "outcomes": [outcomes, lambda suspect: PREDICTED[suspect]],
+    "suspect": [suspect_by_races_first, suspect_by_blocks],
+    "squares": [squares,
                      lambda n: ["Out of bounds", 4, [3, 232]]],
-    "two_barriers": [two_barriers,
+    "reverse_all": [reverse_all,
                      lambda n: ("barrier", 6, [(15, 0), (15, 63)])],
     "overlap_add": [lambda source: ("race", 5, ((4, 15), (1, 63)), OVERLAP_BY_OUTPUT)],
-    "barrier_in_a_branch": [repaired(
+    "sum_tree": [repaired(
         "barrier", 8, ((3, 1), (3, 0)),
         "            tile[t] += tile[t + step];\n            __syncthreads();",
         "            tile[t] += tile[t + step];",
-        "        }\n", "        }\n        __syncthreads();\n")],
-    "half_a_tile": [repaired(
+        "        }\n", "        }\n        __syncthreads();\n"),
+        # threads without work leave the kernel, so no barrier waits for them
+        repaired("barrier", 13, ((0, 0), (0, 32)), "    }\n    __syncthreads();", "    }")],
+    "block_maxima": [repaired(
         "uninitialised", 5, (15, 20),
         "    }\n    __syncthreads();", "    } else tile[t] = -3e38f;\n    __syncthreads();")],
-    "one_barrier_too_few": [repaired(
+    "tile_by_tile": [repaired(
         "race", 9, ((0, 63), (0, 0)),
         "        tile[t] =", "        __syncthreads();\n        tile[t] =")],
-    "edge_of_the_tile": [repaired(
+    "with_next": [repaired(
         "out of bounds", 8, (14, 63),
         "tile[t + 1]", "(i + 1 == n ? 0 : t < 63 ? tile[t + 1] : x[i + 1])")],
 }
 
 TWO = ((0, 16), (1, 0))  # threads of `overlap_add` that meet
 WRONG = {
-    "moves": [(lambda n: n // 32, "expected 240")],
-    "first_wrong": [
-        (first_wrong_run(4), "expected"),
-        (first_wrong_run(6), "more than 50 runs"),
-        (lambda wrong, kernels: kernels, "expected 700"),
-        (lambda wrong, kernels: wrong(0), "it calls wrong(0)")],
-    "past_the_end": [
+    "outcomes": [
+        (lambda suspect: ("same", "right", "right"), "expected"),
+        (lambda suspect: PREDICTED[suspect][0], "expected")],
+    "suspect": [
+        (suspect_with(1000, 64, False), "expected"),
+        (suspect_with(1000, 64, True), "expected"),
+        (suspect_with(31, 32, True, runs=4), "expected"),
+        (suspect_with(31, 32, True, runs=9), "more than 10 runs"),
+        (suspect_with(31, 31, True), "it calls wrong(31, 31, True)"),
+        (suspect_with(0, 32, True), "it calls wrong(0, 32, True)"),
+        (lambda wrong: "blocks", "expected 'guard'")],
+    "squares": [
         (lambda n: ("out of bounds", 5, (3, 255)), "not the threads (3, 255)"),
         (lambda n: ("out of bounds", 5, 232), "takes 1 pair(s)"),
         (lambda n: ("out of bounds", 5, ((3, 232), (3, 232))), "takes 1 pair(s)"),
         (lambda n: ("out of bounds", 5, (0, 1000)), "not the threads (0, 1000)"),
         (lambda n: ("out of bounds", 2, (3, 232)), "not in line 2")],
-    "two_barriers": [
+    "reverse_all": [
         (lambda n: ("race", 9, ((15, 0), (15, 39))), "is not 'race'"),
         (lambda n: ("barrier", 8, (15, 40)), "takes 2 pair(s)"),
         (lambda n: ("barrier", 8, ((15, 40), (15, 40))), "not the threads"),
@@ -136,11 +139,11 @@ WRONG = {
          "line 5: it takes an address, not a value"),
         (repaired("race", 5, TWO, "+= value;", "+= value"), 'a ";" is missing'),
     ],
-    "barrier_in_a_branch": [
+    "sum_tree": [
         (repaired("race", 10, ((0, 0), (0, 32))), "not 'race'"),
         (repaired("barrier", 10, ((0, 33), (0, 60))), "not the threads"),
         (repaired("barrier", 10, ((0, 0), (1, 32))), "not the threads")],
-    "half_a_tile": [
+    "block_maxima": [
         (repaired("uninitialised", 10, (15, 40)), "not the threads (15, 40)"),
         (repaired("uninitialised", 10, (15, 8), "    }\n    __syncthreads();",
                   "    } else tile[t] = -1e30f;\n    __syncthreads();"), "values are wrong"),
@@ -153,20 +156,19 @@ WRONG = {
          "is at fault"),
         (repaired("uninitialized", 10, (15, 8), "    if (i < n) {\n        tile[t] = x[i];\n    }",
                  "    tile[t] = i < n ? x[i] : -INFINITY;"), "write 3.4e38f")],
-    "one_barrier_too_few": [
+    "tile_by_tile": [
         (repaired("barrier", 8, ((0, 0), (0, 63))), "not 'barrier'"),
         (repaired("race", 7, ((0, 0), (0, 1))), "not the threads"),
         (repaired("race", 7, ((0, 0), (0, 63)), "        __syncthreads();",
                   "        __syncthreads();" * 2), "behind the loop it is too late")],
-    "edge_of_the_tile": [
+    "with_next": [
         (repaired("out of bounds", 8, (0, 0)), "not the threads (0, 0)"),
         (repaired("out of bounds", 8, (15, 63)), "not the threads (15, 63)")],
 }
 
 
-def random_search(rng):
-    kernels = int(rng.integers(1, 2000))
-    return kernels, int(rng.integers(1, kernels + 1)), int(rng.integers(0, 5))
+def random_suspect(rng):
+    return str(rng.choice(["guard", "index", "tile", "blocks"])), int(rng.integers(0, 5))
 
 
-INPUTS = {"first_wrong": random_search}
+INPUTS = {"suspect": random_suspect}

@@ -1,5 +1,5 @@
 // The largest of each 64 floats of x; the last block has fewer.
-extern "C" __global__ void half_a_tile(const float* x, float* largest, int n) {
+extern "C" __global__ void block_maxima(const float* x, float* largest, int n) {
     __shared__ float tile[64];
     int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
     if (i < n) {

@@ -1,5 +1,5 @@
 // The sum of n floats, n at most 32, in one warp.
-extern "C" __global__ void absent_lanes(const float* x, float* sum, int n) {
+extern "C" __global__ void warp_sum(const float* x, float* sum, int n) {
     int lane = threadIdx.x;
     if (lane < n) {
         float v = x[lane];
