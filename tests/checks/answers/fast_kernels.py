@@ -209,7 +209,8 @@ WRONG = {
          "expected")],
     "limit": [
         (lambda clocks, instructions: ("path" if clocks > instructions else "schedulers",
-                                       min(0.25 / max(clocks, 1e-9), 1 / instructions)), "expected"),
+                                       min(0.25 / max(clocks, 1e-9), 1 / instructions)),
+         "expected"),
         (lambda clocks, instructions: ("path" if clocks > instructions / 4 else "schedulers",
                                        0.25 / max(clocks, instructions / 4)), "clocks=0.5"),
         (lambda clocks, instructions: "path", "expected"),
