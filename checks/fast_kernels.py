@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from types import SimpleNamespace
 
@@ -147,7 +146,7 @@ def _shared_by_the_block(counts: object, x: np.ndarray, w: np.ndarray, *_: objec
         return (f"the loads of a warp from shared memory take {each:.3g} wavefronts for 16"
                 " multiply-adds of a thread; 8 are enough: 4 numbers of x and 4 of w,"
                 " loaded into registers without bank conflicts.")
-    lines = [line for line in counts.lines if line.space == "global"]
+    lines = [line for line in counts.lines if line.space == "global" and line.array != "bias"]
     return wasteful(SimpleNamespace(lines=lines)) or undivided(counts)
 
 
@@ -177,7 +176,7 @@ linear = KernelTask(
     rules=[counters(_shared_by_the_block)],
 )
 
-# two warm-ups of the lesson: loads of the simple product, and loads for each multiply-add
+# two warm-ups of the lesson: loads of the simple product, and the useful share of the sums
 
 loads = Task(
     "loads", lambda m, n, k: (2 * m * n * k, m * k + k * n),
@@ -194,18 +193,6 @@ loads = Task(
     ],
 )
 
-loads_each = Task(
-    "loads_each", lambda high, wide: (high + wide) / (high * wide),
-    lambda: [(1, 1), (8, 1), (1, 8), (8, 8), (4, 2), (16, 3)],
-    mistakes=[
-        ("multiply-adds for each load", lambda high, wide: high * wide / (high + wide)),
-        ("the loads of all multiply-adds together", lambda high, wide: high + wide),
-        ("two loads for each: a number in a register is not loaded again", lambda high, wide: 2),
-        ("loads from one of the two slices only", lambda high, wide: 1 / wide),
-    ],
-)
-
-# useful: the share of the sums that are numbers of C
 
 def _useful(m: int, n: int, high: int, wide: int, *,
             blocks: Callable = lambda size, tile: -(-size // tile)) -> float:
@@ -270,25 +257,27 @@ naive_sectors = Task(
                           (256, 256, 4096, 32))],
 )
 
-# most: the share of the arithmetic that the counted loads allow
+# limit: the part of the GPU that a profile says is the narrowest
 
-def _most(m: int, n: int, k: int, global_loads: int, shared_loads: int, *, lanes: int = 32,
-          rate: int = 4, together: Callable = sum, limit: float = 1) -> float:
-    return min(limit, m * n * k / lanes / rate / together((global_loads, shared_loads)))
+def _limit(clocks: float, instructions: float, *, schedulers: int = 4, rate: float = 4) -> tuple:
+    needed = max(clocks, instructions / schedulers)
+    return "path" if clocks == needed else "schedulers", 1 / rate / needed
 
 
-most = Task(
-    "most", _most, right=_most,
-    cases=lambda: [
-        (4096, 4096, 4096, 4294967296, 0), (4096, 4096, 4096, 134217728, 3221937852),
-        (4096, 4096, 4096, 8388608, 402694252), (64, 32, 7, 0, 448), (64, 32, 7, 112, 0),
-        (33, 35, 64, 900, 800), (8, 8, 8, 3, 1)],
+limit = Task(
+    "limit", _limit, right=_limit,
+    cases=lambda: [(3.0, 4.57), (0.31, 1.46), (0.5, 2.0), (1.22, 5.9), (0.51, 1.67), (0, 1),
+                   (0.19, 1.13), (2, 9), (0.3, 1)],
     mistakes=[
-        ("more than all of the time: without the limit of the loads it is 1", {"limit": math.inf}),
-        ("the multiply-adds of threads: the loads are those of warps, 32 threads", {"lanes": 1}),
+        ("one scheduler: a multiprocessor has four", {"schedulers": 1}),
         ("one multiply-add of a warp in a clock: there are four", {"rate": 1}),
-        ("one of the two kinds of loads only: both take the same path", {"together": max}),
-        ("the share of the path: the arithmetic's share is asked for",
-         lambda *counts: min(1, 1 / _most(*counts, limit=math.inf))),
+        ("the wider of the two parts: the limit is the one that needs more time",
+         lambda clocks, instructions: ("path" if clocks < instructions / 4 else "schedulers",
+                                       1 / 4 / max(1 / 4, min(clocks, instructions / 4)))),
+        ("the path in every case", lambda clocks, _: ("path", min(1, 1 / 4 / max(clocks, 1 / 4)))),
+        ("the schedulers' time only", lambda _, instructions: ("schedulers", 1 / instructions)),
+        ("the part's time: the arithmetic's share is asked for",
+         lambda clocks, instructions: (_limit(clocks, instructions)[0],
+                                       max(clocks, instructions / 4))),
     ],
 )

@@ -92,6 +92,9 @@ FOURS = (fast_kernels.LINEAR.replace("as[64][33], bs[32][32]", "as[64][33]")
     }
 }
 """))
+# The same with single loads of the bias, 4 floats apart: the sectors of bias do not count.
+FOURS_PLAIN_BIAS = (FOURS.replace("    float4 four = *(const float4*)&bias[first + 4 * tx];\n", "")
+                    .replace("(&four.x)[s]", "bias[j]"))
 NO_REGISTERS = fast_kernels.LINEAR.replace("sum[r][s] += left[r] * right[s]",
                                            "sum[r][s] += as[ty + 16 * r][q] * bs[q][tx + 8 * s]")
 ONE_BY_ONE = r"""
@@ -119,14 +122,9 @@ def loads_by_formula(m, n, k):
     return 2 * m * n * k, m * k + k * n
 
 
-def each_by_formula(high, wide):
-    """All loads of a round, divided by its multiply-adds."""
-    return (high + wide) / (high * wide)
-
-
-def each_by_side(high, wide):
-    """A number of A serves `wide` multiply-adds, and a number of B `high`."""
-    return 1 / wide + 1 / high
+def useful(m, n, high, wide):
+    down, across = -(-m // high), -(-n // wide)  # blocks, rounded up
+    return m * n / (down * high * across * wide)
 
 
 def useful_by_loop(m, n, high, wide):
@@ -142,9 +140,11 @@ def sectors_by_table(m, n, k, columns):
     return m * n * k // 32 * each[columns]
 
 
-def most_by_clocks(m, n, k, global_loads, shared_loads):
-    arithmetic, path = m * n * k // 32 / 4, global_loads + shared_loads
-    return arithmetic / max(arithmetic, path)
+def limit_by_shares(clocks, instructions):
+    """The smaller of the two shares that the parts allow."""
+    shares = {"path": 0.25 / clocks if clocks else 2, "schedulers": 1 / instructions}
+    part = min(shares, key=shares.get)  # of equal shares the first
+    return part, shares[part]
 
 
 def half_done(m, n, k, columns):
@@ -168,12 +168,11 @@ def some_layer(rng):
 INPUTS = {"scores": some_scores, "linear": some_layer}
 RIGHT = {
     "scores": [SCORES, cp.RawKernel(SCORES, "scores")],
-    "linear": [TURNED, FOURS],
+    "linear": [TURNED, FOURS, FOURS_PLAIN_BIAS],
     "loads": [loads_by_formula, loads_in_sum],
-    "loads_each": [each_by_formula, each_by_side],
-    "useful": [useful_by_loop],
+    "useful": [useful, useful_by_loop],
     "naive_sectors": [sectors_by_table],
-    "most": [most_by_clocks],
+    "limit": [limit_by_shares],
 }
 
 
@@ -192,6 +191,8 @@ WRONG = {
          .replace("row * n + column", "row * m + column"), "of the kernel scores"),
     ],
     "linear": [
+        (fast_kernels.LINEAR.replace("first + tx + 8 * s", "first + 4 * tx + s")
+         .replace("bs[q][tx + 8 * s]", "bs[q][4 * tx + s]"), "store of y takes 16"),
         (NO_REGISTERS, "take 32 wavefronts"),
         (ONE_BY_ONE, "let a block bring each of its numbers of x into shared memory once"),
         (fast_kernels.LINEAR.replace("as[64][33]", "as[64][32]"), "take 20 wavefronts"),
@@ -202,10 +203,18 @@ WRONG = {
          "race"),
     ],
     "loads": [(lambda m, n, k: 2 * m * n * k, "a tuple")],
-    "loads_each": [(lambda high, wide: (high + wide) // (high * wide), "expected")],
-    "useful": [(lambda m, n, high, wide: m * n / (m // high * high * n // wide * wide),
-                "expected")],
-    "most": [(lambda m, n, k, global_loads, shared_loads: 1, "expected")],
+    "useful": [
+        (lambda m, n, high, wide: m * n / (m // high * high * n // wide * wide), "expected"),
+        (lambda m, n, high, wide: (m / (-(-m // high) * high) + n / (-(-n // wide) * wide)) / 2,
+         "expected")],
+    "limit": [
+        (lambda clocks, instructions: ("path" if clocks > instructions else "schedulers",
+                                       min(0.25 / max(clocks, 1e-9), 1 / instructions)),
+         "expected"),
+        (lambda clocks, instructions: ("path" if clocks > instructions / 4 else "schedulers",
+                                       0.25 / max(clocks, instructions / 4)), "clocks=0.5"),
+        (lambda clocks, instructions: "path", "expected"),
+    ],
     "naive_sectors": [
         (lambda m, n, k, columns: 0, "expected"),
         (half_done, "it raised NotImplementedError"),
