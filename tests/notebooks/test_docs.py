@@ -213,7 +213,7 @@ def test_the_readme_s_first_evening_has_these_minutes():
                        tasks["06_first_kernels"], re.M)
     assert steps == {"1": str(lesson_minutes(read(ROOT / "notebooks" / "00_start_here.ipynb"))),
                      "2": str(sum(map(int, core))), "3": kernel[1]}
-    assert len(core) == 2 and sum(map(int, steps.values())) == 95  # "about an hour and a half"
+    assert len(core) == 2 and sum(map(int, steps.values())) == 85  # "about an hour and a half"
 
 
 def test_the_readme_s_first_answer_gets_the_verdict_that_is_printed_below_it(tmp_path):
