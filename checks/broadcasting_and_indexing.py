@@ -52,7 +52,7 @@ def _planned(a: tuple, b: tuple, itemsize: int) -> tuple:
 planned = Task(
     "planned", _planned,
     cases=lambda: [((4, 1, 3), (5, 1), 8), ((7,), (7,), 2), ((6, 1), (5,), 4), ((3,), (2, 4, 1), 1),
-                   ((2, 1, 1, 3), (5, 1), 8), ((4, 3), (4,), 8), ((5, 2), (3, 5, 3), 4),
+                   ((2, 1, 1, 3), (5, 1), 8), ((4, 3), (4,), 8), ((5, 2), (3, 5, 4), 4),
                    ((1,), (0,), 8), ((0, 3), (1, 3), 16)],
     mistakes=[
         ("the number of elements; each takes `itemsize` bytes",
@@ -130,8 +130,7 @@ overlap_add = Task(
         (_random((5, 4)), 2),
         (-_random((7, 5)), 3),
         (_random((900, 4)), 1),  # a running sum too large for float32's digits
-        (_random((4, 3)), 3),
-        (_random((4, 3)), 5),
+        (_random((4, 3)), 3), (_random((4, 3)), 5),
         (_random((5, 7), np.int64), 2),
         (_random((5, 7), np.int64) + 2**59, 2),  # beyond float64's digits
         (_random((1, 6), np.float64), 4),
@@ -149,7 +148,8 @@ overlap_add = Task(
         ("frames put end to end; frame k starts at k * hop",
          lambda frames, hop: frames.reshape(-1).copy()),
     ],
-    rules=[_own_zeros, no_python_loop((_random((5, 8)), 2), (_random((500, 8)), 2))],
+    rules=[_own_zeros, no_python_loop((_random((5, 8)), 2), (_random((500, 8)), 2),
+                                      (_random((5, 400)), 100))],
 )
 
 

@@ -1,7 +1,9 @@
 """Right answers besides the solution, and wrong ones that are no known mistake."""
 
+import math
 import operator
 from collections import deque
+from itertools import zip_longest
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -43,6 +45,15 @@ def overlap_loop(frames, hop):
     result = np.zeros((count - 1) * hop + width, frames.dtype)
     for k in range(count):
         result[k * hop:k * hop + width] += frames[k]
+    return result
+
+
+def overlap_by_places(frames, hop):
+    """A loop over the places of a frame, which needs no index array."""
+    count, width = frames.shape
+    result = np.zeros((count - 1) * hop + width, frames.dtype)
+    for j in range(width):
+        result[j:j + (count - 1) * hop + 1:hop] += frames[:, j]
     return result
 
 
@@ -128,6 +139,16 @@ def planned_larger(a, b, itemsize):
     pairs = zip((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b)
     shape = tuple(max(pair) for pair in pairs)
     return shape, int(np.prod(shape)) * itemsize
+
+
+def planned_multiples(a, b, itemsize):
+    """Takes two sizes as fitting if one is a multiple of the other."""
+    pairs = zip_longest(reversed(a), reversed(b), fillvalue=1)
+    sizes = [(min(pair), max(pair)) for pair in pairs]
+    if any(small and large % small for small, large in sizes):
+        raise ValueError(f"{a} and {b} do not fit")
+    shape = tuple(large if small else 0 for small, large in reversed(sizes))
+    return shape, math.prod(shape) * itemsize
 
 
 def planned_from_the_left(a, b, itemsize):
@@ -430,6 +451,7 @@ WRONG = {
     "planned": [
         (planned_larger, "it should raise ValueError"),
         (planned_from_the_left, "it raised ValueError"),
+        (planned_multiples, "it should raise ValueError"),
         (lambda a, b, itemsize: np.broadcast_shapes(a, b), "a tuple of 2 values"),
     ],
     "erase": [
@@ -441,6 +463,7 @@ WRONG = {
     "overlap_add": [
         (overlap_loop, "it loops in Python"),
         (overlap_by_map, "it loops in Python"),
+        (overlap_by_places, "it loops in Python"),
         (overlap_running_sums, "expected"),
         (overlap_bincount, "frames: int64 (5, 7), hop=2"),
         (overlap_in_double, "expected dtype float32, got float64"),
