@@ -22,6 +22,10 @@ def bytes_as_list_of_kernels(ones, twos):
     return sum([8] * ones + [12] * twos), 12
 
 
+def negative(part):
+    return f"(-({part}))"
+
+
 def launches_by_counting(compiling, general, special):
     if general <= special:
         return math.inf
@@ -268,8 +272,7 @@ def slope_of_anything(formula):
 
 RIGHT = {
     "bytes_each": [bytes_by_arrays, bytes_as_list_of_kernels],
-    "negative": [lambda part: f"(-({part}))", lambda part: f"(-1.0f * ({part}))",
-                 lambda part: f"(0.0f - ({part}))"],
+    "negative": [negative, lambda part: f"(-1.0f * ({part}))", lambda part: f"(0.0f - ({part}))"],
     "launches": [launches_rounded_up, launches_by_counting],
     "decide": [decide],
     "convolution": [convolution],
