@@ -22,6 +22,10 @@ def bytes_as_list_of_kernels(ones, twos):
     return sum([8] * ones + [12] * twos), 12
 
 
+def negative(part):
+    return f"(-({part}))"
+
+
 def launches_by_counting(compiling, general, special):
     if general <= special:
         return math.inf
@@ -126,6 +130,13 @@ def stencil_without_a_declaration(weights):
 
 def stencil_without_tests(weights):
     return re.sub(r"if \(i \+ .* < columns\) s", "s", stencil_direct(weights))
+
+
+def stencil_clamped(weights):
+    """The edge repeated beyond the image, where there should be zeros."""
+    return re.sub(r"if \(i \+ .* < columns\) (s.*)x\[\(i (.*)\) \* columns \+ j (.*)\];",
+                  r"\1x[min(max(i \2, 0), rows - 1) * columns + min(max(j \3, 0), columns - 1)];",
+                  stencil_direct(weights))
 
 
 def stencil_without_small_weights(weights):
@@ -261,6 +272,7 @@ def slope_of_anything(formula):
 
 RIGHT = {
     "bytes_each": [bytes_by_arrays, bytes_as_list_of_kernels],
+    "negative": [negative, lambda part: f"(-1.0f * ({part}))", lambda part: f"(0.0f - ({part}))"],
     "launches": [launches_rounded_up, launches_by_counting],
     "decide": [decide],
     "convolution": [convolution],
@@ -272,7 +284,15 @@ WRONG = {
         (lambda ones, twos: (8 * ones + 12 * twos, 8 * ones + 12 * twos), "value 1 of the tuple"),
         (lambda ones, twos: 8 * ones + 12 * twos, "expected"),
     ],
+    "negative": [
+        (lambda part: f"-{part}", "two signs side by side"),
+        (lambda part: f"(-{part})", "two signs side by side"),
+        (lambda part: f"({part}) - 1", "expected"),
+        (lambda part: f"-({part}", "no expression"),
+        (lambda part: -1.0, "it must return C text"),
+    ],
     "launches": [
+        (lambda compiling, general, special: -(-compiling // general), "expected"),
         (lambda compiling, general, special: compiling / (general - special)
          if general > special else math.inf, "expected"),
         (lambda compiling, general, special: -(-compiling // (general - special)), "it raised"),
@@ -294,6 +314,8 @@ WRONG = {
         (convolution_all_neighbours, "512 threads load"),
         (convolution_with_zeros, "a weight that is zero needs no line"),
         (convolution_in_one_block, "hardly one loads"),
+        (lambda weight, bias: convolution(
+            np.where(np.abs(weight) < 1e-8, np.float32(0), weight), bias), "expected"),
         (lambda weight, bias: convolution(weight, bias).replace("p < n", "true"),
          "an access outside an array"),
         (lambda weight, bias: convolution(weight, bias).replace("p % 64 / 8", "p / 8"),
@@ -305,6 +327,7 @@ WRONG = {
     ],
     "stencil": [
         (stencil_without_small_weights, "weights: float32 (3, 5)"),
+        (stencil_clamped, "expected"),
         (stencil_with_zeros, "Write nothing for a zero"),
         (stencil_without_a_declaration, '"s" is undefined'),
         (stencil_without_tests, "of the kernel stencil makes an access outside an array"),
@@ -315,6 +338,8 @@ WRONG = {
         (lambda formula: slope(formula).replace("cosf(a.v) * a.d", "cos((double)a.v) * a.d"),
          "`double` in the source"),
         (lambda formula: slope(formula).replace("zs[i] =", "zs[i] +="), "expected"),
+        (lambda formula: slope(formula.replace("x", "q").replace("y", "x").replace("q", "y"))
+         .replace("x = xs[i], y = ys[i]", "y = xs[i], x = ys[i]"), "expected"),  # along y
     ],
 }
 
