@@ -280,11 +280,11 @@ def _in_order_of_groups(subscripts, x, y):
 
 by_matmul = Task(
     "by_matmul", lambda x, y: np.einsum("tbd,kbd->kbt", x, y),
-    cases=lambda: [(_random((2, 3, 4)), _random((5, 3, 4), seed=2))],
+    cases=lambda: [
+        (_random((2, 3, 4)), _random((5, 3, 4), seed=2)),
+        (-_random((5, 2, 3), np.int64).T, -_random((5, 2, 4), np.int64, 2).T)],
     mistakes=[
-        ("the product's order b, t, k", lambda x, y: np.einsum("tbd,kbd->btk", x, y)),
-        ("the last `transpose` turned round: its numbers are places in the order b, t, k",
-         lambda x, y: np.einsum("tbd,kbd->tkb", x, y))],
+        ("the product's order b, t, k", lambda x, y: np.einsum("tbd,kbd->btk", x, y))],
     rules=[_all_by_matmul((_random((2, 3, 4)), _random((5, 3, 4))), letters="tbd,kbd->kbt")])
 letters_to_matmul = Task(
     "letters_to_matmul", lambda subscripts, x, y: np.asarray(np.einsum(subscripts, x, y)),

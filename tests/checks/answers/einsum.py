@@ -379,8 +379,9 @@ WRONG = {
          "`@` does [80, 80, 80] operations"),
         (lambda x, y: x.transpose(1, 0, 2) @ y.transpose(1, 2, 0), "order b, t, k"),
         (lambda x, y: (x.transpose(1, 0, 2) @ y.transpose(1, 2, 0)).transpose(1, 2, 0),
-         "turned round"),
-        (lambda x, y: (x.transpose(1, 0, 2) @ y.transpose(1, 2, 0)).reshape(5, 3, 2),
+         "expected shape"),
+        (lambda x, y: (x.transpose(1, 0, 2) @ y.transpose(1, 2, 0)).reshape(
+            len(y), -1, len(x)),
          "values are wrong"),
         (lambda x, y: x.transpose(1, 0, 2) @ y.transpose(2, 0, 1), "it raised ValueError"),
     ],
