@@ -247,7 +247,7 @@ alone = Task(
     ],
 )
 
-# letters_to_matmul: einsum of two arrays as one product of matrices
+# letters_to_matmul, and by_matmul, a warm-up of the lesson: one product of matrices
 
 
 def _number_as_array(value: object, case: Case) -> object:
@@ -256,10 +256,12 @@ def _number_as_array(value: object, case: Case) -> object:
 
 
 @rule
-def _all_by_matmul(answer: Callable, trials: Sequence[Trial], *cases: Case) -> str | None:
+def _all_by_matmul(answer: Callable, trials: Sequence[Trial], *cases: Case,
+                   letters: str | None = None) -> str | None:
     """In each of `cases`, products of matrices do all work, and no more than the letters need."""
     for case in cases:
-        log, needed = recorded_operations(answer, case), 2 * Contraction.read(*case).combinations
+        log, case = recorded_operations(answer, case), (letters, *case) if letters else case
+        needed = 2 * Contraction.read(*case).combinations
         products = [count for name, count in log
                     if name in ("matmul", "dot", "inner", "vdot", "tensordot")]
         others = sum(count for _, count in log) - sum(products)
@@ -276,6 +278,14 @@ def _in_order_of_groups(subscripts, x, y):
     return np.asarray(np.einsum(f"{arrays}->{''.join(order)}", x, y))
 
 
+by_matmul = Task(
+    "by_matmul", lambda x, y: np.einsum("tbd,kbd->kbt", x, y),
+    cases=lambda: [
+        (_random((2, 3, 4)), _random((5, 3, 4), seed=2)),
+        (-_random((5, 2, 3), np.int64).T, -_random((5, 2, 4), np.int64, 2).T)],
+    mistakes=[
+        ("the product's order b, t, k", lambda x, y: np.einsum("tbd,kbd->btk", x, y))],
+    rules=[_all_by_matmul((_random((2, 3, 4)), _random((5, 3, 4))), letters="tbd,kbd->kbt")])
 letters_to_matmul = Task(
     "letters_to_matmul", lambda subscripts, x, y: np.asarray(np.einsum(subscripts, x, y)),
     cases=lambda: [(letters, np.array(_random(one, dtype), order="FC"[len(one) // 4]),
@@ -465,11 +475,7 @@ convolution = Task(
 # low_rank_scores: contraction order by hand
 
 
-def _low_rank_scores(x, u, v, y):
-    return x @ u @ v.T @ y.T
-
-
-def _scores_of_letters(x, u, v, y, *, letters):
+def _scores_of_letters(x, u, v, y, *, letters="td,dr,er,ke->tk"):
     return np.einsum(letters, x, u, v, y)
 
 
@@ -479,7 +485,7 @@ def _rank_case(t: int, k: int, d: int, e: int, r: int, dtype: type = np.float64)
 
 
 low_rank_scores = Task(
-    "low_rank_scores", _low_rank_scores, right=_scores_of_letters,
+    "low_rank_scores", _scores_of_letters, right=_scores_of_letters,
     cases=lambda: [
         _rank_case(7, 9, 6, 5, 2),
         _rank_case(5, 4, 8, 9, 3, np.float32),
@@ -500,12 +506,6 @@ low_rank_scores = Task(
 # fixed: a wrong einsum repaired
 
 
-def _fixed(q, k, v):
-    scores = q.transpose(0, 2, 1, 3) @ k.transpose(0, 2, 3, 1)  # (b, h, t, s)
-    mixed = scores @ v.transpose(0, 2, 1, 3)  # (b, h, t, e)
-    return np.ascontiguousarray(mixed.transpose(0, 2, 1, 3))
-
-
 def _fixed_by_letters(q, k, v, *, first="bthd,bshd->bhts", second="bhts,bshe->bthe"):
     return np.einsum(second, np.einsum(first, q, k), v)
 
@@ -517,7 +517,7 @@ def _attention_case(b: int, t: int, s: int, h: int, d: int, e: int,
 
 
 fixed = Task(
-    "fixed", _fixed, right=_fixed_by_letters,
+    "fixed", _fixed_by_letters, right=_fixed_by_letters,
     cases=lambda: [
         _attention_case(2, 4, 4, 3, 5, 5),  # sizes with which the broken function runs
         _attention_case(2, 4, 6, 3, 5, 7),

@@ -275,6 +275,10 @@ def alone_by_sets(subscripts):
     return "".join(sorted((first - second | second - first) - set(result)))
 
 
+def letters_by_hand(x, y):
+    return (x.transpose(1, 0, 2) @ y.transpose(1, 2, 0)).transpose(2, 0, 1)
+
+
 def einsum_from_outer_products(subscripts, *operands):
     """All operands as one outer product, whose diagonals are taken and summed."""
     inputs, arrow, output = subscripts.partition("->")
@@ -332,6 +336,10 @@ RIGHT = {
         lambda name: {"grey": "...a,a", "colour_sums": "ijk->k"}[name],
     ],
     "alone": [alone_by_counting, alone_by_sets],
+    "by_matmul": [
+        letters_by_hand,
+        lambda x, y: (y.swapaxes(0, 1) @ x.transpose(1, 2, 0)).swapaxes(0, 1),
+    ],
     "letters": [lambda name: LETTERS[name]],
     "letters_to_matmul": [matmul_by_sets, matmul_of_columns, matmul_of_rows_and_columns],
     "my_einsum": [einsum_aligned, einsum_from_outer_products, einsum_of_strides],
@@ -363,6 +371,19 @@ WRONG = {
         (lambda subscripts: "".join(c for c in sorted(set(subscripts)) if subscripts.count(c) == 1),
          "expected"),
         (lambda subscripts: None, "Is a `return` missing?"),
+    ],
+    "by_matmul": [
+        (lambda x, y: np.einsum("tbd,kbd->kbt", x, y), "let one `@` do all."),
+        (lambda x, y: (y[:, :, None] * x.swapaxes(0, 1)).sum(axis=-1), "let one `@` do all."),
+        (lambda x, y: np.stack([y[:, b] @ x[:, b].T for b in range(x.shape[1])], axis=1),
+         "`@` does [80, 80, 80] operations"),
+        (lambda x, y: x.transpose(1, 0, 2) @ y.transpose(1, 2, 0), "order b, t, k"),
+        (lambda x, y: (x.transpose(1, 0, 2) @ y.transpose(1, 2, 0)).transpose(1, 2, 0),
+         "expected shape"),
+        (lambda x, y: (x.transpose(1, 0, 2) @ y.transpose(1, 2, 0)).reshape(
+            len(y), -1, len(x)),
+         "values are wrong"),
+        (lambda x, y: x.transpose(1, 0, 2) @ y.transpose(2, 0, 1), "it raised ValueError"),
     ],
     "letters": [
         (lambda name: None, "Is a `return` missing?"),
