@@ -147,13 +147,13 @@ def test_a_term_of_an_unknown_lesson_is_an_error(copy, monkeypatch):
 def test_a_function_is_listed_where_code_uses_it_and_text_names_it(copy):
     path = copy / LESSONS[1].name
     notebook = read(path)
-    notebook.cells.append(nbformat.v4.new_code_cell("np.polyval([1], 2)", id="new"))
+    notebook.cells.append(nbformat.v4.new_code_cell("np.polyder([1], 2)", id="new"))
     path.write_text(stored_text(notebook))
     assert indexing.write_pages(copy, check=True) == []
-    notebook.cells.append(nbformat.v4.new_markdown_cell("`np.polyval([1], x)` is 1.", id="text"))
+    notebook.cells.append(nbformat.v4.new_markdown_cell("`np.polyder([1], x)` is 1.", id="text"))
     path.write_text(stored_text(notebook))
     assert indexing.write_pages(copy, check=True) == ["index.md"]
-    assert "| `np.polyval` | **[01]" in indexing.index_page({path.name: notebook})
+    assert "| `np.polyder` | **[01]" in indexing.index_page({path.name: notebook})
 
 
 @pytest.mark.parametrize("name, text, named", [
