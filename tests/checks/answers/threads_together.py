@@ -64,6 +64,9 @@ GUARDED = SOFTMAX.replace(
     "float v = row < rows ? x[i] : 0;", "if (row < rows) { float v = x[i];").replace(
     "if (row < rows) y[i] = power / sum;", "y[i] = power / sum; }")
 
+# Each half of a warp names only its own lanes.
+HALF_MASKS = LEAVING.replace("0xffffffff", "threadIdx.y % 2 ? 0xffff0000u : 0xffffu")
+
 # The rows as groups of 16 lanes.
 GROUPS = r"""
 #include <cooperative_groups.h>
@@ -160,7 +163,7 @@ FIRST = replaced(RMS_NORM, "for (int w = 0; w < 8; w++) sum += of_warp[w];", """
 RIGHT = {
     "kept": [kept_by_warps, kept_by_unique],
     "shuffled": [shuffled_by_index, shuffled_by_reshape],
-    "softmax": [ASKING, LEAVING, GUARDED, GROUPS],
+    "softmax": [ASKING, LEAVING, GUARDED, HALF_MASKS, GROUPS],
     "rms_norm": [TREE, FIRST],
     "pairs": [HALVES, OWNERS],
 }
@@ -180,6 +183,7 @@ WRONG = {
         (alone(SOFTMAX), ""),
         (SOFTMAX.replace("sum += __shfl_xor", "sum += __shfl_down"), ""),
         (SOFTMAX.replace("if (row < rows) y[i]", "y[i]"), ""),
+        (SOFTMAX.replace("0xffffffff", "0xffff"), "does not name it"),
         (SERIAL, "where 976 would do"),
         (SOFTMAX.replace("row < rows ? x[i] : 0", "x[min(i, 16 * rows - 1)]"),
          "where 976 would do"),
