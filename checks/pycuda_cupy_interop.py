@@ -1,10 +1,9 @@
-"""The tasks about PyCUDA and CuPy together: addresses, views, owners, strides, kernels."""
+"""The tasks about PyCUDA and CuPy together: addresses, views, contexts, strides, kernels."""
 
 from __future__ import annotations
 
 import functools
 import gc
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -273,69 +272,48 @@ exchange = DeviceTask(
 )
 
 
-# adopt: a CuPy array in an allocation of PyCUDA's
+# steps_that_run: which context is current, and to which a kernel belongs
 
 
-def _run_adopt(answer: Callable, values: np.ndarray) -> np.ndarray:
-    """Read the adopted array after a pool was asked for its block again, then drop the array."""
-    libraries = _libraries()
-    pool = libraries.DeviceMemoryPool()
-    allocation = pool.allocate(values.nbytes)
-    libraries.drv.memcpy_htod(int(allocation), values)
-    place, given = int(allocation), weakref.ref(allocation)
-    with _observe_copies() as copied:
-        x = answer(allocation, values.shape, values.dtype)
-    _require_array(x, libraries.cp.ndarray, "the result")
-    if x.data.ptr != place or copied:
-        raise Refusal("the result is a copy: its address is not the allocation's.", "copy")
-    if (x.shape, x.dtype) != (values.shape, values.dtype):
-        raise Refusal(f"expected shape {values.shape} and dtype {values.dtype}, got {x.shape} and"
-                      f" {x.dtype}.")
-    if x.data.mem.size != values.nbytes:
-        raise Refusal(f"its memory is said to have {x.data.mem.size:,} bytes; the array has"
-                      f" {values.nbytes:,}.", "size")
-    del allocation
-    others = [pool.allocate(values.nbytes) for _ in range(2)]
-    for other in others:
-        libraries.drv.memset_d8(int(other), 0x42, values.nbytes)
-    found = x.get()
-    del x
-    if pool.active_blocks > len(others):
-        gc.collect()
-    if pool.active_blocks > len(others):
-        if (kept := given()) is not None:  # freed here, because the context may go first
-            kept.free()
-            pool.free_held()
-        raise Refusal("the block is still in use after the array is gone: something else holds the"
-                      " allocation.", "leak")
-    return found
+def _steps_that_run(steps, *, cupy=True, loaded=True, pop=True, again=True):
+    """The specification, or a mistake: what does not change the current context or a kernel's."""
+    current, before, home = None, None, {}
+    for number, (step, *name) in enumerate(map(str.split, steps)):
+        if step in ("autoinit", "push"):
+            current, before = "PyCUDA's own", current
+        elif step == "autoprimaryctx" or step == "CuPy" and cupy:
+            current = "the primary one"
+        elif step == "pop" and pop:
+            current = before
+        elif step == "load" and (again or name[0] not in home):
+            home[name[0]] = current if loaded else "PyCUDA's own"
+        elif step == "launch" and home[name[0]] != current:
+            return number
+    return len(steps)
 
 
-_kept: list = []  # what a mistake keeps for ever
+def _steps_that_run_cases() -> list[Case]:
+    return [(tuple(text.split(", ")),) for text in (
+        "autoinit, load f, launch f, CuPy, launch f", "autoprimaryctx, load f, CuPy, launch f",
+        "autoinit, CuPy, load f, launch f, CuPy, launch f", "autoinit, load f, launch f",
+        "autoinit, load f, CuPy, push, launch f, pop, launch f, launch f", "autoinit, CuPy",
+        "autoinit, load f, CuPy, load g, launch g, push, launch f, pop, launch g, launch f",
+        "autoinit, CuPy, load f, push, launch f", "autoinit, load f, push, launch f, pop, launch f",
+        "autoinit, load f, CuPy, load f, launch f, push, launch f, pop",
+        "autoinit, CuPy, push, load f, launch f, pop, push, launch f, pop, launch f, CuPy",
+        "autoprimaryctx, CuPy, load g, load f, launch f, launch g",
+    )]
 
 
-def _adopt(allocation, shape, dtype, *, owner=True, leak=False, items=False):
-    cp = _libraries().cp
-    nbytes = int(np.prod(shape)) * (1 if items else np.dtype(dtype).itemsize)
-    if leak:
-        _kept.append(allocation)
-    memory = cp.cuda.UnownedMemory(int(allocation), nbytes, allocation if owner else None)
-    return cp.ndarray(shape, dtype, cp.cuda.MemoryPointer(memory, 0))
-
-
-adopt = DeviceTask(
-    "adopt", lambda values: values.copy(),
-    lambda: [
-        (np.random.default_rng(112).normal(5, 2, (40, 25)).astype(np.float32),),
-        (np.arange(300, 1500).reshape(3, 4, 100),),
-        (np.linspace(2, 9, 700),),
-    ],
-    run=_run_adopt, right=_adopt,
+steps_that_run = Task(
+    "steps_that_run", _steps_that_run, _steps_that_run_cases, right=_steps_that_run,
     mistakes=[
-        ("an array that does not keep the allocation alive, so that another array got the same"
-         " block", {"owner": False}),
-        ("an allocation kept for ever, in a list or a global name", {"leak": True}),
-        ("a number of elements where `UnownedMemory` wants bytes", {"items": True}),
+        ("a computation of CuPy's that leaves the current context as it was", {"cupy": False}),
+        ("a kernel that always belongs to PyCUDA's own context; what counts is the context that"
+         " was current when it was loaded", {"loaded": False}),
+        ("a `pop` that does nothing", {"pop": False}),
+        ("a kernel that is loaded again, and still belongs to the first context",
+         {"again": False}),
     ],
 )
 

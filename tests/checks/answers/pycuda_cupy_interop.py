@@ -148,40 +148,48 @@ def exchange_one_by_the_host(g, x):
     return cp.asarray(g), gpuarray.to_gpu(x.get())
 
 
-# adopt
+# steps_that_run
 
 
-def adopt_by_owner(allocation, shape, dtype):
-    nbytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    memory = cp.cuda.UnownedMemory(int(allocation), nbytes, allocation)
-    return cp.ndarray(shape, dtype, cp.cuda.MemoryPointer(memory, 0))
+def steps_by_a_stack(steps):
+    """The contexts that are pushed lie on a stack; a launch needs its kernel's on the top."""
+    stack, home = [], {}
+    for done, step in enumerate(steps):
+        match step.split():
+            case ["autoinit" | "push"]:
+                stack.append(1)
+            case ["autoprimaryctx" | "CuPy"]:
+                stack = stack[:-1] + [2]
+            case ["pop"]:
+                stack.pop()
+            case ["load", name]:
+                home[name] = stack[-1]
+            case ["launch", name]:
+                if home[name] != stack[-1]:
+                    return done
+    return len(steps)
 
 
-def adopt_by_dictionary(allocation, shape, dtype):
-    """An object of its own with the interface."""
-
-    class Holder:
-        held = allocation
-        __cuda_array_interface__ = {
-            "shape": tuple(shape), "typestr": np.dtype(dtype).str, "version": 3,
-            "data": (int(allocation), False), "strides": None, "stream": None}
-
-    return cp.asarray(Holder())
-
-
-def adopt_by_items(allocation, shape, dtype):
-    memory = cp.cuda.UnownedMemory(int(allocation), int(np.prod(shape)), owner=allocation)
-    return cp.ndarray(shape, dtype, cp.cuda.MemoryPointer(memory, 0))
-
-
-def adopt_copy(allocation, shape, dtype):
-    host = np.empty(shape, dtype)
-    drv.memcpy_dtoh(host, int(allocation))
-    return cp.asarray(host)
+def steps_for_one_kernel(steps):
+    """Forgets which kernel was loaded where."""
+    current = home = before = None
+    for done, step in enumerate(steps):
+        if step in ("autoinit", "push"):
+            before, current = current, 1
+        elif step in ("autoprimaryctx", "CuPy"):
+            current = 2
+        elif step == "pop":
+            current = before
+        elif step.startswith("load"):
+            home = current
+        elif home != current:
+            return done
+    return len(steps)
 
 
-def adopt_as_bytes(allocation, shape, dtype):
-    return cp.asarray(GPUArray((int(np.prod(shape)),), dtype, gpudata=allocation))
+def steps_popped_to_primary(steps):
+    """After each pop the primary context; CuPy need not have been used."""
+    return steps_by_a_stack([step if step != "pop" else "CuPy" for step in steps])
 
 
 # add_scaled
@@ -317,11 +325,6 @@ def exchange_for_ever(g, x):
     return views
 
 
-def adopt_too_much(allocation, shape, dtype):
-    memory = cp.cuda.UnownedMemory(int(allocation), 2**20, allocation)
-    return cp.ndarray(shape, dtype, cp.cuda.MemoryPointer(memory, 0))
-
-
 def softmax_in_pycudas_memory(columns):
     function = softmax_by_warps(columns)
 
@@ -339,7 +342,7 @@ RIGHT = {
     "flip_rows": [pycuda_cupy_interop.FLIP_ROWS, FLIP_BY_POINTERS],
     "kernel_address": [kernel_address_by_numpy],
     "exchange": [exchange_by_view, exchange_by_hand],
-    "adopt": [adopt_by_owner, adopt_by_dictionary],
+    "steps_that_run": [steps_by_a_stack],
     "add_scaled": [add_scaled_by_views],
     "generated_softmax": [softmax_by_warps],
 }
@@ -374,13 +377,11 @@ WRONG = {
         (lambda g, x: (x, g), "not views of them in the other library"),
         (lambda g, x: cp.asarray(g), "expected the tuple"),
     ],
-    "adopt": [
-        (adopt_copy, "the result is a copy"),
-        (adopt_too_much, "its memory is said to have"),
-        (adopt_by_items, "a number of elements where `UnownedMemory` wants bytes"),
-        (adopt_as_bytes, "expected shape (40, 25)"),
-        (lambda allocation, shape, dtype: GPUArray(shape, dtype, gpudata=allocation),
-         "the result must be a CuPy array"),
+    "steps_that_run": [
+        (steps_for_one_kernel, "expected"),
+        (steps_popped_to_primary, "expected 6, got 5"),
+        (lambda steps: steps_by_a_stack(steps) + 1, "expected 4, got 5"),
+        (lambda steps: steps[:steps_by_a_stack(steps)], "expected a number"),
     ],
     "add_scaled": [
         (add_scaled_by_exchanged_axes, "values are wrong"),
@@ -432,8 +433,20 @@ def random_kernel_address(rng):
     return pycuda_cupy_interop.Described(shape, kind.str, given, address), wanted
 
 
+def random_steps(rng):
+    steps, pushed, loaded = [str(rng.choice(["autoinit", "autoinit", "autoprimaryctx"]))], False, []
+    for _ in range(rng.integers(2, 16)):
+        names = [f"launch {name}" for name in loaded] * 2
+        steps.append(str(rng.choice(["load f", "load g", *names, *([] if pushed else ["CuPy"]),
+                                     *(["pop" if pushed else "push"] * ("autoinit" in steps))])))
+        pushed = steps[-1] == "push" or pushed and steps[-1] != "pop"
+        loaded += [steps[-1][-1]] if steps[-1].startswith("load") else []
+    return (tuple(steps),)
+
+
 INPUTS = {
     "hit": random_hit,
     "flip_rows": random_flip_rows,
     "kernel_address": random_kernel_address,
+    "steps_that_run": random_steps,
 }
