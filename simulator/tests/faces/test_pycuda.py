@@ -519,3 +519,21 @@ def test_it_is_imported_without_cupy():
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT / "src", check=True,
     )  # fmt: skip
     assert done.stdout.split() == ["False"]
+
+
+def test_pop_makes_the_context_before_on_pycudas_own_list_current():
+    """CuPy makes the primary context current, which is not on that list: as on an H200."""
+    program = """
+import cupy as cp
+from pycuda.autoinit import context
+from pycuda.compiler import SourceModule
+f = SourceModule("__global__ void f() { }").get_function("f")
+str(cp.ones(3) + 1)
+context.push()
+context.pop()
+f(block=(1, 1, 1))
+print("launched")
+"""
+    done = subprocess.run([sys.executable, "-m", "nogpu", "-c", program], capture_output=True,
+                          text=True)
+    assert done.stdout == "launched\n", done.stderr

@@ -145,6 +145,8 @@ class Context:
         _state.stack.pop()
         if _driver.state.stack:
             _driver.state.stack.pop()
+            if _state.stack:  # the one before on PyCUDA's own list, whatever CuPy made current
+                _driver.state.stack[-1:] = [_state.stack[-1]._handle]
             _driver.settle()
 
     def detach(self) -> None:
