@@ -232,9 +232,12 @@ decide = Task(
 
 # stencil: weights in the source
 
+SIZES = {(5, 3): (32_801, 5), (3, 5): (5, 32_801)}  # of images; a short counts to 32,767
+
+
 
 def _stencil(weights: np.ndarray) -> np.ndarray:
-    image = _image()
+    image = _image(*SIZES.get(weights.shape, (45, 70)))
     up, left = weights.shape[0] // 2, weights.shape[1] // 2
     padded = np.pad(image.astype(np.float64), ((up, up), (left, left)))
     rows, columns = image.shape
@@ -242,14 +245,15 @@ def _stencil(weights: np.ndarray) -> np.ndarray:
                for i, j in np.ndindex(weights.shape)).astype(np.float32)
 
 
-def _image(rows: int = 45, columns: int = 70) -> np.ndarray:
+def _image(rows: int, columns: int) -> np.ndarray:
     return np.random.default_rng(93).standard_normal((rows, columns)).astype(np.float32)
 
 
 STENCIL = "const float* x, float* y, int rows, int columns"
 
 
-def _stencil_launch(weights: np.ndarray, rows: int = 45, columns: int = 70) -> tuple:
+def _stencil_launch(weights: np.ndarray, size: tuple[int, int] | None = None) -> tuple:
+    rows, columns = size or SIZES.get(weights.shape, (45, 70))
     image = _image(rows, columns)
     args = (to_device(image), blank(image.shape, np.float32), np.int32(rows),
             np.int32(columns))
@@ -259,7 +263,7 @@ def _stencil_launch(weights: np.ndarray, rows: int = 45, columns: int = 70) -> t
 def _no_load_for_zeros(answer: Callable, trials: Sequence[Trial]) -> str | None:
     (weights,) = trials[0].case
     kernel = build(answer(weights), "stencil", STENCIL)
-    counts = counted(kernel, *_stencil_launch(weights, 16, 64))
+    counts = counted(kernel, *_stencil_launch(weights, (16, 64)))
     loads, most = counts["global_load_requests"], np.count_nonzero(weights) * 32
     if loads > most:
         return (f"the warps load {loads} times for 16 x 64 numbers; {np.count_nonzero(weights)} of"
@@ -314,6 +318,7 @@ stencil = SourceTask(
 # convolution: a layer of the network, compiled
 
 CONVOLUTION = "const float* x, float* y, int n"
+PIXELS = 32_832  # more than a short counts, and half a block more than whole ones
 ZERO = re.compile(r"(?<![\w.])0+\.?0*f\)?\s*\*|\*\s*\(?-?0+\.?0*f")
 
 
@@ -327,11 +332,11 @@ def _convolution(weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
     return result.reshape(len(weight), -1).astype(np.float32)
 
 
-def _planes(channels: int, n: int = 192) -> np.ndarray:
+def _planes(channels: int, n: int = PIXELS) -> np.ndarray:
     return np.random.default_rng(95).standard_normal((channels, n)).astype(np.float32)
 
 
-def _convolution_launch(weight: np.ndarray, bias: np.ndarray, n: int = 192) -> tuple:
+def _convolution_launch(weight: np.ndarray, bias: np.ndarray, n: int = PIXELS) -> tuple:
     args = (to_device(_planes(weight.shape[1], n)), blank((len(weight), n), np.float32),
             np.int32(n))
     return (-(-n // 128),), (128,), args
@@ -416,7 +421,7 @@ convolution = SourceTask(
 
 # slope: the derivative of a formula
 
-PLACES = np.random.default_rng(98).uniform(-1.5, 1.5, (2, 700)).astype(np.float32)
+PLACES = np.random.default_rng(98).uniform(-1.5, 1.5, (2, 33_000)).astype(np.float32)
 SLOPE = "const float* xs, const float* ys, float* zs, int n"
 
 
@@ -459,7 +464,7 @@ def _slope(formula: str) -> np.ndarray:
 
 def _slope_launch(formula: str) -> tuple:
     xs, ys = map(to_device, PLACES.copy())
-    return (6,), (128,), (xs, ys, blank(xs.shape, np.float32), np.int32(len(PLACES[0])))
+    return (260,), (128,), (xs, ys, blank(xs.shape, np.float32), np.int32(len(PLACES[0])))
 
 
 slope = SourceTask(
