@@ -441,7 +441,7 @@ upload = StreamTask(
     "upload",
     lambda chunks, buffers, hold_at: 100 * np.arange(1, chunks + 1, dtype=np.float32),
     lambda: [(5, 2, 0), (6, 3, 1), (2, 3, 1), (4, 1, 2), (5, 2, 4),
-             (4, 1, None)],
+             (10, 1, None)],  # nothing held: nine chances to see a buffer that is filled too early
     run=_run_upload, signature=lambda fill, buffers, arrays, stream: None,
 )
 
