@@ -251,6 +251,22 @@ def test_an_overrun_of_the_default_pool_never_hits_a_neighbour(cp) -> None:
             launch(module, x.ptr, -1)
 
 
+def test_an_overrun_never_meets_what_lay_behind_a_neighbour_before(cp) -> None:
+    module = engine.compile(KERNEL)
+    pool = cp.get_default_memory_pool()
+    pool.free_all_blocks()
+    block = pool.malloc(2**20)
+    address = block.ptr
+    del block
+    first, second = pool.malloc(2048), pool.malloc(4096)
+    assert (first.ptr, second.ptr) == (address, address + 2 * 2048)
+    del first, second
+    neighbour, x = pool.malloc(4096), pool.malloc(512)
+    assert (neighbour.ptr, x.ptr) == (address, address + 2 * 4096)
+    with pytest.raises(engine.GlobalOutOfBounds):
+        launch(module, x.ptr, -1)  # where the second block was
+
+
 def test_use_after_free_into_a_pools_free_block(cp, pool) -> None:
     module = engine.compile(KERNEL)
     x = cp.ndarray(4096, np.int32)

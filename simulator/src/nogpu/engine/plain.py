@@ -93,7 +93,7 @@ class Plain:
                 self._map.madvise(mmap.MADV_DONTNEED, first, last - first)
             return 0
 
-    def cs_place(self, address: int, size: int, fill: int) -> None:
+    def cs_place(self, address: int, size: int, extent: int, fill: int) -> None:
         with self._lock:
             self._freed.pop(address, None)
             self._live[address] = size
@@ -103,7 +103,7 @@ class Plain:
             for start in range(0, size, len(pattern)):
                 ctypes.memmove(address + start, pattern, min(len(pattern), size - start))
 
-    def cs_extend(self, address: int, size: int) -> int:
+    def cs_extend(self, address: int, size: int, extent: int) -> int:
         with self._lock:
             if address not in self._live:
                 return -1
@@ -124,7 +124,7 @@ class Plain:
     def cs_allocate(self, size: int, fill: int, device: int) -> int:
         at = self.cs_reserve(max(size, 1), max(size, 1), device)
         if at:
-            self.cs_place(at, max(size, 1), fill)
+            self.cs_place(at, max(size, 1), max(size, 1), fill)
         return at
 
     def cs_free(self, address: int) -> int:

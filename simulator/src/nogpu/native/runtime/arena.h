@@ -268,10 +268,11 @@ CUSIM_API int cs_unreserve(uint64_t address) {
     return 0;
 }
 
-// Begins an allocation at an address of a pool's. The caller sees to it that none overlaps.
-CUSIM_API void cs_place(uint64_t address, uint64_t size, int fill) {
+// Begins an allocation at an address of a pool's. The caller sees to it that none overlaps. It has
+// `extent` bytes of addresses for itself: what lay in them before is not freed memory any more.
+CUSIM_API void cs_place(uint64_t address, uint64_t size, uint64_t extent, int fill) {
     pthread_rwlock_wrlock(&table_lock);
-    forget_freed(address, size);
+    forget_freed(address, extent);
     (*live)[address] = new Allocation{address, size, !fill, false};
     table_generation++;
     pthread_rwlock_unlock(&table_lock);
@@ -279,11 +280,11 @@ CUSIM_API void cs_place(uint64_t address, uint64_t size, int fill) {
 }
 
 // Lets a placed allocation reach further, for work that is queued on it under two sizes.
-CUSIM_API int cs_extend(uint64_t address, uint64_t size) {
+CUSIM_API int cs_extend(uint64_t address, uint64_t size, uint64_t extent) {
     TableLocked guard;
     auto it = live->find(address);
     if (it == live->end()) return -1;
-    forget_freed(address, size);
+    forget_freed(address, extent);
     if (size > it->second->size) it->second->size = size;
     table_generation++;
     return 0;

@@ -446,7 +446,8 @@ class SingleDeviceMemoryPool:
             if self._lingering:
                 self._succeed(chunk, nbytes, unwritten, itemsize)
             else:
-                engine.place(chunk.ptr, nbytes, itemsize=itemsize, unwritten=unwritten,
+                engine.place(chunk.ptr, nbytes, extent=chunk.size * self._spread,
+                             itemsize=itemsize, unwritten=unwritten,
                              device=self._device)  # fmt: skip
             chunk.placed = True
         return MemoryPointer(pooled, 0)
@@ -470,7 +471,8 @@ class SingleDeviceMemoryPool:
                 del self._lingering[chunk.ptr]
         stream = chunk.arena.stream
         if only and not stream.capturing:
-            _, settle = engine.succeed(chunk.ptr, nbytes, itemsize=itemsize, unwritten=unwritten)
+            _, settle = engine.succeed(chunk.ptr, nbytes, extent=end - chunk.ptr,
+                                       itemsize=itemsize, unwritten=unwritten)  # fmt: skip
             stream.run(settle, 0, "memory given out again")
             return
         if there:  # other sizes than before: order alone does not help
@@ -479,8 +481,8 @@ class SingleDeviceMemoryPool:
                 for at in there:
                     if self._lingering.pop(at, None) is not None or only:
                         engine.displace(at)
-        engine.place(chunk.ptr, nbytes, itemsize=itemsize, unwritten=unwritten,
-                     device=self._device)  # fmt: skip
+        engine.place(chunk.ptr, nbytes, extent=end - chunk.ptr, itemsize=itemsize,
+                     unwritten=unwritten, device=self._device)  # fmt: skip
 
     def _new_memory(self, size: int) -> BaseMemory:
         for attempt in range(3):
