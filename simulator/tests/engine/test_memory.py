@@ -229,12 +229,12 @@ def test_a_block_may_be_succeeded_while_the_one_before_settles(
             displaced.set()
             time.sleep(0.02)
 
-    _, settle = engine.succeed(base, 768)
+    _, settle = engine.succeed(base, 768, 1024)
     monkeypatch.setattr(memory, "_runtime_found", Slow())
     worker = threading.Thread(target=settle)
     worker.start()
     assert displaced.wait(10)
-    _, settle = engine.succeed(base, 640)
+    _, settle = engine.succeed(base, 640, 1024)
     worker.join()
     assert engine.lookup(base).nbytes == 768  # both are valid until the second one settles
     settle()

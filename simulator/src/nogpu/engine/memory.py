@@ -186,14 +186,13 @@ def unreserve(address: int) -> None:
 
 
 def place(
-    address: int, nbytes: int, *, extent: int = 0, itemsize: int | None = None,
+    address: int, nbytes: int, extent: int = 0, *, itemsize: int | None = None,
     unwritten: bool = True, device: int = 0,
 ) -> Allocation:  # fmt: skip
     """Begin an allocation of exactly ``nbytes`` (not 0) at an address of a pool's.
 
-    The pool sees to it that allocations do not overlap. Where it leaves addresses unused behind
-    them, ``extent`` is how many bytes of addresses this one has with them: nothing that lay there
-    before is met as freed memory. Otherwise as :func:`allocate`.
+    The pool sees to it that allocations do not overlap. Of the ``extent`` bytes of addresses
+    that this one may have to itself, none is freed memory any more. Otherwise as :func:`allocate`.
     """
     _runtime().cs_place(address, nbytes, max(extent, nbytes), unwritten)
     allocation = Allocation(address, nbytes, None, itemsize, None, False, device)
@@ -203,9 +202,8 @@ def place(
 
 
 def succeed(
-    address: int, nbytes: int, *, extent: int = 0, itemsize: int | None = None,
-    unwritten: bool = True,
-) -> tuple[Allocation, Callable[[], None]]:  # fmt: skip
+    address: int, nbytes: int, extent: int, itemsize: int | None = None, unwritten: bool = True
+) -> tuple[Allocation, Callable[[], None]]:
     """Place an allocation where one still is that queued work uses; ``extent`` as in `place`.
 
     Both are valid until the function that comes back is called: queue it where the first one's
@@ -214,7 +212,7 @@ def succeed(
     # A stream's worker settles while the next block may already succeed this one: the lock keeps
     # the moment between displacing and placing to itself.
     with _lock:
-        if _runtime().cs_extend(address, nbytes, max(extent, nbytes)):
+        if _runtime().cs_extend(address, nbytes, extent):
             raise InvalidAddress(f"nothing was placed at address {address:#x}")
         before = _live.get(address)
         longest, device = (max(nbytes, before.nbytes), before.device) if before else (nbytes, 0)
@@ -226,7 +224,7 @@ def succeed(
             if _live.get(address) is allocation:
                 allocation.nbytes = nbytes
                 _runtime().cs_displace(address)
-                _runtime().cs_place(address, nbytes, max(extent, longest), unwritten)
+                _runtime().cs_place(address, nbytes, extent, unwritten)
 
     return allocation, settle
 

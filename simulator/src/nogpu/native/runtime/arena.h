@@ -268,8 +268,7 @@ CUSIM_API int cs_unreserve(uint64_t address) {
     return 0;
 }
 
-// Begins an allocation at an address of a pool's. The caller sees to it that none overlaps. It has
-// `extent` bytes of addresses for itself: what lay in them before is not freed memory any more.
+// Begins an allocation of a pool's, which has `extent` bytes of addresses to itself.
 CUSIM_API void cs_place(uint64_t address, uint64_t size, uint64_t extent, int fill) {
     pthread_rwlock_wrlock(&table_lock);
     forget_freed(address, extent);

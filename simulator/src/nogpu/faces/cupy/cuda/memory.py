@@ -446,9 +446,8 @@ class SingleDeviceMemoryPool:
             if self._lingering:
                 self._succeed(chunk, nbytes, unwritten, itemsize)
             else:
-                engine.place(chunk.ptr, nbytes, extent=chunk.size * self._spread,
-                             itemsize=itemsize, unwritten=unwritten,
-                             device=self._device)  # fmt: skip
+                engine.place(chunk.ptr, nbytes, chunk.size * self._spread, itemsize=itemsize,
+                             unwritten=unwritten, device=self._device)  # fmt: skip
             chunk.placed = True
         return MemoryPointer(pooled, 0)
 
@@ -471,8 +470,7 @@ class SingleDeviceMemoryPool:
                 del self._lingering[chunk.ptr]
         stream = chunk.arena.stream
         if only and not stream.capturing:
-            _, settle = engine.succeed(chunk.ptr, nbytes, extent=end - chunk.ptr,
-                                       itemsize=itemsize, unwritten=unwritten)  # fmt: skip
+            _, settle = engine.succeed(chunk.ptr, nbytes, end - chunk.ptr, itemsize, unwritten)
             stream.run(settle, 0, "memory given out again")
             return
         if there:  # other sizes than before: order alone does not help
@@ -481,7 +479,7 @@ class SingleDeviceMemoryPool:
                 for at in there:
                     if self._lingering.pop(at, None) is not None or only:
                         engine.displace(at)
-        engine.place(chunk.ptr, nbytes, extent=end - chunk.ptr, itemsize=itemsize,
+        engine.place(chunk.ptr, nbytes, end - chunk.ptr, itemsize=itemsize,
                      unwritten=unwritten, device=self._device)  # fmt: skip
 
     def _new_memory(self, size: int) -> BaseMemory:
