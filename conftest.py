@@ -14,6 +14,7 @@ from collections import Counter
 import pytest
 
 import authoring  # noqa: F401 -- before nbval, which imports nbformat: see there
+from tests import forked_kernels
 
 # pyproject.toml keeps pytest from loading nbval by itself, which would be before this file.
 pytest_plugins = ["nbval.plugin"]
@@ -30,6 +31,7 @@ def pytest_configure(config):
     # Hundreds of processes import the same modules: Python compiles these for the first one only.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
+    forked_kernels.install()
 
 
 def pytest_itemcollected(item):
