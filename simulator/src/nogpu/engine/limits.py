@@ -63,9 +63,7 @@ def host_memory(groups: str = "/sys/fs/cgroup", mine: str = "/proc/self/cgroup")
 
 def address_space() -> int:
     """Bytes of addresses that this process may use (``ulimit -v`` and ``-d``), touched or not."""
-    allowed = [
-        resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)
-    ]
+    allowed = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
     return min([2**63, *(limit for limit in allowed if limit != resource.RLIM_INFINITY)])
 
 

@@ -5,14 +5,12 @@
 
 namespace nogpu {
 
-template <class T> struct Same { typedef T type; };
-
-template <class T> static inline void before_atomic(T* address, bool increments = false) {
+template <class T> static inline CUSIM_AUTO(void) before_atomic(T* address, bool adds_one = false) {
 #if CUSIM_CHECKED
-    nogpu_atomic_hook(address, sizeof(T), increments);
+    nogpu_atomic_hook(address, sizeof(T), adds_one);
 #else
     (void)address;
-    (void)increments;
+    (void)adds_one;
     if (__builtin_expect(--nogpu_context.spin_budget < 0, 0)) nogpu_yield();
 #endif
 }
@@ -22,19 +20,19 @@ template <> struct Word<2> { typedef unsigned short type; };
 template <> struct Word<4> { typedef unsigned int type; };
 template <> struct Word<8> { typedef unsigned long long type; };
 
-template <class T> static inline typename Word<sizeof(T)>::type as_word(T value) {
+template <class T> static inline CUSIM_AUTO(typename Word<sizeof(T)>::type) as_word(T value) {
     typename Word<sizeof(T)>::type word;
     __builtin_memcpy(&word, &value, sizeof(T));
     return word;
 }
-template <class T> static inline T from_word(typename Word<sizeof(T)>::type word) {
+template <class T> static inline CUSIM_AUTO(T) from_word(typename Word<sizeof(T)>::type word) {
     T value;
     __builtin_memcpy(&value, &word, sizeof(T));
     return value;
 }
 
 // old = *address; *address = change(old); as one step, for types that have no instruction.
-template <class T, class Change> static inline T update(T* address, Change change) {
+template <class T, class Change> static inline CUSIM_AUTO(T) update(T* address, Change change) {
     typedef typename Word<sizeof(T)>::type W;
     before_atomic(address);
     W* word = (W*)address;
@@ -45,16 +43,16 @@ template <class T, class Change> static inline T update(T* address, Change chang
     return from_word<T>(old);
 }
 
-template <class T> static inline T add_integer(T* address, T value) {
+template <class T> static inline CUSIM_AUTO(T) add_integer(T* address, T value) {
     before_atomic(address, value == 1);
     return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
 }
-template <class T> static inline T exchange(T* address, T value) {
+template <class T> static inline CUSIM_AUTO(T) exchange(T* address, T value) {
     typedef typename Word<sizeof(T)>::type W;
     before_atomic(address);
     return from_word<T>(__atomic_exchange_n((W*)address, as_word(value), __ATOMIC_RELAXED));
 }
-template <class T> static inline T compare_and_swap(T* address, T compare, T value) {
+template <class T> static inline CUSIM_AUTO(T) compare_and_swap(T* address, T compare, T value) {
     before_atomic(address);
     __atomic_compare_exchange_n(address, &compare, value, false, __ATOMIC_SEQ_CST,
                                 __ATOMIC_RELAXED);

@@ -4,9 +4,7 @@
 static inline int __popc(unsigned int x) { return __builtin_popcount(x); }
 static inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 static inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz((unsigned int)x); }
-static inline int __clzll(long long x) {
-    return x == 0 ? 64 : __builtin_clzll((unsigned long long)x);
-}
+static inline int __clzll(long long x) { return x == 0 ? 64 : __builtin_clzll(x); }
 static inline int __ffs(int x) { return __builtin_ffs(x); }
 static inline int __ffsll(long long x) { return __builtin_ffsll(x); }
 static inline unsigned int __brev(unsigned int x) {
@@ -71,15 +69,15 @@ static inline unsigned int __dp4a(unsigned int a, unsigned int b, unsigned int c
 }
 
 namespace nogpu {
-template <class To, class From> static inline To bits_as(From from) {
+template <class To, class From> static inline CUSIM_AUTO(To) bits_as(From from) {
     static_assert(sizeof(To) == sizeof(From), "same size");
     To to;
     __builtin_memcpy(&to, &from, sizeof to);
     return to;
 }
 // CUDA converts out-of-range values to the nearest bound and NaN to 0; C++ leaves it open.
-template <class I> static inline I clamp_to(double x, I low, I high) {
-    if (x != x) return 0;
+template <class I> static inline CUSIM_AUTO(I) clamp_to(double x, I low, I high) {
+    if (x != x) return (I)0;
     if (x <= (double)low) return low;
     if (x >= (double)high) return high;
     return (I)x;

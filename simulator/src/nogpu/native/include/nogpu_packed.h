@@ -4,7 +4,7 @@
 namespace nogpu {
 // `operation` of each piece of two words, as unsigned or signed numbers of `Bits` bits.
 template <int Bits, bool Signed, class F>
-static inline unsigned int packed(unsigned int a, unsigned int b, F operation) {
+static inline CUSIM_AUTO(unsigned int) packed(unsigned int a, unsigned int b, F operation) {
     const unsigned int mask = (1u << Bits) - 1;
     unsigned int result = 0;
     for (int at = 0; at < 32; at += Bits) {
@@ -17,11 +17,11 @@ static inline unsigned int packed(unsigned int a, unsigned int b, F operation) {
     }
     return result;
 }
-template <int Bits> static inline int saturated(int x) {
+template <int Bits> static inline CUSIM_AUTO(int) saturated(int x) {
     const int high = (1 << (Bits - 1)) - 1;
     return x > high ? high : x < -high - 1 ? -high - 1 : x;
 }
-template <int Bits> static inline int saturated_unsigned(int x) {
+template <int Bits> static inline CUSIM_AUTO(int) saturated_unsigned(int x) {
     const int high = (1 << Bits) - 1;
     return x > high ? high : x < 0 ? 0 : x;
 }

@@ -76,6 +76,13 @@ template <int Word> static inline __attribute__((always_inline)) uint3 builtin()
 #endif
 #define warpSize 32
 
+// What a template returns that these headers call. Deduced, it is instantiated where it is called,
+// into the precompiled headers; otherwise at the end of each kernel's compilation.
+#if __cplusplus >= 201402L
+#define CUSIM_AUTO(...) auto
+#else
+#define CUSIM_AUTO(...) __VA_ARGS__
+#endif
 #include "nogpu_types.h"
 #include "nogpu_math.h"
 #include "nogpu_special.h"

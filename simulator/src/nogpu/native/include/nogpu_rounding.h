@@ -19,7 +19,7 @@ static inline double next_after(double x, double to) {
     return bits_as<double>((x < to) == (x > 0) ? bits + 1 : bits - 1);
 }
 // `nearest` moved to where the exact value plus `missing`, of which the sign counts, is rounded.
-template <class T> static inline T rounded(T nearest, double missing, Rounding way) {
+template <class T> static inline CUSIM_AUTO(T) rounded(T nearest, double missing, Rounding way) {
     if (nearest != nearest || missing == 0 || missing != missing) return nearest;
     const T infinity = (T)__builtin_inf();
     if (way == kToZero) way = nearest > 0 || (nearest == 0 && missing > 0) ? kDown : kUp;
@@ -84,7 +84,7 @@ static inline double root(double a, Rounding way) {
     const double r = __builtin_sqrt(a);
     return to_double(r, fma(-r, r, a), way);
 }
-template <class F, class I> static inline F from_integer(I x, Rounding way) {
+template <class F, class I> static inline CUSIM_AUTO(F) from_integer(I x, Rounding way) {
     const F nearest = (F)x;
     const nogpu_int128 missing = (nogpu_int128)x - (nogpu_int128)nearest;
     return rounded(nearest, missing > 0 ? 1.0 : missing < 0 ? -1.0 : 0.0, way);

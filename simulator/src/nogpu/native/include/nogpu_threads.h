@@ -34,19 +34,19 @@ static inline unsigned int rank() {  // in the block
     return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
 }
 static inline unsigned int lane() { return rank() & 31u; }
-template <class T> static inline unsigned long long to_bits(T value) {
+template <class T> static inline CUSIM_AUTO(unsigned long long) to_bits(T value) {
     static_assert(sizeof(T) <= 8, "a warp operation moves at most 8 bytes");
     unsigned long long bits = 0;
     __builtin_memcpy(&bits, &value, sizeof(T));
     return bits;
 }
-template <class T> static inline T from_bits(unsigned long long bits) {
+template <class T> static inline CUSIM_AUTO(T) from_bits(unsigned long long bits) {
     T value;
     __builtin_memcpy(&value, &bits, sizeof(T));
     return value;
 }
 template <class T>
-static inline T shuffle(unsigned int mask, T value, int source, int line) {
+static inline CUSIM_AUTO(T) shuffle(unsigned int mask, T value, int source, int line) {
     return from_bits<T>(nogpu_warp(kShuffle, mask, to_bits(value), source, line));
 }
 }  // namespace nogpu
