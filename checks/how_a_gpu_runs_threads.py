@@ -159,9 +159,15 @@ extern "C" __global__ void jump(int* next, int* two, int n) {
 """
 
 
+def _rounds(order: np.ndarray, threads: int) -> np.ndarray:
+    """Links of four elements for each thread: each leads to an element of the same round."""
+    return (threads * order[:, None] + np.arange(threads)).ravel().astype(np.int32)
+
+
 def _links() -> list[Case]:
-    rng, cycles = np.random.default_rng(73), np.array([[1, 2, 3, 0], [1, 3, 0, 2]], np.int32)
-    return [*((cycle, True, (1,), (1,)) for cycle in cycles), *(  # one round: of any four elements
+    rng = np.random.default_rng(73)
+    return [*((_rounds(np.array([1, 2, 3, 0]), threads), True, (1,), (threads,))
+              for threads in (1, 3)), *(
         (rng.permutation(n).astype(np.int32), False, grid, block) for n, grid, block in (
             (4096, (4,), (64,)), (999, (1,), (1,)), (1003, (7,), (57,)), (257, (1,), (128,)),
             (6, (3,), (32,)), (1, (1,), (32,)), (9998, (5,), (1024,)), (70_001, (80,), (256,))))]
