@@ -159,15 +159,12 @@ extern "C" __global__ void jump(int* next, int* two, int n) {
 """
 
 
-def _rounds(order: np.ndarray, threads: int) -> np.ndarray:
-    """Links of four elements for each thread: each leads to an element of the same round."""
-    return (threads * order[:, None] + np.arange(threads)).ravel().astype(np.int32)
-
-
 def _links() -> list[Case]:
     rng = np.random.default_rng(73)
-    return [*((_rounds(np.array([1, 2, 3, 0]), threads), True, (1,), (threads,))
-              for threads in (1, 3)), *(
+    # In place: each thread has one round, and an element leads to itself or to one of its round,
+    # whether the four elements lie as far apart as there are threads or side by side.
+    rounds = [1, 2, 3, 0], [3, 1, 2, 0, 7, 5, 6, 4, 11, 9, 10, 8]
+    return [*((np.array(x, np.int32), True, (1,), (len(x) // 4,)) for x in rounds), *(
         (rng.permutation(n).astype(np.int32), False, grid, block) for n, grid, block in (
             (4096, (4,), (64,)), (999, (1,), (1,)), (1003, (7,), (57,)), (257, (1,), (128,)),
             (6, (3,), (32,)), (1, (1,), (32,)), (9998, (5,), (1024,)), (70_001, (80,), (256,))))]

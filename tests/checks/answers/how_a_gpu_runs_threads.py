@@ -230,7 +230,7 @@ WRONG = {
                 * min(32, 2048 // block, 65536 // (registers[k] * block)))), "expected"),
     ],
     "jump": [
-        (alone(JUMP), "wrong"),
+        (alone(JUMP), "hardly one loads"),
         (alone(tasks.JUMP, "blockIdx.x"), "the first block loads most"),
         (PAIRS, "wrong"),
         (HALF_LOADED, "wrong"),
@@ -273,7 +273,8 @@ def random_gpu(rng):
 def random_links(rng):
     if rng.random() < 0.1:
         threads = int(rng.integers(1, 40))
-        return tasks._rounds(rng.permutation(4), threads), True, (1,), (threads,)
+        links = threads * rng.permutation(4)[:, None] + np.arange(threads)
+        return links.ravel().astype(np.int32), True, (1,), (threads,)
     n = int(10 ** rng.uniform(0, 3.7))
     return (rng.integers(0, n, n).astype(np.int32), False, (int(rng.integers(1, 20)),),
             (int(rng.integers(1, 200)),))
