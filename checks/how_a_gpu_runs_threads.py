@@ -160,21 +160,24 @@ extern "C" __global__ void jump(int* next, int* two, int n) {
 
 
 def _links() -> list[Case]:
-    rng, k = np.random.default_rng(73), np.arange(20, dtype=np.int32)
-    return [*((k[:n] // 4 * 4 + (k[:n] + 1) % 4, True, (1,), (1,)) for n in (12, 20)), *(
+    rng = np.random.default_rng(73)
+    # In place: each thread has one round, and an element leads to itself or to one of its round,
+    # whether the four elements lie as far apart as there are threads or side by side.
+    rounds = [1, 2, 3, 0], [3, 1, 2, 0, 7, 5, 6, 4, 11, 9, 10, 8]
+    return [*((np.array(x, np.int32), True, (1,), (len(x) // 4,)) for x in rounds), *(
         (rng.permutation(n).astype(np.int32), False, grid, block) for n, grid, block in (
             (4096, (4,), (64,)), (999, (1,), (1,)), (1003, (7,), (57,)), (257, (1,), (128,)),
             (6, (3,), (32,)), (1, (1,), (32,)), (9998, (5,), (1024,)), (70_001, (80,), (256,))))]
 
 
-def _launch(x: np.ndarray, overlap: bool, grid: tuple, block: tuple) -> tuple:
-    both = to_device(np.append(x[:1], x))  # a store to `two` changes an element of `next`
-    arrays = (both[1:], both[:-1]) if overlap else (to_device(x), blank(len(x), x.dtype))
-    return grid, block, (*arrays, np.int32(len(x)))
+def _launch(x: np.ndarray, in_place: bool, grid: tuple, block: tuple) -> tuple:
+    next = to_device(x)
+    two = next if in_place else blank(len(x), x.dtype)  # in place, a store changes later loads
+    return grid, block, (next, two, np.int32(len(x)))
 
 
 jump = KernelTask(
-    "jump", lambda x, overlap, grid, block: x[x], _links, right=JUMP, given="", launch=_launch,
+    "jump", lambda x, in_place, grid, block: x[x], _links, right=JUMP, given="", launch=_launch,
     refused=[("__restrict__", "{} promises that `next` and `two` do not overlap.")], mistakes=[
         ("one round a thread: the rest is never written", "i += 4 * step", "i += n"),
         ("whole rounds only: a thread may have one, two or three elements left", "; i < n",

@@ -126,6 +126,38 @@ extern "C" __global__ void jump(int* next, int* two, int n) {
     }
 }
 """
+GUARDED = r"""
+extern "C" __global__ void jump(int* next, int* two, int n) {
+    int step = gridDim.x * blockDim.x;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += 4 * step) {
+        int j = i + step, k = j + step, m = k + step, a = 0, b = 0, c = 0, d = 0;
+        a = next[i]; if (j < n) b = next[j]; if (k < n) c = next[k]; if (m < n) d = next[m];
+        a = next[a]; if (j < n) b = next[b]; if (k < n) c = next[c]; if (m < n) d = next[d];
+        two[i] = a; if (j < n) two[j] = b; if (k < n) two[k] = c; if (m < n) two[m] = d;
+    }
+}
+"""
+QUARTERS = r"""
+extern "C" __global__ void jump(int* next, int* two, int n) {
+    int threads = gridDim.x * blockDim.x, i = blockIdx.x * blockDim.x + threadIdx.x, v[4];
+    int quarter = n / (4 * threads) * threads, rest = 4 * quarter + i;
+    for (; i < quarter; i += threads) {
+        for (int k = 0; k < 4; k++) v[k] = next[i + k * quarter];
+        for (int k = 0; k < 4; k++) v[k] = next[v[k]];
+        for (int k = 0; k < 4; k++) two[i + k * quarter] = v[k];
+    }
+    for (; rest < n; rest += threads) two[rest] = next[next[rest]];
+}
+"""
+HALF_LOADED = r"""
+extern "C" __global__ void jump(int* next, int* two, int n) {
+    int v[4], step = gridDim.x * blockDim.x;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += 4 * step) {
+        for (int k = 0; k < 4; k++) if (i + k * step < n) v[k] = next[i + k * step];
+        for (int k = 0; k < 4; k++) if (i + k * step < n) two[i + k * step] = next[v[k]];
+    }
+}
+"""
 PAIRS = r"""
 extern "C" __global__ void jump(int* next, int* two, int n) {
     int step = gridDim.x * blockDim.x;
@@ -151,7 +183,7 @@ RIGHT = {
     "warp_and_lane": [lane_by_division, lane_by_table],
     "count_in_rounds": [rounds_of_survivors],
     "floats_a_thread": [best_by_loop],
-    "jump": [JUMP, CLAMPED],
+    "jump": [JUMP, CLAMPED, GUARDED, QUARTERS],
 }
 WRONG = {
     "branch_cost": [
@@ -201,6 +233,9 @@ WRONG = {
         (alone(JUMP), "hardly one loads"),
         (alone(tasks.JUMP, "blockIdx.x"), "the first block loads most"),
         (PAIRS, "wrong"),
+        (HALF_LOADED, "wrong"),
+        (JUMP.replace("i + 3 * step", "i + 4 * step"), "wrong"),
+        (QUARTERS.replace("n / (4 * threads) * threads", "n / 4"), "the first block loads most"),
         (NEIGHBOURS, "neighbouring threads"),
         (JUMP.replace("4 * step", "step"), "wrong"),
         (JUMP.replace("+ 3 * step < n", "< n"), "an access outside an array"),
@@ -237,8 +272,9 @@ def random_gpu(rng):
 
 def random_links(rng):
     if rng.random() < 0.1:
-        groups = [4 * k + rng.permutation(4) for k in range(rng.integers(1, 9))]
-        return np.concatenate(groups).astype(np.int32), True, (1,), (1,)
+        threads = int(rng.integers(1, 40))
+        links = threads * rng.permutation(4)[:, None] + np.arange(threads)
+        return links.ravel().astype(np.int32), True, (1,), (threads,)
     n = int(10 ** rng.uniform(0, 3.7))
     return (rng.integers(0, n, n).astype(np.int32), False, (int(rng.integers(1, 20)),),
             (int(rng.integers(1, 200)),))
