@@ -181,6 +181,7 @@ def load_claims() -> list[dict]:
 
     Each has `id` (the cell of the appendix that shows it), `group`, `topics` (of the articles that
     say it), `claim`, `verdict`, `found`, `versions`, `date`, `taught`: lesson and cell, or None.
+    Where the verdict holds for one size, version or use only, `condition` says for which.
     """
     return json.loads((FOLDER / "claims.json").read_text(encoding="utf-8"))
 
