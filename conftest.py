@@ -8,6 +8,7 @@ the files of many tests: what is handed out last is short, and no process waits 
 
 import gc
 import os
+import subprocess
 import sys
 from collections import Counter
 
@@ -32,6 +33,13 @@ def pytest_configure(config):
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
     forked_kernels.install()
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        # Otherwise each of the first processes that run a kernel compiles nogpu's runtime.
+        config.compiling = subprocess.Popen(
+            [sys.executable, "-c", "import nogpu.engine.native as n; n.runtime()"],
+            env={**os.environ, "PYTHONPATH": str(config.rootpath / "simulator/src")},
+            stderr=subprocess.DEVNULL,
+        )
 
 
 def pytest_itemcollected(item):

@@ -31,6 +31,11 @@ def lists(claims: list[dict]) -> dict[str, str]:
             "contents": "\n\n".join(["## The claims", *groups])}
 
 
+def verdict_of(row: dict) -> str:
+    """A claim's verdict with its condition, as the appendix and the lesson word it."""
+    return " ".join(filter(None, (row["verdict"], row.get("condition"))))
+
+
 def row_text(row: dict) -> str:
     """The text above a claim's code: where it comes from, its verdict, and what was found."""
     source = " and ".join(ARTICLES[topic]["short"] for topic in row["topics"])
@@ -39,7 +44,7 @@ def row_text(row: dict) -> str:
         number = number_of(row["taught"]["lesson"])
         tried += f"; [lesson {number}]({number}_{row['taught']['lesson']}.ipynb)"
     return (f"### {row['id']}\n\n**Claim.** {row['claim']} *(From {source}.)*"
-            f"\n\n**{row['verdict']}.** {row['found']} *({tried}.)*")
+            f"\n\n**{verdict_of(row)}.** {row['found']} *({tried}.)*")
 
 
 def with_claims(notebook: nbformat.NotebookNode, claims: list[dict]) -> nbformat.NotebookNode:

@@ -3,8 +3,8 @@
 A notebook's kernel imports IPython, NumPy and matplotlib for a second before its first cell runs;
 forty notebooks wait for that. Here one process (`python tests/forked_kernels.py`) imports them once
 and forks a kernel for each notebook. Nothing of the course or of nogpu is loaded before the fork,
-so a kernel still finds both as a learner's does. Kernels that start in the ordinary way are tested
-in tests/install and simulator/tests/engine/test_jupyter.py.
+so a kernel still finds both as a learner's does. A kernel that a test gives an environment of its
+own starts in the ordinary way (tests/install, simulator/tests/engine/test_jupyter.py).
 """
 
 from __future__ import annotations
@@ -58,12 +58,14 @@ class Forker:
     def __init__(self) -> None:
         self._server: subprocess.Popen | None = None
 
-    def start(self, arguments: Sequence[str], env: dict[str, str], cwd: str) -> ForkedKernel:
+    def start(
+        self, arguments: Sequence[str], env: dict[str, str], cwd: str, quiet: bool
+    ) -> ForkedKernel:
         if self._server is None or self._server.poll() is not None:
             self._server = subprocess.Popen(
                 [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
             )
-        request = {"arguments": list(arguments), "env": env, "cwd": cwd}
+        request = {"arguments": list(arguments), "env": env, "cwd": cwd, "quiet": quiet}
         self._server.stdin.write(json.dumps(request) + "\n")
         self._server.stdin.flush()
         return ForkedKernel(int(self._server.stdout.readline()))
@@ -78,11 +80,15 @@ def install() -> None:
     launch, forker = local_provisioner.launch_kernel, Forker()
 
     def launch_or_fork(command: list[str], **options: object) -> object:
-        plain = command[:1] == [sys.executable] and "ipykernel_launcher" in command
-        if not plain or any(options.get(name) for name in ("stdin", "stdout", "stderr")):
+        env = dict(options.get("env") or os.environ)
+        own = {name for name, value in env.items() if os.environ.get(name) != value}
+        if (command[0] != sys.executable or "ipykernel_launcher" not in command
+                or any(not name.startswith("JPY_") for name in own)
+                or options.get("stdin") or options.get("stdout")):  # fmt: skip
             return launch(command, **options)
         arguments = command[command.index("ipykernel_launcher") + 1 :]
-        return forker.start(arguments, dict(options["env"]), options.get("cwd") or os.getcwd())
+        quiet = options.get("stderr") is not None  # where its messages shall not be seen
+        return forker.start(arguments, env, options.get("cwd") or os.getcwd(), quiet)
 
     local_provisioner.launch_kernel = launch_or_fork
 
@@ -93,6 +99,8 @@ def _become_kernel(request: dict) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
+    if request["quiet"]:
+        os.dup2(null, 2)
     os.dup2(2, 1)  # the pipe is the parent's alone
     os.chdir(request["cwd"])
     os.environ.clear()

@@ -19,6 +19,7 @@ VERDICTS = {"True", "Partly true", "Depends", "Incomplete", "Misleading", "Unnee
 TOPICS = {"windowed products", "PyTorch libraries", "PyCUDA and CuPy", "CuPy tour",
           "NumPy inference", "found since"}
 FIELDS = {"id", "group", "topics", "claim", "verdict", "found", "versions", "date", "taught"}
+# A row may have a "condition", too: for what its verdict holds.
 
 
 known_number = functools.cache(number_of)  # which asks git
@@ -32,13 +33,15 @@ def cells_of(lesson, folder="notebooks"):
 
 def wrong_fields(row):
     """What is wrong with a row of the ledger by itself."""
-    if set(row) != FIELDS:
+    if set(row) - {"condition"} != FIELDS:
         return [f"{row.get('id')}: its fields are {sorted(row)}"]
     name, wrong = row["id"], []
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) or len(name) > 60:
         wrong.append(f"{name}: is no id in lower case and hyphens")
     if row["verdict"] not in VERDICTS:
         wrong.append(f"{name}: verdict {row['verdict']!r} is none of {sorted(VERDICTS)}")
+    if not re.fullmatch(r"(|(for|in|beside) [\w ,.]*\w)", row.get("condition", "")):
+        wrong.append(f"{name}: condition {row['condition']!r} does not continue a verdict")
     if not row["topics"] or not set(row["topics"]) <= TOPICS:
         wrong.append(f"{name}: topics {row['topics']}")
     if not row["versions"] or date.fromisoformat(row["date"]) < date(2026, 1, 1):
@@ -58,9 +61,9 @@ def wrong_cells(row, cells):
         return [f"{name}: no code cell of that id"]
     cell, text = cells[code[0]], cells[code[0] - 1].source
     wrong = []
-    claim, found = re.escape(row["claim"]), re.escape(row["found"])
+    claim, found, verdict = map(re.escape, (row["claim"], row["found"], appendix.verdict_of(row)))
     if not re.match(rf"### {name}\n\n\*\*Claim\.\*\* {claim} \*\(From .+\.\)\*\n\n"
-                    rf"\*\*{row['verdict']}\.\*\* {found} ", text):
+                    rf"\*\*{verdict}\.\*\* {found} ", text):
         wrong.append(f"{name}: heading, claim and verdict before the cell are not the ledger's")
     ends = f"({row['versions']}; {row['date']}"
     if (taught := row["taught"]) is not None:
@@ -141,18 +144,18 @@ def test_each_row_names_an_article_with_a_title_where_there_is_one():
 def test_the_lesson_tells_twelve_claims_with_the_verdicts_of_the_ledger():
     text = "\n\n".join(cell.source for cell in cells_of(LESSON) if cell.cell_type == "markdown")
     parts = re.split(r"^### \d+\. ", text.partition("## All twelve")[0], flags=re.M)[1:]
-    told = re.findall(r"^\| (\d+) \|.*\| ([a-z ]+) \|$", text, flags=re.M)
+    told = re.findall(r"^\| (\d+) \|.*\| ([a-z][^|]*) \|$", text, flags=re.M)
     assert [number for number, _ in told] == [str(k) for k in range(1, 13)]
-    verdicts = {row["id"]: row["verdict"].lower() for row in load_claims()}
-    assert [verdict for _, verdict in told] == [verdicts[name] for name in TOLD]
-    for part, (_, verdict) in zip(parts, told, strict=True):
+    verdicts = {row["id"]: appendix.verdict_of(row) for row in load_claims()}
+    for part, (_, verdict), name in zip(parts, told, TOLD, strict=True):
         assert "**Claim.**" in part and re.search(r"\*\((\"|The article on )", part)
-        assert f"**{verdict.capitalize()}" in part
+        assert verdict == verdicts[name][0].lower() + verdicts[name][1:]
+        assert f"**{verdicts[name]}.**" in part  # with its condition, in the same words
 
 
 TOLD = ["clock-around-launch", "hundred-times", "strided-parallel", "einsum-faster",
-        "float32-twice", "cupy-matmul-view", "batch-of-32", "unroll-pragma", "synchronize-inside",
-        "index-arrays", "autoinit-beside-cupy", "attention-4-gb"]
+        "float32-twice", "cupy-matmul-view", "transpose-reshape", "percent-and-times",
+        "synchronize-inside", "index-arrays", "autoinit-beside-cupy", "attention-4-gb"]
 
 
 def test_every_topic_is_there():
@@ -190,6 +193,14 @@ def unknown_verdict(claims, cells):
     claims[0]["verdict"] = "Maybe"
 
 
+def change_condition(claims, cells):
+    claims[0]["condition"] = "for small arrays"
+
+
+def odd_condition(claims, cells):
+    claims[0]["condition"] = "sometimes"
+
+
 def no_versions(claims, cells):
     claims[0]["versions"] = ""
 
@@ -206,7 +217,9 @@ def no_output(claims, cells):
 @pytest.mark.parametrize("damage, words", [
     (drop_cell, "no code cell"), (drop_row, "headings"), (add_row, "another-claim: no code cell"),
     (repeat_row, "twice"), (change_verdict, "not the ledger's"), (change_versions, "end with"),
-    (unknown_verdict, "none of"), (no_versions, "versions and date"),
+    (unknown_verdict, "none of"),
+    (change_condition, "not the ledger's"), (odd_condition, "does not continue"),
+    (no_versions, "versions and date"),
     (teach_elsewhere, "no cell no-such-cell"), (no_output, "prints nothing"),
 ])
 def test_the_ledger_can_fail(damage, words):
