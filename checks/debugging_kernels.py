@@ -197,7 +197,7 @@ block_maxima = _patient(
 
 
 def _experiments(answer: Callable, guilty: str, luck: int) -> object:
-    """What an answer names; of five equal runs, a race shows in one."""
+    """What an answer names; of five equal runs, a race shows in one, for each n in another."""
     runs = Counter()
 
     def wrong(n: int, block: int, new: bool) -> bool:
@@ -206,7 +206,7 @@ def _experiments(answer: Callable, guilty: str, luck: int) -> object:
         if runs.total() == 10:
             raise Refusal("it needs more than 10 runs.", "runs")
         runs[n, block, bool(new)] += 1
-        shown = (runs[n, block, bool(new)] + luck) % 5 == 0
+        shown = (runs[n, block, bool(new)] + luck + n // 64 - 1) % 5 == 0
         return bool({"guard": n % block, "index": n > block, "tile": shown and min(n, block) > 32,
                      "blocks": shown and n > block and not new}[guilty])
 
