@@ -167,6 +167,35 @@ def test_no_stretch_without_a_break_is_longer_than_two_hours(number):
         assert stretch <= 125, what
 
 
+@day
+def test_each_day_has_spare_time(number):
+    spare = sum(int(minutes) for _, what, minutes, _ in DAYS[number][0] if what == "Spare time")
+    assert 25 <= spare <= 40
+    assert number == 2 or any("[Whatever the launch]" in what for _, what, *_ in DAYS[number][0])
+
+
+def test_the_evening_has_the_minutes_of_half_a_day():
+    evening = text_of(TEACHING).partition("\n## One evening\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (\d) \| (\d+) \| (.+) \|$", evening, re.M)
+    work = sum(int(minutes) for _, minutes, what in rows if re.match(r"Lessons? \d\d", what))
+    assert work == sum(map(int, DAYS[0][1][:2]))
+    assert [number for number, *_ in rows] == list("1234567")
+    assert sum(int(minutes) for _, minutes, _ in rows[:-1]) == 145  # "almost two and a half hours"
+
+
+@pytest.mark.parametrize("ending", [0, 1])
+def test_a_semester_has_fourteen_lessons_each_after_those_that_it_needs(ending):
+    section = text_of(TEACHING).partition("\n## A semester\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| \d+ to \d+.*? \| (.+) \| (.+) \|$", section, re.M)
+    order = ", ".join(row[ending] for row in rows).split(", ")
+    assert len(order) == len(set(order)) == 14
+    for k, number in enumerate(order):
+        (path,) = (ROOT / "notebooks").glob(f"{number}_*.ipynb")
+        needs = cells_of(f"notebooks/{path.name}")[0].source.partition("You need")[2]
+        needed = re.findall(r"\((\d\d)_", needs.partition("\n\n")[0])
+        assert set(needed) <= set(order[:k]), number
+
+
 def test_the_words_to_search_for_lead_to_one_cell():
     rows = re.findall(r"\| (\d\d) \| `([^`]+)` \|", text_of(TEACHING))
     assert len(rows) >= 8

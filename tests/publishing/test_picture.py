@@ -26,6 +26,24 @@ def test_picture_and_words_are_those_of_the_recorded_ladder():
             f" {three_digits(half.rate)} in float16") in readme
 
 
+def test_the_readme_tells_the_batches_and_what_the_one_kernel_gains():
+    rungs = dict(picture.rows())
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    single, half = (rungs[f"one kernel, {number} (lesson 17)"] for number in ("float32", "float16"))
+    peers = [rungs[f"torch.compile, {number}"] for number in ("float32", "float16")]
+    assert (f"{single.rate / peers[0].rate:.1f} times as many digits as `torch.compile` in float32,"
+            f" and {half.rate / peers[1].rate:.1f} times as many in float16") in readme
+    slowest, *others = rungs.values()
+    assert {rung.batch for rung in others} == {others[0].batch, single.batch}
+    assert f"{slowest.batch:,} digits in a call for NumPy" in readme
+    assert (f"{others[0].batch:,} on the GPU; {single.batch:,} for the one kernel") in readme
+    assert single.batch == half.batch
+    lesson = (ROOT / "notebooks" / "17_one_kernel_reader.ipynb").read_text(encoding="utf-8")
+    for told, there in (("this is 42 % of", "The float32 kernel reads 42% of this."),
+                        ("busy for 25 % of", "The tensor cores are busy for 25% of the time.")):
+        assert told in readme and there in lesson
+
+
 def test_the_rows_are_recorded_on_one_gpu_the_slowest_first():
     shown = picture.rows()
     rates = [rung.rate for _, rung in shown]
