@@ -112,7 +112,7 @@ plausible = Task(
     read=lambda value, case: bool(require_type(value, (bool, np.bool_), "expected a bool, got")),
     mistakes=[
         ("a bound for the sums alone: the rounding of the inputs is missing", {"inputs": 0}),
-        ("a bound for the inputs alone: each of the n terms goes through n roundings",
+        ("a bound for the inputs alone: each of the k terms goes through k roundings",
          {"terms": 0}),
         ("a whole gap for each rounding: half a gap is the most", {"terms": 2, "inputs": 4}),
         ("a bound from the result, which is small where terms cancel", {"magnitudes": False}),
