@@ -319,7 +319,7 @@ stencil = SourceTask(
 
 CONVOLUTION = "const float* x, float* y, int n"
 PIXELS = 32_832  # more than a short counts, and half a block more than whole ones
-ZERO = re.compile(r"(?<![\w.])0+\.?0*f\)?\s*\*|\*\s*\(?-?0+\.?0*f")
+ZERO = re.compile(r"((?<![\w.])|\(\s*-?)0+\.?0*f\s*\*|\(\s*-?0+\.?0*f\s*\)\s*\*|\*\s*\(?-?0+\.?0*f")
 
 
 def _convolution(weight: np.ndarray, bias: np.ndarray) -> np.ndarray:

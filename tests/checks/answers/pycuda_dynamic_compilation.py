@@ -162,6 +162,12 @@ def convolution(weight, bias):
             "    if (p < n) {\n    int i = p % 64 / 8, j = p % 8;\n" + loads + sums + "    }\n}\n")
 
 
+def convolution_by_choice(weight, bias):
+    """Each load stands in a choice whose other side is 0, and is multiplied at once."""
+    return re.sub(r"float (v\d+) = 0;\n    if \((.*)\) v\d+ = (.*);",
+                  r"float \1 = (\2 ? \3 : 0.0f) * 1.0f;", convolution(weight, bias))
+
+
 def convolution_from_memory(weight, bias):
     """The weights in an array in the source, which a loop reads."""
     outputs, channels = weight.shape[:2]
@@ -275,7 +281,7 @@ RIGHT = {
     "negative": [negative, lambda part: f"(-1.0f * ({part}))", lambda part: f"(0.0f - ({part}))"],
     "launches": [launches_rounded_up, launches_by_counting],
     "decide": [decide],
-    "convolution": [convolution],
+    "convolution": [convolution, convolution_by_choice],
     "stencil": [stencil, stencil_direct],
     "slope": [slope],
 }
