@@ -188,14 +188,14 @@ def test_the_rounds_of_a_day_are_predictions_to_lead():
     table = text_of(TEACHING).partition("\n### Predictions to lead\n")[2].partition("\n## ")[0]
     led = re.findall(r"^\| (\d\d) (.+?) \|", table, re.M)
     rounds = [(found[1], name) for rows, _ in DAYS for _, what, minutes, _ in rows
-              if (found := re.match(r"Rounds? of (\d\d): (.+)", what)) and minutes == "5"
+              if (found := re.match(r"Rounds? inside (\d\d): (.+)", what)) and minutes == "5"
               for name in found[2].split(", ")]
     assert set(rounds) <= set(led) and {lesson for lesson, _ in led} == {
         lesson for lesson, _ in rounds}
     for rows, _ in DAYS:
         places = [what for _, what, *_ in rows]
         for k, what in enumerate(places):
-            if found := re.match(r"Rounds? of (\d\d)", what):
+            if found := re.match(r"Rounds? inside (\d\d)", what):
                 assert f"](../notebooks/{found[1]}_" in places[k - 1], what
 
 
