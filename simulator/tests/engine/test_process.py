@@ -383,6 +383,35 @@ def test_fork_gets_workers_of_its_own(module: engine.Module, x: engine.Allocatio
     wait_for_child(child)
 
 
+def test_fork_while_another_thread_reads_a_library() -> None:
+    """pyelftools' cached properties have locks before Python 3.12, which the child finds taken."""
+    done = run_python("""
+        import faulthandler, functools, threading, time
+        import elftools.elf.elffile, elftools.elf.sections
+
+        def hold():
+            for module in elftools.elf.elffile, elftools.elf.sections:
+                for kind in [k for k in vars(module).values() if isinstance(k, type)]:
+                    for member in vars(kind).values():
+                        if isinstance(member, functools.cached_property):
+                            member.lock.__enter__() if hasattr(member, "lock") else None
+            held.set()
+            time.sleep(100)
+
+        engine.compile("__global__ void f(int* x) { *x = 1; }")  # the runtime is there
+        held = threading.Event()
+        threading.Thread(target=hold, daemon=True).start()
+        held.wait()
+        child = os.fork()
+        if child == 0:
+            faulthandler.dump_traceback_later(30, exit=True)
+            engine.compile(f"__global__ void f(int* x) {{ *x = 2; }} // {time.time()}")
+            os._exit(0)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        """)
+    assert done.stdout == "0\n", done.stderr[-3000:]
+
+
 UNDER_LOAD = r"""
 import faulthandler, threading, time
 

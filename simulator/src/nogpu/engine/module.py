@@ -111,9 +111,8 @@ class _Build:
         if not self.base <= address < self.base + self.description["image"]:
             return None
         if address not in self._located:
-            self._located[address] = symbols.source_line(
-                self.data, address - self.base, str(compiler.PACKAGE)
-            )
+            ours = str(compiler.PACKAGE)
+            self._located[address] = symbols.source_line(self.data, address - self.base, ours)
         return self._located[address]
 
 

@@ -6,9 +6,11 @@ ELF and DWARF are read with pyelftools: not every machine has addr2line.
 from __future__ import annotations
 
 import bisect
+import contextlib
 import functools
 import io
 import re
+import sys
 
 from .errors import RuntimeUnavailable
 
@@ -17,14 +19,18 @@ try:
     from elftools.elf.elffile import ELFFile
 except ModuleNotFoundError:  # arrays need it not
     ELFFile = None
+# Before Python 3.12 cached properties have locks: a fork's child may wait for one for ever.
+for _kind in [k for name, m in sys.modules.items() if name.startswith("elftools.")
+              for k in vars(m).values() if isinstance(k, type)]:  # fmt: skip
+    for _member in vars(_kind).values():
+        if isinstance(_member, functools.cached_property):
+            _member.lock = contextlib.nullcontext()
 
 
 def _open(data: bytes) -> ELFFile:
     """A library's content; RuntimeUnavailable where pyelftools is missing."""
     if ELFFile is None:
-        raise RuntimeUnavailable(
-            "Kernels need the package pyelftools: python -m pip install pyelftools"
-        )
+        raise RuntimeUnavailable("Kernels need pyelftools: python -m pip install pyelftools")
     return ELFFile(io.BytesIO(data))
 
 
@@ -49,10 +55,7 @@ def plain_name(mangled: str) -> str:
 def owner_of(mangled: str) -> str:
     """The name of the function around a static array, or an empty string."""
     found = re.match(r"_ZZ(?:N\w*?)?(\d+)", mangled)
-    if not found:
-        return ""
-    length = int(found.group(1))
-    return mangled[found.end() : found.end() + length]
+    return mangled[found.end() : found.end() + int(found[1])] if found else ""
 
 
 def describe(data: bytes) -> dict:
@@ -225,6 +228,4 @@ def _call_site(unit, program, address: int, ours: str) -> tuple[str, int] | None
 
 def address_of(data: bytes, name: str) -> int:
     """Where a function or variable of the library lies, relative to its start."""
-    elf = _open(data)
-    found = elf.get_section_by_name(".symtab").get_symbol_by_name(name)
-    return found[0]["st_value"]
+    return _open(data).get_section_by_name(".symtab").get_symbol_by_name(name)[0]["st_value"]
