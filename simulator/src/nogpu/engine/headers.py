@@ -3,8 +3,7 @@
 To read them takes a third of what g++ does for a small kernel. So the third library that a process
 compiles with the same flags leaves them precompiled in the cache, and from the second on a process
 looks for them there. They are unpacked into memory that has a descriptor: a process that is killed
-leaves nothing behind. What g++ makes of a kernel is the same either way, and where it cannot use
-the precompiled headers, it reads the headers themselves.
+leaves nothing behind. Where g++ cannot use them, it reads the headers themselves.
 """
 
 from __future__ import annotations

@@ -29,8 +29,9 @@ for _kind in [k for name, m in sys.modules.items() if name.startswith("elftools.
 
 def _open(data: bytes) -> ELFFile:
     """A library's content; RuntimeUnavailable where pyelftools is missing."""
+    needed = "Kernels need the package pyelftools: python -m pip install pyelftools"
     if ELFFile is None:
-        raise RuntimeUnavailable("Kernels need pyelftools: python -m pip install pyelftools")
+        raise RuntimeUnavailable(needed)
     return ELFFile(io.BytesIO(data))
 
 
