@@ -171,9 +171,9 @@ def _links() -> list[Case]:
 
 
 def _launch(x: np.ndarray, in_place: bool, grid: tuple, block: tuple) -> tuple:
-    next = to_device(x)
-    two = next if in_place else blank(len(x), x.dtype)  # in place, a store changes later loads
-    return grid, block, (next, two, np.int32(len(x)))
+    links = to_device(x)
+    two = links if in_place else blank(len(x), x.dtype)  # in place, a store changes later loads
+    return grid, block, (links, two, np.int32(len(x)))
 
 
 jump = KernelTask(

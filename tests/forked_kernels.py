@@ -108,9 +108,6 @@ def _become_kernel(request: dict) -> None:
     os.environ["JPY_PARENT_PID"] = str(os.getppid())
     sys.argv[:] = ["ipykernel_launcher.py", *request["arguments"]]
     sys.path[:] = [place for place in sys.path if place != os.path.dirname(__file__)]
-    for place in reversed(request["env"].get("PYTHONPATH", "").split(os.pathsep)):
-        if place and place not in sys.path:
-            sys.path.insert(0, place)
     from ipykernel.kernelapp import launch_new_instance
 
     launch_new_instance()

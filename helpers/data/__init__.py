@@ -179,8 +179,8 @@ def _generator(seed: int, *stream: int) -> np.random.Generator:
 def load_claims() -> list[dict]:
     """The claims ledger: what popular articles say, and what is true, one row for each claim.
 
-    Each has `id` (its cell in the appendix), `group`, `topics` (of the articles that say it),
-    `claim`, `verdict` (for a `condition`), `found`, `versions`, `date`, `taught`: where, or None.
+    Each has `id` (its cell in the appendix), `group`, `topics` (of the articles), `claim`,
+    `verdict` (perhaps under a `condition` only), `found`, `versions`, `date`, `taught`: where, or None.
     """
     return json.loads((FOLDER / "claims.json").read_text(encoding="utf-8"))
 
