@@ -180,7 +180,7 @@ def load_claims() -> list[dict]:
     """The claims ledger: what popular articles say, and what is true, one row for each claim.
 
     Each has `id` (its cell in the appendix), `group`, `topics` (of the articles), `claim`,
-    `verdict` (perhaps under a `condition` only), `found`, `versions`, `date`, `taught`: where, or None.
+    `verdict` (perhaps for a `condition`), `found`, `versions`, `date`, `taught`: where or None.
     """
     return json.loads((FOLDER / "claims.json").read_text(encoding="utf-8"))
 
