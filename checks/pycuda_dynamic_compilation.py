@@ -120,10 +120,10 @@ bytes_each = Task(
 
 
 def _times_two_and_less(text: object, case: Case) -> float:
-    """`2 * text - text` for x = 3, y = 5, where C's `--` is an error."""
-    require_type(text, str, "it must return C text, a str; it returned")
+    """`2 * text - text` for x = 3, y = 5, where `--` is an error of C++."""
+    require_type(text, str, "it must return C++ text, a str; it returned")
     if re.search(r"--|\+\+", text):
-        raise Refusal(f"it returns `{text}`: in C, two signs side by side are another operation.")
+        raise Refusal(f"it returns `{text}`: in C++, two signs side by side are another operation.")
     text = re.sub(r"(?<=[\d.])f\b", "", text)
     try:
         return eval(f"2 * {text} - {text}", {"x": 3.0, "y": 5.0})
@@ -235,7 +235,6 @@ decide = Task(
 SIZES = {(5, 3): (32_801, 5), (3, 5): (5, 32_801)}  # of images; a short counts to 32,767
 
 
-
 def _stencil(weights: np.ndarray) -> np.ndarray:
     image = _image(*SIZES.get(weights.shape, (45, 70)))
     up, left = weights.shape[0] // 2, weights.shape[1] // 2
@@ -277,7 +276,7 @@ def _weights() -> list[Case]:
     cross = np.array([[0, 0.25, 0], [0.125, -1, 0.375], [0, 0.5, 0]], np.float32)
     tall = rng.standard_normal((5, 3)).astype(np.float32)
     tall[1:4, 1] = 0
-    return [(cross,), (tall,), (np.float32(1e-25) * tall.T,)]
+    return [(cross,), (tall,), (np.float32(1e-25) * tall.T,), (np.zeros((1, 3), np.float32),)]
 
 
 INSIDE = "{i} >= 0 && {i} < rows && {j} >= 0 && {j} < columns"
@@ -428,7 +427,7 @@ SLOPE = "const float* xs, const float* ys, float* zs, int n"
 def _derive(node: ast.AST, *, minus: str = "-", outer: str = "(-sinf({v}))", chain: bool = True,
             product: str = "({a} * {db} + {da} * {b})",
             number: Callable = literal) -> tuple[str, str]:
-    """Value and slope of a formula in C; each of the keywords changes one thing."""
+    """Value and slope of a formula in C++; each of the keywords changes one thing."""
     again = functools.partial(_derive, minus=minus, outer=outer, chain=chain, product=product,
                               number=number)
     if isinstance(node, ast.Constant):
@@ -471,7 +470,7 @@ slope = SourceTask(
     "slope", _slope,
     lambda: [("3 * x - 2 * (x - y)",), ("sin(4 * x) * cos(x * y)",), ("y",),
              ("(x + 0.5) * x * x + 1",), ("cos(sin(3 * x) - x) * (1 - x)",),
-             ("50000 * 50000 * x",), ("x / y",), ("x ** 2",), ("x + z",), ("tan(x)",)],
+             ("50000 * 50000 * x",), ("x / y",), ("x ** 2",), ("x + z",), ("x + tan(y)",)],
     read=reader("slope", SLOPE, _slope_launch, result=2), right=_slope_source,
     mistakes=[
         ("minus signs lost", {"minus": "+"}),

@@ -152,8 +152,8 @@ class Tuning:
             lines.append(", ".join(ORDER) + "; equal ones share a rank.")
         elif alike := sum(v.timing.low <= ranked[0].timing.high for v in ranked[1:]):
             verb = "is" if alike == 1 else "are"
-            lines.append(f"{alike} of the others {verb} as fast as the best: the middle halves"
-                         " of their times overlap.")
+            lines.append(f"{alike} of the others {verb} too near the best to tell: the middle"
+                         " halves of their times overlap.")
         return lines
 
     def _times(self, shown: Sequence[Variant]) -> list[list[str]]:

@@ -281,13 +281,13 @@ def test_on_a_gpu_finals_in_turns_decide(gpu, monkeypatch, tmp_path):
     finals = gpu.asked[-2 * FINAL_ROUNDS:]
     assert finals[:4] == [32, 128, 128, 32] and set(finals) == {32, 128}
     assert found.ranked[0].timing.samples == FINAL_ROUNDS
-    assert "as fast as the best" not in repr(found)
+    assert "too near the best" not in repr(found)
     assert "49%" in repr(found) and "B/s" in repr(found)
     row = json.loads((tmp_path / "toy.json").read_text())["runs"]["99/scale"]["rows"][0]
     assert row["name"] == "block=32" and row["nbytes"] == 500
     gpu.seconds = lambda block, sample: {32: 1.0 + sample % 3, 128: 1.5 + sample % 3, 256: 9}[block]
     noisy = tune(scale, {"block": [32, 128, 256]}, times, arguments())
-    assert "1 of the others is as fast as the best" in repr(noisy)
+    assert "1 of the others is too near the best to tell" in repr(noisy)
 
 
 def test_who_was_not_in_the_finals_does_not_win_by_few_samples(gpu):
