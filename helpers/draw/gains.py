@@ -49,7 +49,7 @@ def gains(rows: Mapping[str, tuple[float | str | None, float]], title: str) -> N
             words = promised if isinstance(promised, str) else speed(promised) if promised else "-"
             lines.append(f"{name:{width}}  {words:16}  {speed(measured)}")
         axes.set_yticks(range(len(rows)), rows)
-        factors = [measured for _, measured in rows.values()]
+        factors = [x for row in rows.values() for x in row if isinstance(x, (int, float))]
         low, high = min(0.8, *factors), max(2, *factors)
         margin = (high / low) ** 0.15
         axes.set(xscale="log", xlim=(low / margin, high * margin),
