@@ -1,4 +1,4 @@
-"""The tasks about fast kernels: products in tiles, and what they load."""
+"""The tasks about fast kernels: products in tiles, and what limits them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from helpers import network
 
 from .machinery.kernel_task import KernelTask, blank, counters, to_device, undivided, wasteful
-from .machinery.task import Case, Task, no_python_loop
+from .machinery.task import Case, Task
 
 
 def _scores_launch(a: np.ndarray, b: np.ndarray) -> tuple[tuple, tuple, tuple]:
@@ -176,108 +176,92 @@ linear = KernelTask(
     rules=[counters(_shared_by_the_block)],
 )
 
-# two warm-ups of the lesson: loads of the simple product, and the useful share of the sums
+# two warm-ups of the lesson: clocks of the simple kernel's loads, and a tile for a shape
 
-loads = Task(
-    "loads", lambda m, n, k: (2 * m * n * k, m * k + k * n),
-    lambda: [(4096, 4096, 4096), (70, 90, 50), (1, 3, 1), (640_000, 32, 288)],
+
+def _naive_clocks(columns: int, *, of_a: Callable = lambda columns: max(1, 32 // columns),
+                  of_b: Callable = lambda columns: 1, rate: float = 4) -> tuple[int, float]:
+    clocks = of_a(columns) + of_b(columns)
+    return clocks, 1 / rate / clocks
+
+
+naive_clocks = Task(
+    "naive_clocks", _naive_clocks, right=_naive_clocks,
+    cases=lambda: [(columns,) for columns in (16, 32, 8, 64, 1, 4, 2)],
     mistakes=[
-        ("one load for each multiply-add; it needs a number of A and one of B",
-         lambda m, n, k: (m * n * k, m * k + k * n)),
-        ("the numbers of C in place of those of A and B", lambda m, n, k: (2 * m * n * k, m * n)),
-        ("the numbers of C as well: they are stored, and not loaded",
-         lambda m, n, k: (2 * m * n * k, m * k + k * n + m * n)),
-        ("the blocks rounded up: threads outside of C return and load nothing",
-         lambda m, n, k: (2 * -(-m // 16) * -(-n // 16) * 256 * k, m * k + k * n)),
-        ("the loads of one thread", lambda m, n, k: (2 * k, m * k + k * n)),
+        ("the rows of the whole block: a load is made by a warp, 32 threads",
+         {"of_a": lambda columns: 256 // columns}),
+        ("one line of A in every case: a warp may cover several rows of C",
+         {"of_a": lambda columns: 1}),
+        ("no load from A with 64 columns: half a row also wants a number of A",
+         {"of_a": lambda columns: 32 // columns}),
+        ("a line of B for each row of the warp: all rows want the same numbers of B",
+         {"of_b": lambda columns: max(1, 32 // columns)}),
+        ("the sectors of B: a line holds 32 floats, four sectors",
+         {"of_b": lambda columns: max(1, min(columns, 32) // 8)}),
+        ("64 numbers of B in one load: a warp has 32 threads",
+         {"of_b": lambda columns: max(1, columns // 32)}),
+        ("one multiply-add of a warp in a clock: there are four", {"rate": 1}),
     ],
 )
 
 
-def _useful(m: int, n: int, high: int, wide: int, *,
-            blocks: Callable = lambda size, tile: -(-size // tile)) -> float:
-    return m * n / (blocks(m, high) * high * blocks(n, wide) * wide)
+def _best_tile(m: int, n: int, shares: dict, *,
+               blocks: Callable = lambda size, side: -(-size // side),
+               of: Callable = lambda expected, shares: expected) -> tuple:
+    expected = {(high, wide): share * m * n / (blocks(m, high) * high * blocks(n, wide) * wide)
+                for (high, wide), share in shares.items()}
+    best = max(shares, key=of(expected, shares).get)
+    return best, expected[best]
 
 
-useful = Task(
-    "useful", _useful, right=_useful,
-    cases=lambda: [(70, 90, 16, 16), (128, 128, 128, 128), (640_000, 32, 128, 128), (1, 1, 16, 64),
-                   (4097, 4097, 128, 128), (100, 301, 60, 50), (7, 9, 3, 5)],
+def _tile_cases() -> list[Case]:
+    lesson = {(128, 16): 0.27, (128, 32): 0.37, (128, 128): 0.45}
+    other = {(64, 64): 0.4, (16, 128): 0.3, (128, 16): 0.28, (32, 32): 0.34}
+    return [(m, n, shares) for shares in (lesson, other) for m, n in (
+        (640_000, 32), (4096, 4096), (300, 129), (17, 500), (500, 17), (7, 9), (130, 220))]
+
+
+best_tile = Task(
+    "best_tile", _best_tile, _tile_cases, right=_best_tile,
     mistakes=[
-        ("the useless share", lambda *sizes: 1 - _useful(*sizes)),
-        ("all sums divided by the useful ones", lambda *sizes: 1 / _useful(*sizes)),
+        ("the tile that is best in the large product: the useful part counts, too",
+         {"of": lambda expected, shares: shares}),
+        ("the tile with the largest useful part: its share in the large product counts, too",
+         {"of": lambda expected, shares: {tile: expected[tile] / shares[tile] for tile in shares}}),
         ("one block more than needed where the sizes are multiples of the tile",
-         {"blocks": lambda size, tile: size // tile + 1}),
+         {"blocks": lambda size, side: size // side + 1}),
         ("rows and columns of the tile exchanged",
-         lambda m, n, high, wide: _useful(m, n, wide, high)),
-        ("the blocks rounded up together: rows and columns are rounded up for themselves",
-         lambda m, n, high, wide: _useful(m * n, 1, high * wide, 1)),
+         lambda m, n, shares: _best_tile(n, m, shares)),
+        ("no rounding up: a block computes its whole tile", {"blocks": lambda a, b: a / b}),
     ],
 )
 
-# naive_sectors: sectors of the naive product
+# limit: the part of the GPU that a profile says is the narrowest, and whether it is full
 
 
-def _naive_sectors(m: int, n: int, k: int, columns: int) -> int:
-    """Counted for one warp, since all are alike where m, n and k are multiples of 256."""
-    t = np.arange(32)
-    i, j = t // columns, t % columns
-    of_a = sum(len(np.unique((i * k + p) * 4 // 32)) for p in range(8))
-    of_b = sum(len(np.unique((p * n + j) * 4 // 32)) for p in range(8))
-    return m * n // 32 * (k // 8) * (of_a + of_b)
-
-
-def _sectors(m: int, n: int, k: int, columns: int, *, most: int = 32,
-             of_a: Callable = lambda across: 32 // across,
-             of_b: Callable = lambda across: max(1, across // 8)) -> int:
-    """The formula: what a warp's loads of A and of B touch for one element of k, for all warps."""
-    across = min(columns, most)
-    return m * n // 32 * k * (of_a(across) + of_b(across))
-
-
-naive_sectors = Task(
-    "naive_sectors", _naive_sectors,
-    lambda: [(m, n, k, columns) for columns in (32, 16, 8, 64, 4, 2, 1)
-             for m, n, k in ((256, 512, 768), (512, 256, 256))] + [(4096, 4096, 4096, 32)],
-    right=_sectors,
-    mistakes=[
-        ("a warp of more than 32 columns: with 64 columns a warp has half a row",
-         {"most": 64, "of_a": lambda across: max(1, 32 // across)}),
-        ("a load of each thread counted by itself: a warp's loads share sectors",
-         {"of_a": lambda across: 32, "of_b": lambda across: 32}),
-        ("numbers of B counted, not sectors: a sector holds 8 floats",
-         {"of_b": lambda across: across}),
-        ("parts of a sector: even one float touches a whole one",
-         {"of_b": lambda across: across / 8}),
-        ("one sector of A for all columns: a warp that covers several rows of C needs several",
-         {"of_a": lambda across: 1}),
-        ("four sectors of B for all columns", {"of_b": lambda across: 4}),
-    ],
-    rules=[no_python_loop((256, 256, 256, 32), (4096, 256, 256, 32), (256, 4096, 256, 32),
-                          (256, 256, 4096, 32))],
-)
-
-# limit: the part of the GPU that a profile says is the narrowest
-
-def _limit(clocks: float, instructions: float, *, schedulers: int = 4, rate: float = 4) -> tuple:
+def _limit(clocks: float, instructions: float, path: float, issued: float, *,
+           schedulers: int = 4, rate: float = 4, full: float = 0.85) -> tuple:
     needed = max(clocks, instructions / schedulers)
-    return "path" if clocks == needed else "schedulers", 1 / rate / needed
+    part, busy = ("path", path) if clocks == needed else ("schedulers", issued)
+    return part if busy >= full else "waits", 1 / rate / needed
 
 
 limit = Task(
     "limit", _limit, right=_limit,
-    cases=lambda: [(3.0, 4.57), (0.31, 1.46), (0.5, 2.0), (1.22, 5.9), (0.51, 1.67), (0, 1),
-                   (0.19, 1.13), (2, 9), (0.3, 1)],
+    cases=lambda: [
+        (3.0, 4.57, 0.97, 0.37), (0.31, 1.46, 0.55, 0.67), (0.5, 2.0, 0.9, 0.9), (1, 5, 0.72, 0.9),
+        (0.51, 1.67, 0.72, 0.59), (0, 1, 0, 0.95), (0.19, 1.13, 0.59, 0.9), (1, 5, 0.68, 0.85),
+        (0.3, 1, 0.85, 0.71), (2, 9, 0.75, 0.84), (0.5, 2, 0.8, 0.8), (0.5, 2, 0.88, 0.84),
+        (0.5, 2.1, 0.86, 0.84), (0.5, 1.9, 0.84, 0.86)],
     mistakes=[
         ("one scheduler: a multiprocessor has four", {"schedulers": 1}),
         ("one multiply-add of a warp in a clock: there are four", {"rate": 1}),
+        ("no verdict of waits: the limit has to be busy for 85% of the time", {"full": 0}),
         ("the wider of the two parts: the limit is the one that needs more time",
-         lambda clocks, instructions: ("path" if clocks < instructions / 4 else "schedulers",
-                                       1 / 4 / max(1 / 4, min(clocks, instructions / 4)))),
-        ("the path in every case", lambda clocks, _: ("path", min(1, 1 / 4 / max(clocks, 1 / 4)))),
-        ("the schedulers' time only", lambda _, instructions: ("schedulers", 1 / instructions)),
+         lambda clocks, instructions, path, issued: (
+             "waits", 1 / 4 / max(1 / 4, min(clocks, instructions / 4)))),
         ("the part's time: the arithmetic's share is asked for",
-         lambda clocks, instructions: (_limit(clocks, instructions)[0],
-                                       max(clocks, instructions / 4))),
+         lambda *seen: (_limit(*seen)[0], max(seen[0], seen[1] / 4))),
     ],
 )

@@ -112,45 +112,50 @@ extern "C" __global__ void linear(const float* x, const float* w, const float* b
 """
 
 
-def loads_in_sum(m, n, k):
-    """Each of the m * n threads makes k rounds of two loads."""
-    return sum((m * n * k, m * n * k)), k * (m + n)
+def clocks_by_table(columns):
+    """Lines of A and of B, each looked up."""
+    lines = {1: 32 + 1, 2: 16 + 1, 4: 8 + 1, 8: 4 + 1, 16: 2 + 1, 32: 1 + 1, 64: 1 + 1}[columns]
+    return lines, 0.25 / lines
 
 
-def loads_by_formula(m, n, k):
-    """Two loads for each multiply-add."""
-    return 2 * m * n * k, m * k + k * n
+def clocks_by_counting(columns):
+    """Counted for one warp, whose threads want one number of A and one of B each."""
+    lanes = [divmod(thread, columns) for thread in range(32)]
+    lines = len({i for i, _ in lanes}) + len({j // 32 for _, j in lanes})
+    return lines, 1 / (4 * lines)
 
 
-def useful(m, n, high, wide):
-    down, across = -(-m // high), -(-n // wide)  # blocks, rounded up
-    return m * n / (down * high * across * wide)
+def tile_by_loop(m, n, shares):
+    found = None
+    for (high, wide), share in shares.items():
+        useful = m * n / (-(-m // high) * high * (-(-n // wide) * wide))
+        if found is None or share * useful > found[1]:
+            found = (high, wide), share * useful
+    return found
 
 
-def useful_by_loop(m, n, high, wide):
-    """Each direction by itself."""
-    share = 1.0
-    for length, side in ((m, high), (n, wide)):
-        share *= length / (side * ((length + side - 1) // side))
-    return share
+def tile_by_directions(m, n, shares):
+    """The useful part of each direction by itself."""
+    def expected(tile):
+        high, wide = tile
+        return shares[tile] * (m / (m + -m % high)) * (n / (n + -n % wide))
+    best = max(shares, key=expected)
+    return best, expected(best)
 
 
-def sectors_by_table(m, n, k, columns):
-    each = {1: 33, 2: 17, 4: 9, 8: 5, 16: 4, 32: 5, 64: 5}
-    return m * n * k // 32 * each[columns]
+def limit_by_shares(clocks, instructions, path, issued):
+    """The smaller of the two shares that the parts allow; the busier part is the limit."""
+    most = min(0.25 / clocks if clocks else 2, 1 / instructions)
+    part = "path" if clocks and 0.25 / clocks == most else "schedulers"
+    return "waits" if (path if part == "path" else issued) < 0.85 else part, most
 
 
-def limit_by_shares(clocks, instructions):
-    """The smaller of the two shares that the parts allow."""
-    shares = {"path": 0.25 / clocks if clocks else 2, "schedulers": 1 / instructions}
-    part = min(shares, key=shares.get)  # of equal shares the first
-    return part, shares[part]
-
-
-def half_done(m, n, k, columns):
-    if columns > 32:
-        raise NotImplementedError()
-    return sectors_by_table(m, n, k, columns)
+def wrong_limit(clocks, instructions, path, issued, tie="path", full=0.85, other=False):
+    """The solution with one thing changed."""
+    is_path = clocks > instructions / 4 or clocks == instructions / 4 and tie == "path"
+    busy = path if is_path != other else issued
+    part = "path" if is_path else "schedulers"
+    return part if busy >= full else "waits", 0.25 / max(clocks, instructions / 4)
 
 
 def some_scores(rng):
@@ -169,16 +174,10 @@ INPUTS = {"scores": some_scores, "linear": some_layer}
 RIGHT = {
     "scores": [SCORES, cp.RawKernel(SCORES, "scores")],
     "linear": [TURNED, FOURS, FOURS_PLAIN_BIAS],
-    "loads": [loads_by_formula, loads_in_sum],
-    "useful": [useful, useful_by_loop],
-    "naive_sectors": [sectors_by_table],
+    "naive_clocks": [clocks_by_counting, clocks_by_table],
+    "best_tile": [tile_by_loop, tile_by_directions],
     "limit": [limit_by_shares],
 }
-
-
-def sectors_by_loop(m, n, k, columns):
-    across = min(columns, 32)
-    return sum(m * n // 32 * (32 // across + max(1, across // 8)) for _ in range(k))
 
 
 WRONG = {
@@ -202,23 +201,41 @@ WRONG = {
         (TURNED.replace("        __syncthreads();\n        for (int q", "        for (int q"),
          "race"),
     ],
-    "loads": [(lambda m, n, k: 2 * m * n * k, "a tuple")],
-    "useful": [
-        (lambda m, n, high, wide: m * n / (m // high * high * n // wide * wide), "expected"),
-        (lambda m, n, high, wide: (m / (-(-m // high) * high) + n / (-(-n // wide) * wide)) / 2,
-         "expected")],
-    "limit": [
-        (lambda clocks, instructions: ("path" if clocks > instructions else "schedulers",
-                                       min(0.25 / max(clocks, 1e-9), 1 / instructions)),
+    "naive_clocks": [
+        (lambda columns: 32 // min(columns, 32) + 1, "a tuple"),
+        (lambda columns: (0.25 / (32 // min(columns, 32) + 1), 32 // min(columns, 32) + 1),
          "expected"),
-        (lambda clocks, instructions: ("path" if clocks > instructions / 4 else "schedulers",
-                                       0.25 / max(clocks, instructions / 4)), "clocks=0.5"),
-        (lambda clocks, instructions: "path", "expected"),
+        (lambda columns: (3, 1 / 12), "columns=32"),
+        (lambda columns: (columns + 1, 0.25 / (columns + 1)), "expected"),
+        (lambda columns: (32 // min(columns, 32) + 1, 25 / (32 // min(columns, 32) + 1)),
+         "expected"),
+        (lambda columns: (32 // min(columns, 32), 0.25 * min(columns, 32) / 32), "expected"),
     ],
-    "naive_sectors": [
-        (lambda m, n, k, columns: 0, "expected"),
-        (half_done, "it raised NotImplementedError"),
-        (lambda m, n, k, columns: m * n * k // 32 * 5, "columns=16"),
-        (sectors_by_loop, "it loops in Python"),
+    "best_tile": [
+        (lambda m, n, shares: tile_by_loop(m, n, shares)[0], "expected"),
+        (lambda m, n, shares: tile_by_loop(m, n, shares)[1], "a tuple"),
+        (lambda m, n, shares: (tile_by_loop(m, n, shares)[0],
+                               shares[tile_by_loop(m, n, shares)[0]]), "expected"),
+        (lambda m, n, shares: ((128, 32), 0.37), "expected"),
+        (lambda m, n, shares: max(
+            ((tile, share * min(1, m / tile[0]) * min(1, n / tile[1]))
+             for tile, share in shares.items()), key=lambda pair: pair[1]), "expected"),
+        (lambda m, n, shares: min(
+            ((tile, tile_by_loop(m, n, {tile: share})[1]) for tile, share in shares.items()),
+            key=lambda pair: pair[1]), "expected"),
+    ],
+    "limit": [
+        (lambda *seen: wrong_limit(*seen, tie="schedulers"), "clocks=0.5"),
+        (lambda *seen: wrong_limit(*seen, full=0.9), "expected"),
+        (lambda *seen: wrong_limit(*seen, full=0.850001), "expected"),
+        (lambda *seen: wrong_limit(*seen, full=0.8), "expected"),
+        (lambda *seen: wrong_limit(*seen, other=True), "expected"),
+        (lambda clocks, instructions, path, issued: (
+            "path" if path >= 0.85 else "schedulers" if issued >= 0.85 else "waits",
+            0.25 / max(clocks, instructions / 4)), "expected"),
+        (lambda clocks, instructions, path, issued: (
+            wrong_limit(clocks, instructions, path, issued)[0],
+            round(0.25 / max(clocks, instructions / 4), 2)), "expected"),
+        (lambda *seen: wrong_limit(*seen)[0], "expected"),
     ],
 }
