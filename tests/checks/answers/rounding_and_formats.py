@@ -11,29 +11,60 @@ import numpy as np  # noqa: E402
 
 from helpers import kernels  # noqa: E402
 
-
-def gap_by_spacing(x, fraction):
-    """The gap of a float32, widened."""
-    return float(np.spacing(np.float32(x))) * 2 ** (23 - fraction)
+FORMATS = {"float16": (2.0**-14, 65504.0, 2.0**-11), "bfloat16": (2.0**-126, 3.39e38, 2.0**-8)}
 
 
-def gap_by_logarithm(x, fraction):
-    """The power of 2 below x."""
-    return 2.0 ** (math.floor(math.log2(x)) - fraction)
+def choose_by_limits(smallest, largest, share):
+    """The error first, then the range."""
+    if share >= 2**-11 and largest <= 2**29 * smallest:
+        return "float16"
+    return "bfloat16" if share >= 2**-8 else "float32"
 
 
-def lost_by_arriving(a, b):
-    """What arrived of b, taken from b."""
-    total = a + b
-    arrived = total - a
-    return b - arrived
+def choose_by_scaling(smallest, largest, share):
+    """The largest power of 2 that does not overflow is tried."""
+    for name, (least, most, error) in FORMATS.items():
+        scale = 2.0 ** math.floor(math.log2(most / largest))
+        if scale * smallest >= least and share >= error:
+            return name
+    return "float32"
 
 
-def lost_by_both(a, b):
-    """Knuth's sum of two numbers, for any order of magnitudes."""
-    total = a + b
-    virtual = total - a
-    return (a - (total - virtual)) + (b - virtual)
+def choose_unscaled(smallest, largest, share):
+    """As the numbers are, so some overflow."""
+    for name, (least, most, error) in FORMATS.items():
+        if smallest >= least and largest <= most and share >= error:
+            return name
+    return "float32"
+
+
+def certain_by_masking(logits, errors):
+    """The largest logit is taken out of the others."""
+    rows, best = np.arange(len(logits)), logits.argmax(axis=1)
+    high = logits + errors
+    high[rows, best] = -np.inf
+    return logits[rows, best] - errors[best] > high.max(axis=1)
+
+
+def certain_by_pairs(logits, errors):
+    """Each row in a loop, each pair of classes."""
+    return np.array([any(all(j == k or row[j] - errors[j] > row[k] + errors[k]
+                             for k in range(len(row))) for j in range(len(row)))
+                     for row in logits])
+
+
+def certain_by_margins(logits, errors):
+    """The lesson's rule, with the largest error."""
+    ordered = np.sort(logits, axis=1)
+    return ordered[:, -1] - ordered[:, -2] > 2 * errors.max()
+
+
+def certain_if_equal(logits, errors):
+    """A tie counts as certain."""
+    rows, best = np.arange(len(logits)), logits.argmax(axis=1)
+    high = logits + errors
+    high[rows, best] = -np.inf
+    return logits[rows, best] - errors[best] >= high.max(axis=1)
 
 
 def plausible_by_terms(c, a, b, fraction):
@@ -177,8 +208,8 @@ extern "C" __global__ void half_product(const float* a, const float* b, float* c
 HALF = kernels.source("half_product")
 
 RIGHT = {
-    "gap": [gap_by_spacing, gap_by_logarithm],
-    "lost": [lost_by_arriving, lost_by_both],
+    "choose": [choose_by_limits, choose_by_scaling],
+    "certain": [certain_by_masking, certain_by_pairs],
     "plausible": [plausible_by_terms],
     "int8_layer": [layer_in_floats],
     "column_sums": [CARRIED, cp.RawKernel(CARRIED, "column_sums")],
@@ -186,15 +217,29 @@ RIGHT = {
 }
 
 WRONG = {
-    "gap": [
-        (lambda x, fraction: 2.0 ** (round(math.log2(x)) - fraction), "expected"),
-        (lambda x, fraction: np.spacing(np.float16(min(x, 6e4))), "expected"),
-        (lambda x, fraction: 2.0**-fraction, "expected"),
+    "choose": [
+        (choose_unscaled, "expected"),
+        (lambda smallest, largest, share: "float16", "expected"),
+        (lambda smallest, largest, share: choose_by_limits(smallest, largest, share / 2),
+         "expected"),
+        (lambda smallest, largest, share: choose_by_limits(smallest, largest, 1), "expected"),
+        (lambda smallest, largest, share: choose_by_limits(1, 1, share), "expected"),
+        (lambda smallest, largest, share: "bfloat16" if share >= 2**-8 else
+         choose_by_limits(smallest, largest, share), "expected"),
+        (lambda smallest, largest, share: "float16" if share > 2**-11 and largest <= 65504 else
+         "float32", "expected"),
+        (lambda smallest, largest, share: np.dtype("float16"), "expected"),
     ],
-    "lost": [
-        (lambda a, b: np.zeros_like(a), "values are wrong"),
-        (lambda a, b: a.astype(np.float64) + b - (a + b), "expected dtype float32"),
-        (lambda a, b: (a.astype(np.float64) + b - (a + b)).astype(np.float32), "values are wrong"),
+    "certain": [
+        (certain_by_margins, "values are wrong"),
+        (certain_if_equal, "values are wrong"),
+        (lambda logits, errors: certain_by_masking(logits, 0 * errors), "values are wrong"),
+        (lambda logits, errors: certain_by_masking(logits, 2 * errors), "values are wrong"),
+        (lambda logits, errors: certain_by_masking(logits, 0 * errors + errors.mean()),
+         "values are wrong"),
+        (lambda logits, errors: certain_by_masking(logits, errors).sum(), ""),
+        (lambda logits, errors: (logits + errors).argmax(axis=1) == logits.argmax(axis=1),
+         "values are wrong"),
     ],
     "plausible": [
         (lambda c, a, b, fraction: np.allclose(c, a @ b), ""),
@@ -243,15 +288,15 @@ WRONG = {
 }
 
 
-def random_gap(rng):
-    fraction = int(rng.integers(0, 24))
-    return float(2.0 ** rng.integers(-60, 60) * (1 + rng.integers(0, 2**fraction) / 2**fraction)), \
-        fraction
+def random_range(rng):
+    smallest = float(10.0 ** rng.integers(-29, 10))
+    ratio = float(2.0 ** rng.choice([0, 1.5, 9, 28, 32, 60]))
+    return smallest, smallest * ratio, float(2.0 ** rng.choice([-20, -11.5, -11, -9, -8, -7, -2]))
 
 
-def random_pairs(rng):
-    a, b = rng.standard_normal((2, *rng.integers(1, 6, 2)), np.float32)
-    return np.maximum(np.abs(a), np.abs(b)) * np.float32(10.0 ** rng.integers(0, 12)), b
+def random_logits(rng):
+    n, classes = rng.integers((1, 2), 20)
+    return rng.standard_normal((n, classes)), rng.random(classes) * rng.choice([0, 0.1, 1])
 
 
 def random_matrices(rng):
@@ -286,5 +331,5 @@ def random_table(rng):
     return (rng.standard_normal(rng.integers(1, 80, 2), np.float32),)
 
 
-INPUTS = {"gap": random_gap, "lost": random_pairs, "int8_layer": random_layer,
+INPUTS = {"choose": random_range, "certain": random_logits, "int8_layer": random_layer,
           "plausible": random_results, "half_product": random_matrices, "column_sums": random_table}
