@@ -85,6 +85,13 @@ def plausible_by_gaps(c, a, b, fraction):
     return bool(np.all(np.abs(c - exact) <= share * wide))
 
 
+def plausible_by_rounding_all(c, a, b, fraction):
+    """The inputs count as rounded with 23 bits, too."""
+    share = 2.0**-fraction + len(b) * 2.0**-24
+    exact, wide = a.astype(np.float64) @ b, np.abs(a).astype(np.float64) @ np.abs(b)
+    return bool(np.all(np.abs(c - exact) <= share * wide))
+
+
 def layer_in_floats(x, weight):
     """The integers are kept in float64, which holds their sums exactly."""
     def scales_of(array, axis):
@@ -94,6 +101,14 @@ def layer_in_floats(x, weight):
     rows, columns = scales_of(x, 1), scales_of(weight, 0)
     sums = np.rint(x / rows) @ np.rint(weight / columns)
     return (sums * rows * columns).astype(np.float32)
+
+
+def layer_with_short_sums(x, weight):
+    """The integers are multiplied and added in float32."""
+    rows = np.maximum(np.abs(x).max(axis=1, keepdims=True), np.float32(1e-30)) / np.float32(127)
+    columns = np.maximum(np.abs(weight).max(axis=0), np.float32(1e-30)) / np.float32(127)
+    sums = np.rint(x / rows) @ np.rint(weight / columns)
+    return (sums * (rows * columns.astype(np.float64))).astype(np.float32)
 
 
 def layer_without_zeros(x, weight):
@@ -246,6 +261,7 @@ WRONG = {
         (lambda c, a, b, fraction: np.allclose(c, a @ b, rtol=2.0**-fraction), ""),
         (lambda c, a, b, fraction: bool(np.all(np.abs(c - a @ b) <= 1e-3)), ""),
         (plausible_by_gaps, "expected False"),
+        (plausible_by_rounding_all, "expected False"),
         (lambda c, a, b, fraction: True, "expected False"),
         (lambda c, a, b, fraction: plausible_by_terms(c, a, b, min(fraction + 1, 23)), ""),
         (lambda c, a, b, fraction: plausible_by_terms(np.nan_to_num(
@@ -259,6 +275,7 @@ WRONG = {
         (lambda x, weight: np.concatenate([layer_in_floats(x[k:k + 1], weight)
                                            for k in range(len(x))]), "loop"),
         (lambda x, weight: layer_in_floats(x.T, weight.T), ""),
+        (layer_with_short_sums, "values are wrong"),
         (layer_without_zeros, "it warns"),
         (lambda x, weight: np.clip(layer_in_floats(x, weight), 0, None), "values are wrong"),
     ],
