@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -30,41 +29,47 @@ from .machinery.task import (
 
 HALF_ULP = 2.0**-24  # a rounding of a float32 changes it by at most this share
 
-# two warm-ups of the lesson: the gap behind a number, and what an addition rounds away
+# two warm-ups of the lesson: the shortest format that will do, and answers that cannot change
 
 
-def _gap(x, fraction, *, share=1.0, exponent=lambda x: math.frexp(x)[1] - 1):
-    return math.ldexp(share, exponent(x) - fraction)
+def _choose(smallest, largest, share, *, scaled=True, gap=1, names=("float16", "bfloat16")):
+    narrow = largest / smallest <= 2.0**29 if scaled else smallest >= 2.0**-14 and largest < 65520
+    limits = {"float16": gap * 2.0**-11 if narrow else np.inf, "bfloat16": gap * 2.0**-8}
+    return next((name for name in names if share >= limits[name]), "float32")
 
 
-gap = Task(
-    "gap", _gap, right=_gap,
-    cases=lambda: [(1000.0, 23), (1.0, 10), (2.0**24, 23), (0.75, 7), (2047.0, 10), (2.0**-15, 0),
-                   (1.5, 3), (2.0**-20, 7)],
+choose = Task(
+    "choose", _choose, right=_choose,
+    cases=lambda: [(1e-3, 1.0, 1e-3), (1e-10, 1.0, 0.01), (1.0, 2.0, 3e-4), (1e5, 1e6, 2.0**-11),
+                   (3.0, 3.0, 2.0**-8), (2.0**-40, 1.0, 2.0**-8), (1e-20, 1e20, 0.003),
+                   (2.0**-10, 2.0**18, 0.01), (2.0**-16, 2.0**15, 0.01), (1e-9, 1e-3, 0.1)],
     mistakes=[
-        ("eps times x: between two powers of 2, all gaps are equal",
-         lambda x, fraction: x * 2.0**-fraction),
-        ("half a gap, the largest error of a rounding", {"share": 0.5}),
-        ("a logarithm cut off towards zero: below 1 it has to be rounded down",
-         {"exponent": lambda x: int(math.log2(x))}),
+        ("a range that was not moved: a power of 2 may multiply all numbers", {"scaled": False}),
+        ("a whole gap for each number: rounding costs half a gap at most", {"gap": 2}),
+        ("a choice by the range alone", {"gap": 0}),
+        ("bfloat16 where float16 has more digits", {"names": ("bfloat16", "float16")}),
     ],
 )
 
 
-def _lost_cases() -> list[tuple]:
+def _certain(logits, errors, *, own=1, rivals=None):
+    order = np.argsort(-logits, axis=1)
+    low, high = (np.take_along_axis(x, order, 1) for x in (logits - own * errors, logits + errors))
+    return low[:, 0] > high[:, 1:rivals].max(axis=1)
+
+
+def _certain_cases() -> list[tuple]:
     rng = np.random.default_rng(151)
-    a, b = (rng.standard_normal((5, 4), np.float32) for _ in range(2))
-    return [(np.float32([1e8, -1e8]), np.float32([1, 3])), (a + np.copysign(np.float32(4), a), b),
-            (1e20 * (3 + a), 1e-20 * b), ((1e4 + a).T, b.T), (a[:0], b[:0])]
+    cases = [(rng.standard_normal((n, k)), rng.random(k) / 2) for n, k in ((80, 9), (60, 2))]
+    return [*cases, (-cases[0][0].T[:, ::-1], np.arange(80) / 80),
+            (np.array([[2.0, -2, 1], [1, 3, 3], [-2e5, -9e5, -8e5]]), np.array([0.5, 3, 0.5]))]
 
 
-lost = Task(
-    "lost", lambda a, b: b - ((a + b) - a), _lost_cases,
-    mistakes=[
-        ("what arrived of b, not what is lost", lambda a, b: (a + b) - a),
-        ("the lost part with the wrong sign", lambda a, b: ((a + b) - a) - b),
-        ("the numbers exchanged: `total - b` is rounded, `total - a` is exact",
-         lambda a, b: a - ((a + b) - b)),
+certain = Task(
+    "certain", _certain, _certain_cases, right=_certain, mistakes=[
+        ("the second largest logit alone: another one may rise further", {"rivals": 2}),
+        ("a largest logit that cannot fall", {"own": 0}),
+        ("one error for all classes", lambda logits, errors: _certain(logits, errors.max())),
     ],
 )
 
@@ -102,7 +107,7 @@ def _plausible_cases() -> list[tuple]:
     zero = np.float32([[1, -1, 2.0**-30]])  # terms that cancel: the result is as small as an error
     return cases + [(*map(np.asfortranarray, cases[0][:3]), 23),
                     (np.full((2, 3), -8, np.float32), a, b, 10),
-                    (x + 3 * np.spacing(x), x, x / x, 23), (x + 4 * np.spacing(x), x, x / x, 22),
+                    (x + 2 * np.spacing(x), x, x / x, 23), (x + 4 * np.spacing(x), x, x / x, 22),
                     (np.float32([[0]]), zero, np.ones((3, 1), np.float32), 23),
                     (np.zeros((2, 3), np.float32), a[:, :0], b[:0], 10)]
 
@@ -112,8 +117,7 @@ plausible = Task(
     read=lambda value, case: bool(require_type(value, (bool, np.bool_), "expected a bool, got")),
     mistakes=[
         ("a bound for the sums alone: the rounding of the inputs is missing", {"inputs": 0}),
-        ("a bound for the inputs alone: each of the k terms goes through k roundings",
-         {"terms": 0}),
+        ("a bound for the inputs alone: products and sums are rounded, too", {"terms": 0}),
         ("a whole gap for each rounding: half a gap is the most", {"terms": 2, "inputs": 4}),
         ("a bound from the result, which is small where terms cancel", {"magnitudes": False}),
         ("the largest bound for all elements", {"elementwise": False}),
@@ -180,7 +184,8 @@ def _layer_cases() -> list[tuple]:
                       weight * np.float32(0.1) ** np.arange(outputs, dtype=np.float32)))
     x, weight = (array.copy() for array in cases[0])
     x[1], weight[:, 2] = 0, 0
-    return [*cases, (x, weight), (np.asfortranarray(x), weight[:, ::-1])]
+    return [*cases, (x, weight), (np.asfortranarray(x), weight[:, ::-1]),  # and sums that cancel:
+            (np.float32([[9, -9]]).repeat(9999, 1), np.tile(rng.random((9999, 3), "f4"), (2, 1)))]
 
 
 def _as_integers(y: np.ndarray, case: tuple) -> np.ndarray:

@@ -109,7 +109,6 @@ def test_formats_agree_with_numpy(capsys):
         assert FORMATS[name].eps == info.eps
         assert FORMATS[name].largest == info.max
         assert FORMATS[name].smallest == info.smallest_normal
-    assert FORMATS["int8"].largest == np.iinfo(np.int8).max
     draw.formats()
     assert "bfloat16     1        8        7" in capsys.readouterr().out
 

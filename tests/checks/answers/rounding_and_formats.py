@@ -11,29 +11,60 @@ import numpy as np  # noqa: E402
 
 from helpers import kernels  # noqa: E402
 
-
-def gap_by_spacing(x, fraction):
-    """The gap of a float32, widened."""
-    return float(np.spacing(np.float32(x))) * 2 ** (23 - fraction)
+FORMATS = {"float16": (2.0**-14, 65504.0, 2.0**-11), "bfloat16": (2.0**-126, 3.39e38, 2.0**-8)}
 
 
-def gap_by_logarithm(x, fraction):
-    """The power of 2 below x."""
-    return 2.0 ** (math.floor(math.log2(x)) - fraction)
+def choose_by_limits(smallest, largest, share):
+    """The error first, then the range."""
+    if share >= 2**-11 and largest <= 2**29 * smallest:
+        return "float16"
+    return "bfloat16" if share >= 2**-8 else "float32"
 
 
-def lost_by_arriving(a, b):
-    """What arrived of b, taken from b."""
-    total = a + b
-    arrived = total - a
-    return b - arrived
+def choose_by_scaling(smallest, largest, share):
+    """The largest power of 2 that does not overflow is tried."""
+    for name, (least, most, error) in FORMATS.items():
+        scale = 2.0 ** math.floor(math.log2(most / largest))
+        if scale * smallest >= least and share >= error:
+            return name
+    return "float32"
 
 
-def lost_by_both(a, b):
-    """Knuth's sum of two numbers, for any order of magnitudes."""
-    total = a + b
-    virtual = total - a
-    return (a - (total - virtual)) + (b - virtual)
+def choose_unscaled(smallest, largest, share):
+    """As the numbers are, so some overflow."""
+    for name, (least, most, error) in FORMATS.items():
+        if smallest >= least and largest <= most and share >= error:
+            return name
+    return "float32"
+
+
+def certain_by_masking(logits, errors):
+    """The largest logit is taken out of the others."""
+    rows, best = np.arange(len(logits)), logits.argmax(axis=1)
+    high = logits + errors
+    high[rows, best] = -np.inf
+    return logits[rows, best] - errors[best] > high.max(axis=1)
+
+
+def certain_by_pairs(logits, errors):
+    """Each row in a loop, each pair of classes."""
+    return np.array([any(all(j == k or row[j] - errors[j] > row[k] + errors[k]
+                             for k in range(len(row))) for j in range(len(row)))
+                     for row in logits])
+
+
+def certain_by_margins(logits, errors):
+    """The lesson's rule, with the largest error."""
+    ordered = np.sort(logits, axis=1)
+    return ordered[:, -1] - ordered[:, -2] > 2 * errors.max()
+
+
+def certain_if_equal(logits, errors):
+    """A tie counts as certain."""
+    rows, best = np.arange(len(logits)), logits.argmax(axis=1)
+    high = logits + errors
+    high[rows, best] = -np.inf
+    return logits[rows, best] - errors[best] >= high.max(axis=1)
 
 
 def plausible_by_terms(c, a, b, fraction):
@@ -54,6 +85,13 @@ def plausible_by_gaps(c, a, b, fraction):
     return bool(np.all(np.abs(c - exact) <= share * wide))
 
 
+def plausible_by_rounding_all(c, a, b, fraction):
+    """The inputs count as rounded with 23 bits, too."""
+    share = 2.0**-fraction + len(b) * 2.0**-24
+    exact, wide = a.astype(np.float64) @ b, np.abs(a).astype(np.float64) @ np.abs(b)
+    return bool(np.all(np.abs(c - exact) <= share * wide))
+
+
 def layer_in_floats(x, weight):
     """The integers are kept in float64, which holds their sums exactly."""
     def scales_of(array, axis):
@@ -63,6 +101,14 @@ def layer_in_floats(x, weight):
     rows, columns = scales_of(x, 1), scales_of(weight, 0)
     sums = np.rint(x / rows) @ np.rint(weight / columns)
     return (sums * rows * columns).astype(np.float32)
+
+
+def layer_with_short_sums(x, weight):
+    """The integers are multiplied and added in float32."""
+    rows = np.maximum(np.abs(x).max(axis=1, keepdims=True), np.float32(1e-30)) / np.float32(127)
+    columns = np.maximum(np.abs(weight).max(axis=0), np.float32(1e-30)) / np.float32(127)
+    sums = np.rint(x / rows) @ np.rint(weight / columns)
+    return (sums * (rows * columns.astype(np.float64))).astype(np.float32)
 
 
 def layer_without_zeros(x, weight):
@@ -177,8 +223,8 @@ extern "C" __global__ void half_product(const float* a, const float* b, float* c
 HALF = kernels.source("half_product")
 
 RIGHT = {
-    "gap": [gap_by_spacing, gap_by_logarithm],
-    "lost": [lost_by_arriving, lost_by_both],
+    "choose": [choose_by_limits, choose_by_scaling],
+    "certain": [certain_by_masking, certain_by_pairs],
     "plausible": [plausible_by_terms],
     "int8_layer": [layer_in_floats],
     "column_sums": [CARRIED, cp.RawKernel(CARRIED, "column_sums")],
@@ -186,21 +232,36 @@ RIGHT = {
 }
 
 WRONG = {
-    "gap": [
-        (lambda x, fraction: 2.0 ** (round(math.log2(x)) - fraction), "expected"),
-        (lambda x, fraction: np.spacing(np.float16(min(x, 6e4))), "expected"),
-        (lambda x, fraction: 2.0**-fraction, "expected"),
+    "choose": [
+        (choose_unscaled, "expected"),
+        (lambda smallest, largest, share: "float16", "expected"),
+        (lambda smallest, largest, share: choose_by_limits(smallest, largest, share / 2),
+         "expected"),
+        (lambda smallest, largest, share: choose_by_limits(smallest, largest, 1), "expected"),
+        (lambda smallest, largest, share: choose_by_limits(1, 1, share), "expected"),
+        (lambda smallest, largest, share: "bfloat16" if share >= 2**-8 else
+         choose_by_limits(smallest, largest, share), "expected"),
+        (lambda smallest, largest, share: "float16" if share > 2**-11 and largest <= 65504 else
+         "float32", "expected"),
+        (lambda smallest, largest, share: np.dtype("float16"), "expected"),
     ],
-    "lost": [
-        (lambda a, b: np.zeros_like(a), "values are wrong"),
-        (lambda a, b: a.astype(np.float64) + b - (a + b), "expected dtype float32"),
-        (lambda a, b: (a.astype(np.float64) + b - (a + b)).astype(np.float32), "values are wrong"),
+    "certain": [
+        (certain_by_margins, "values are wrong"),
+        (certain_if_equal, "values are wrong"),
+        (lambda logits, errors: certain_by_masking(logits, 0 * errors), "values are wrong"),
+        (lambda logits, errors: certain_by_masking(logits, 2 * errors), "values are wrong"),
+        (lambda logits, errors: certain_by_masking(logits, 0 * errors + errors.mean()),
+         "values are wrong"),
+        (lambda logits, errors: certain_by_masking(logits, errors).sum(), ""),
+        (lambda logits, errors: (logits + errors).argmax(axis=1) == logits.argmax(axis=1),
+         "values are wrong"),
     ],
     "plausible": [
         (lambda c, a, b, fraction: np.allclose(c, a @ b), ""),
         (lambda c, a, b, fraction: np.allclose(c, a @ b, rtol=2.0**-fraction), ""),
         (lambda c, a, b, fraction: bool(np.all(np.abs(c - a @ b) <= 1e-3)), ""),
         (plausible_by_gaps, "expected False"),
+        (plausible_by_rounding_all, "expected False"),
         (lambda c, a, b, fraction: True, "expected False"),
         (lambda c, a, b, fraction: plausible_by_terms(c, a, b, min(fraction + 1, 23)), ""),
         (lambda c, a, b, fraction: plausible_by_terms(np.nan_to_num(
@@ -214,6 +275,7 @@ WRONG = {
         (lambda x, weight: np.concatenate([layer_in_floats(x[k:k + 1], weight)
                                            for k in range(len(x))]), "loop"),
         (lambda x, weight: layer_in_floats(x.T, weight.T), ""),
+        (layer_with_short_sums, "values are wrong"),
         (layer_without_zeros, "it warns"),
         (lambda x, weight: np.clip(layer_in_floats(x, weight), 0, None), "values are wrong"),
     ],
@@ -243,15 +305,15 @@ WRONG = {
 }
 
 
-def random_gap(rng):
-    fraction = int(rng.integers(0, 24))
-    return float(2.0 ** rng.integers(-60, 60) * (1 + rng.integers(0, 2**fraction) / 2**fraction)), \
-        fraction
+def random_range(rng):
+    smallest = float(10.0 ** rng.integers(-29, 10))
+    ratio = float(2.0 ** rng.choice([0, 1.5, 9, 28, 32, 60]))
+    return smallest, smallest * ratio, float(2.0 ** rng.choice([-20, -11.5, -11, -9, -8, -7, -2]))
 
 
-def random_pairs(rng):
-    a, b = rng.standard_normal((2, *rng.integers(1, 6, 2)), np.float32)
-    return np.maximum(np.abs(a), np.abs(b)) * np.float32(10.0 ** rng.integers(0, 12)), b
+def random_logits(rng):
+    n, classes = rng.integers((1, 2), 20)
+    return rng.standard_normal((n, classes)), rng.random(classes) * rng.choice([0, 0.1, 1])
 
 
 def random_matrices(rng):
@@ -286,5 +348,5 @@ def random_table(rng):
     return (rng.standard_normal(rng.integers(1, 80, 2), np.float32),)
 
 
-INPUTS = {"gap": random_gap, "lost": random_pairs, "int8_layer": random_layer,
+INPUTS = {"choose": random_range, "certain": random_logits, "int8_layer": random_layer,
           "plausible": random_results, "half_product": random_matrices, "column_sums": random_table}
