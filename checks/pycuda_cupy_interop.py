@@ -62,16 +62,11 @@ def _observe_copies() -> Iterator[list]:
         yield copied
 
 
-def _require_array(value: object, kind: type, what: str) -> None:
-    name = "a CuPy array" if kind is _libraries().cp.ndarray else "a PyCUDA GPUArray"
-    require_type(value, kind, f"{what} must be {name}; it is")
-
-
 # hit and flip_rows, two warm-ups: what a kernel does with a view, and a kernel for views
 
 hit = Task(
-    "hit", lambda width, top, left, columns, i, j: divmod(
-        top * width + left + i * columns + j, width),
+    "hit",
+    lambda width, top, left, columns, i, j: divmod(top * width + left + i * columns + j, width),
     lambda: [(512, 50, 160, 190, 1, 0), (512, 50, 160, 190, 0, 7), (512, 50, 160, 190, 2, 3),
              (70, 0, 0, 70, 5, 6), (40, 3, 30, 9, 2, 8), (33, 7, 1, 30, 11, 29)],
     mistakes=[
@@ -211,20 +206,19 @@ def _run_exchange(answer: Callable, g: np.ndarray, x: np.ndarray) -> tuple:
         with _observe_copies() as copied:
             in_cupy, in_pycuda = require_tuple(answer(theirs, ours), "CuPy's view",
                                                "PyCUDA's view")
-        _require_array(in_cupy, cp.ndarray, "the first of the two")
-        _require_array(in_pycuda, libraries.GPUArray, "the second of the two")
-        if in_cupy.data.ptr != places[0] and not in_cupy.data.ptr == places[1]:
-            raise Refusal("the CuPy array is a copy: its address is not the GPUArray's.", "copy g")
-        if in_cupy.data.ptr == places[1] or in_pycuda.ptr == places[0]:
-            raise Refusal("it returns the arrays themselves, not views of them in the other"
-                          " library.", "same")
-        if in_pycuda.ptr != places[1]:
-            raise Refusal("the GPUArray is a copy: its address is not the CuPy array's.", "copy x")
+        require_type(in_cupy, cp.ndarray, "the first of the two must be a CuPy array; it is")
+        require_type(in_pycuda, libraries.GPUArray, "the second must be a GPUArray; it is")
+        found = in_cupy.data.ptr, in_pycuda.ptr
+        if found[0] == places[1] or found[1] == places[0]:
+            raise Refusal("it returns the arrays themselves, not views in the other library.")
+        for kind, place, there in zip(("CuPy array", "GPUArray"), places, found):
+            if there != place:
+                raise Refusal(f"the {kind} is a copy: its address is another one.")
         if not hasattr(type(in_pycuda.gpudata), "__index__"):
             raise Refusal("PyCUDA cannot compute with this GPUArray: gpudata= must be the address,"
                           f" an int; it is {describe_value(in_pycuda.gpudata)}.")
         if copied:
-            raise Refusal("it copies through the host; a view copies nothing.", "copied")
+            raise Refusal("it copies through the host; a view copies nothing.")
         del theirs, ours
         libraries.context.synchronize()
         fillers = [cp.full(128, -77, cp.float32) for _ in range(pool.free_bytes() // 512)]
@@ -235,18 +229,16 @@ def _run_exchange(answer: Callable, g: np.ndarray, x: np.ndarray) -> tuple:
         del fillers, others, other, in_cupy, in_pycuda
         gc.collect()
         if pycuda_pool.active_blocks or pool.used_bytes():
-            raise Refusal("memory is in use after both views are gone: something else keeps g, x or"
-                          " a view of them for ever.", "leak")
+            raise Refusal("memory is in use after both views are gone: something keeps g, x or a"
+                          " view of them for ever.")
     return values
 
 
-def _exchange(g, x, *, base=True, strides=True, view="asarray", dtype=None):
+def _exchange(g, x, *, view="asarray", changed=()):
     libraries = _libraries()
-    keywords = {"strides": x.strides} if strides else {}
-    if base:
-        keywords["base"] = x
-    return (getattr(libraries.cp, view)(g),
-            libraries.GPUArray(x.shape, dtype or x.dtype, gpudata=x.data.ptr, **keywords))
+    described = {"dtype": x.dtype, "base": x, "strides": x.strides, **dict(changed)}
+    in_cupy = getattr(libraries.cp, view)(g)
+    return in_cupy, libraries.GPUArray(x.shape, gpudata=x.data.ptr, **described)
 
 
 def _exchange_cases() -> list[Case]:
@@ -264,9 +256,9 @@ exchange = DeviceTask(
     right=_exchange,
     mistakes=[
         ("a GPUArray without `base=`: it does not keep x alive, and then reads what came to the"
-         " same memory", {"base": False}),
-        ("strides forgotten: x need not be in C order", {"strides": False}),
-        ("float32 written where x's own dtype belongs", {"dtype": np.float32}),
+         " same memory", {"changed": {"base": None}}),
+        ("strides forgotten: x need not be in C order", {"changed": {"strides": None}}),
+        ("float32 written where x's own dtype belongs", {"changed": {"dtype": np.float32}}),
         ("cp.array, which copies; cp.asarray does not", {"view": "array"}),
     ],
 )
@@ -275,18 +267,22 @@ exchange = DeviceTask(
 # steps_that_run: which context is current, and to which a kernel belongs
 
 
-def _steps_that_run(steps, *, cupy=True, loaded=True, pop=True, again=True):
+def _steps_that_run(steps, *, cupy=True, loaded=True, listed=True, again=True):
     """The specification, or a mistake: what does not change the current context or a kernel's."""
-    current, before, home = None, None, {}
+    current, pushed, home = None, [], {}
     for number, (step, *name) in enumerate(map(str.split, steps)):
-        if step in ("autoinit", "push"):
-            current, before = "PyCUDA's own", current
-        elif step == "autoprimaryctx" or step == "CuPy" and cupy:
-            current = "the primary one"
-        elif step == "pop" and pop:
-            current = before
+        if step in ("autoinit", "autoprimaryctx", "push"):
+            current = name[0] if name else "own" if step == "autoinit" else "primary"
+            pushed.append(current)
+        elif step == "CuPy" and cupy:
+            current = "primary"
+            if not listed:
+                pushed[-1] = current
+        elif step == "pop":
+            del pushed[-1]
+            current = pushed[-1]
         elif step == "load" and (again or name[0] not in home):
-            home[name[0]] = current if loaded else "PyCUDA's own"
+            home[name[0]] = current if loaded else "own"
         elif step == "launch" and home[name[0]] != current:
             return number
     return len(steps)
@@ -296,11 +292,13 @@ def _steps_that_run_cases() -> list[Case]:
     return [(tuple(text.split(", ")),) for text in (
         "autoinit, load f, launch f, CuPy, launch f", "autoprimaryctx, load f, CuPy, launch f",
         "autoinit, CuPy, load f, launch f, CuPy, launch f", "autoinit, load f, launch f",
-        "autoinit, load f, CuPy, push, launch f, pop, launch f, launch f", "autoinit, CuPy",
-        "autoinit, load f, CuPy, load g, launch g, push, launch f, pop, launch g, launch f",
-        "autoinit, CuPy, load f, push, launch f", "autoinit, load f, push, launch f, pop, launch f",
-        "autoinit, load f, CuPy, load f, launch f, push, launch f, pop",
-        "autoinit, CuPy, push, load f, launch f, pop, push, launch f, pop, launch f, CuPy",
+        "autoinit, load f, CuPy, push own, launch f, pop, launch f, launch f", "autoinit, CuPy",
+        "autoinit, load f, CuPy, load g, launch g, push own, launch f, pop, launch f, launch g",
+        "autoinit, CuPy, load f, push own, pop, launch f",
+        "autoinit, load f, CuPy, load f, launch f, push primary, launch f, pop, launch f",
+        "autoinit, load g, push primary, CuPy, load f, push own, launch g, pop, launch f, pop,"
+        " launch g, launch f", "autoprimaryctx, push primary, load f, pop, launch f",
+        "autoinit, push primary, load f, push own, push own, load g, pop, launch g, pop, launch f",
         "autoprimaryctx, CuPy, load g, load f, launch f, launch g",
     )]
 
@@ -311,7 +309,8 @@ steps_that_run = Task(
         ("a computation of CuPy's that leaves the current context as it was", {"cupy": False}),
         ("a kernel that always belongs to PyCUDA's own context; what counts is the context that"
          " was current when it was loaded", {"loaded": False}),
-        ("a `pop` that does nothing", {"pop": False}),
+        ("CuPy's change on PyCUDA's list; `pop` knows only what PyCUDA has made current",
+         {"listed": False}),
         ("a kernel that is loaded again, and still belongs to the first context",
          {"again": False}),
     ],
@@ -361,39 +360,21 @@ class _CheckedKernel:
     """PyCUDA's kernel, with a check of its arguments before each launch."""
 
     def __init__(self, y: object, x: object) -> None:
-        self.places, self.launches = (y.data.ptr, x.data.ptr), 0
+        self.places, self.launches = {0: ("y", y.data.ptr), 3: ("x", x.data.ptr)}, 0
 
     def __call__(self, *args: object, **launch: object) -> None:
         self.launches += 1
         if len(args) != 9:
             raise Refusal(f"the kernel takes 9 arguments; you pass {len(args)}.")
-        for k, what in ((0, "y"), (3, "x")):
-            if _address(args[k]) != self.places[k // 3]:
-                raise Refusal(f"argument {k} of the kernel is not {what}, or a copy of it. Pass"
-                              f" {what} itself.", f"argument {what}")
-        for k in (1, 2, 4, 5, 7, 8):
-            if not isinstance(args[k], np.int32):
-                raise Refusal(f"argument {k} of the kernel is an int in C, np.int32 for PyCUDA; you"
-                              f" pass {describe_value(args[k])}.")
-        if not isinstance(args[6], np.float32):
-            raise Refusal("the factor is a float in C, np.float32 for PyCUDA; you pass"
-                          f" {describe_value(args[6])}.")
-        sizes = [(*launch.get(name, ()), 1, 1)[:2] for name in ("block", "grid")]
-        columns, rows = (block * blocks for block, blocks in zip(*sizes))
-        if rows > 4096 or columns > 4096:
-            raise Refusal(f"the launch has {rows:,} x {columns:,} threads for {args[7]} x {args[8]}"
-                          " elements.")
+        for k, (name, place) in self.places.items():
+            described = getattr(args[k], "__cuda_array_interface__", {"data": (args[k],)})
+            if described["data"][0] != place:
+                raise Refusal(f"argument {k} of the kernel must be {name} itself, and no copy.")
+        for k, kind in {**dict.fromkeys((1, 2, 4, 5, 7, 8), np.int32), 6: np.float32}.items():
+            if not isinstance(args[k], kind):
+                raise Refusal(f"argument {k} of the kernel must be np.{kind.__name__} for PyCUDA;"
+                              f" you pass {describe_value(args[k])}.")
         _add_scaled_kernel()(*args, **launch)
-
-
-def _address(value: object) -> int | None:
-    described = getattr(value, "__cuda_array_interface__", None)
-    if described is not None:
-        return described["data"][0]
-    try:
-        return int(value)
-    except (TypeError, ValueError):
-        return None
 
 
 def _run_add_scaled(answer: Callable, y: np.ndarray, x: np.ndarray, factor: float) -> tuple:
@@ -509,19 +490,18 @@ def _run_generated_softmax(answer: Callable, columns: int, scores: np.ndarray) -
             raise Refusal(f"expected a function of the scores, got {describe_returned(function)}")
         value = function(ours)
     libraries.context.synchronize()
-    _require_array(value, libraries.cp.ndarray, "what your function returns")
+    require_type(value, libraries.cp.ndarray, "your function must return a CuPy array; it is")
     if isinstance(value.data.mem, libraries.cp.cuda.UnownedMemory):
-        raise Refusal("its result is in memory of PyCUDA's. Take CuPy's, from its pool, which the"
-                      " rest of the network uses.", "memory")
+        raise Refusal("its result is in memory of PyCUDA's. Take CuPy's, from its pool.")
     if copied:
-        raise Refusal("it copies through the host.", "copied")
+        raise Refusal("it copies through the host.")
     if not seen:
-        raise Refusal("it launches no kernel of a SourceModule by a call of it.", "none")
+        raise Refusal("it launches no kernel of a SourceModule by a call of it.")
     if not any(str(columns) in code for code in seen):
         raise Refusal(f"no kernel that it launches has the {columns} columns in its source: write"
                       " them there.", "not generated")
     if not np.array_equal(ours.get(), scores):
-        raise Refusal("it changes the scores. Leave the caller's array as it is.", "in place")
+        raise Refusal("it changes the scores. Leave the caller's array as it is.")
     return value.get()
 
 

@@ -151,45 +151,99 @@ def exchange_one_by_the_host(g, x):
 # steps_that_run
 
 
-def steps_by_a_stack(steps):
-    """The contexts that are pushed lie on a stack; a launch needs its kernel's on the top."""
-    stack, home = [], {}
+def steps_by_a_list(steps):
+    """PyCUDA's list, and beside it the context that is current."""
+    pushed, home, current = [], {}, None
     for done, step in enumerate(steps):
         match step.split():
-            case ["autoinit" | "push"]:
-                stack.append(1)
-            case ["autoprimaryctx" | "CuPy"]:
-                stack = stack[:-1] + [2]
+            case ["autoinit"] | ["push", "own"]:
+                pushed, current = [*pushed, 1], 1
+            case ["autoprimaryctx"] | ["push", "primary"]:
+                pushed, current = [*pushed, 2], 2
+            case ["CuPy"]:
+                current = 2
             case ["pop"]:
-                stack.pop()
+                pushed = pushed[:-1]
+                current = pushed[-1]
             case ["load", name]:
-                home[name] = stack[-1]
+                home[name] = current
             case ["launch", name]:
-                if home[name] != stack[-1]:
+                if home[name] != current:
                     return done
+    return len(steps)
+
+
+def steps_by_history(steps):
+    """Looks back from each load and launch for what was current there."""
+
+    def current(number):
+        pops, popped = 0, False
+        for step in reversed(steps[:number]):
+            if step == "CuPy" and not popped:
+                return "primary"
+            if step == "pop":
+                pops, popped = pops + 1, True
+            elif step in ("autoinit", "autoprimaryctx") or step.startswith("push"):
+                if pops == 0:
+                    return {"autoinit": "own", "autoprimaryctx": "primary"}.get(step, step[5:])
+                pops -= 1
+
+    for number, step in enumerate(steps):
+        if step.startswith("launch"):
+            loaded = max(k for k in range(number) if steps[k] == "load" + step[6:])
+            if current(loaded) != current(number):
+                return number
+    return len(steps)
+
+
+def steps_of_the_driver(steps):
+    """A stack whose top CuPy replaces, as CUDA's own functions would have it."""
+    stack, home = [], {}
+    for done, step in enumerate(steps):
+        word, *name = step.split()
+        if word in ("autoinit", "autoprimaryctx", "push"):
+            stack.append("own" if step in ("autoinit", "push own") else "primary")
+        elif word == "CuPy":
+            stack[-1] = "primary"
+        elif word == "pop":
+            stack.pop()
+        elif word == "load":
+            home[name[0]] = stack[-1]
+        elif home[name[0]] != stack[-1]:
+            return done
     return len(steps)
 
 
 def steps_for_one_kernel(steps):
     """Forgets which kernel was loaded where."""
-    current = home = before = None
-    for done, step in enumerate(steps):
-        if step in ("autoinit", "push"):
-            before, current = current, 1
-        elif step in ("autoprimaryctx", "CuPy"):
-            current = 2
-        elif step == "pop":
-            current = before
-        elif step.startswith("load"):
-            home = current
-        elif home != current:
-            return done
-    return len(steps)
+    return steps_by_a_list([" ".join([*step.split()[:1], "f"]) if step[0] == "l" else step
+                            for step in steps])
 
 
-def steps_popped_to_primary(steps):
-    """After each pop the primary context; CuPy need not have been used."""
-    return steps_by_a_stack([step if step != "pop" else "CuPy" for step in steps])
+def steps_loaded_once(steps):
+    """A kernel that is loaded again still belongs to the first context."""
+    return steps_by_a_list([step for k, step in enumerate(steps)
+                            if step[:4] != "load" or step not in steps[:k]])
+
+
+def steps_popped_to(context):
+    """After each pop the same context, whatever was pushed."""
+
+    def steps_popped(steps):
+        current, home = None, {}
+        for done, step in enumerate(steps):
+            word, *name = step.split()
+            if word == "pop":
+                current = context
+            elif word in ("autoinit", "autoprimaryctx", "push", "CuPy"):
+                current = "own" if step in ("autoinit", "push own") else "primary"
+            elif word == "load":
+                home[name[0]] = current
+            elif home[name[0]] != current:
+                return done
+        return len(steps)
+
+    return steps_popped
 
 
 # add_scaled
@@ -342,7 +396,7 @@ RIGHT = {
     "flip_rows": [pycuda_cupy_interop.FLIP_ROWS, FLIP_BY_POINTERS],
     "kernel_address": [kernel_address_by_numpy],
     "exchange": [exchange_by_view, exchange_by_hand],
-    "steps_that_run": [steps_by_a_stack],
+    "steps_that_run": [steps_by_a_list, steps_by_history],
     "add_scaled": [add_scaled_by_views],
     "generated_softmax": [softmax_by_warps],
 }
@@ -374,20 +428,23 @@ WRONG = {
         (exchange_one_by_the_host, "the GPUArray is a copy"),
         (lambda g, x: (g, x), "must be a CuPy array; it is a float32 GPUArray"),
         (exchange_by_pointer_object, "gpudata= must be the address, an int; it is a MemoryPointer"),
-        (lambda g, x: (x, g), "not views of them in the other library"),
+        (lambda g, x: (x, g), "not views in the other library"),
         (lambda g, x: cp.asarray(g), "expected the tuple"),
     ],
     "steps_that_run": [
+        (steps_of_the_driver, "CuPy's change on PyCUDA's list"),
         (steps_for_one_kernel, "expected"),
-        (steps_popped_to_primary, "expected 6, got 5"),
-        (lambda steps: steps_by_a_stack(steps) + 1, "expected 4, got 5"),
-        (lambda steps: steps[:steps_by_a_stack(steps)], "expected a number"),
+        (steps_loaded_once, "expected"),
+        (steps_popped_to("own"), "expected"),
+        (steps_popped_to("primary"), "expected 8, got 6"),
+        (lambda steps: steps_by_a_list(steps) + 1, "expected 4, got 5"),
+        (lambda steps: steps[:steps_by_a_list(steps)], "expected a number"),
     ],
     "add_scaled": [
         (add_scaled_by_exchanged_axes, "values are wrong"),
-        (add_scaled_by_copies, "argument 3 of the kernel is not x, or a copy"),
+        (add_scaled_by_copies, "argument 3 of the kernel must be x itself"),
         (add_scaled_by_ints, "np.int32 for PyCUDA; you pass"),
-        (add_scaled_by_rows, "argument 0 of the kernel is not y"),
+        (add_scaled_by_rows, "argument 0 of the kernel must be y itself"),
         (add_scaled_by_cupy, "the number of launches is 0"),
     ],
     "generated_softmax": [
@@ -434,13 +491,22 @@ def random_kernel_address(rng):
 
 
 def random_steps(rng):
-    steps, pushed, loaded = [str(rng.choice(["autoinit", "autoinit", "autoprimaryctx"]))], False, []
-    for _ in range(rng.integers(2, 16)):
-        names = [f"launch {name}" for name in loaded] * 2
-        steps.append(str(rng.choice(["load f", "load g", *names, *([] if pushed else ["CuPy"]),
-                                     *(["pop" if pushed else "push"] * ("autoinit" in steps))])))
-        pushed = steps[-1] == "push" or pushed and steps[-1] != "pop"
-        loaded += [steps[-1][-1]] if steps[-1].startswith("load") else []
+    steps, loaded = [str(rng.choice(["autoinit", "autoinit", "autoprimaryctx"]))], []
+    own = ["push own"] * ("autoinit" in steps)
+    current, pushed, used = steps[0], steps[:], False
+    for _ in range(rng.integers(2, 18)):
+        works = not used or current not in ("autoinit", "push own")
+        step = str(rng.choice(["load f", "load g", *[f"launch {name}" for name in loaded] * 2,
+                               *["CuPy"] * works, *own, "push primary",
+                               *["pop"] * 2 * (len(pushed) > 1)]))
+        steps.append(step)
+        used |= step == "CuPy"
+        pushed += [step] * step.startswith("push")
+        if step == "pop":
+            del pushed[-1]
+        if step == "pop" or step == "CuPy" or step.startswith("push"):
+            current = step if step != "pop" else pushed[-1]
+        loaded += [step[-1]] if step.startswith("load") else []
     return (tuple(steps),)
 
 
