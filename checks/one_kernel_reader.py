@@ -42,19 +42,14 @@ fits = Task(
     ])
 
 
-def _clocks(inputs: int, rows: int, columns: int, *, float4: int = 4, lanes: int = 32,
-            biases: int = 1) -> tuple[int, float]:
-    return (inputs * (rows + columns // 4 * float4) + biases * columns,
-            inputs * rows * columns * lanes / 128)
+def _clocks(inputs: int, rows: int, columns: int, *, wide: int = 4, lanes: int = 32) -> tuple:
+    return inputs * (rows + columns // 4 * wide) + columns, inputs * rows * columns * lanes / 128
 
 
 clocks = Task(
     "clocks", _clocks, lambda: [(48, 2, 4), (100, 8, 8), (7, 1, 16), (40, 5, 12)], right=_clocks,
-    mistakes=[
-        ("a float4 in one clock: 32 lanes get 512 bytes, and a clock carries 128", {"float4": 1}),
-        ("the multiply-adds of one lane: a warp has 32 lanes", {"lanes": 1}),
-        ("no biases: they are loaded before the loop", {"biases": 0}),
-    ])
+    mistakes=[("a float4 in one clock: 32 lanes get 512 bytes, a clock has 128", {"wide": 1}),
+              ("the multiply-adds of one lane: a warp has 32 lanes", {"lanes": 1})])
 
 # pooled: GELU, the maximum and the positions at the end of a convolution
 

@@ -140,6 +140,8 @@ WRONG = {
               "expected")],
     "clocks": [
         (lambda inputs, rows, columns: inputs * (rows + columns) + columns, "a tuple"),
+        (lambda inputs, rows, columns:  # no biases
+         (inputs * (rows + columns), inputs * rows * columns // 4), "expected"),
         (lambda inputs, rows, columns:  # the biases in each step
          (inputs * (rows + 2 * columns), inputs * rows * columns // 4), "expected"),
         (lambda inputs, rows, columns:  # a load for each multiply-add
