@@ -11,7 +11,7 @@ from helpers import network
 from .machinery.kernel_task import KernelTask, blank, counters, to_device, undivided
 from .machinery.task import Case, Task
 
-# two warm-ups of the lesson: bytes of a chain of layers, blocks that fit on a multiprocessor
+# three warm-ups: bytes of a chain of layers, blocks on a multiprocessor, clocks of a linear layer
 
 moved = Task(
     "moved", lambda floats: (8 * sum(floats) - 4 * (floats[0] + floats[-1]),
@@ -40,6 +40,16 @@ fits = Task(
         ("no limit of threads", {"places": 2**20}),
         ("no limit of registers", {"numbers": 2**30}),
     ])
+
+
+def _clocks(inputs: int, rows: int, columns: int, *, wide: int = 4, lanes: int = 32) -> tuple:
+    return inputs * (rows + columns // 4 * wide) + columns, inputs * rows * columns * lanes / 128
+
+
+clocks = Task(
+    "clocks", _clocks, lambda: [(48, 2, 4), (100, 8, 8), (7, 1, 16), (40, 5, 12)], right=_clocks,
+    mistakes=[("a float4 in one clock: 32 lanes get 512 bytes, a clock has 128", {"wide": 1}),
+              ("the multiply-adds of one lane: a warp has 32 lanes", {"lanes": 1})])
 
 # pooled: GELU, the maximum and the positions at the end of a convolution
 

@@ -39,7 +39,7 @@ READERS = {"float32": one_kernel.float32, "float16": one_kernel.tensor_cores}
 MORE = {"wavefronts": "l1tex__data_pipe_lsu_wavefronts.sum",
         "tensor_percent": "sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active",
         "issue_percent": "sm__issue_active.avg.pct_of_peak_sustained_elapsed"}
-CELLS = "steps", "conv1", "right-run", "cores-run", "host-time", "one-time"
+CELLS = "steps", "right-run", "cores-run", "host-time", "one-time"
 Digit = Callable[[np.ndarray], int]  # from an image (8, 8) in NumPy's memory to the digit
 
 

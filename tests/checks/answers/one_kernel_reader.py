@@ -77,6 +77,16 @@ def fits_by_list(threads, registers, shared):
     return min([32, 2048 // threads, 65536 // threads // registers, 233472 // (1024 + shared)])
 
 
+def clocks_of_steps(inputs, rows, columns):
+    step = rows + 4 * (columns // 4), rows * columns * 32 / 128
+    return columns + inputs * step[0], inputs * step[1]
+
+
+def clocks_by_bytes(inputs, rows, columns):
+    return (inputs * rows + (inputs + 1) * columns * 32 * 4 // 128,
+            inputs * rows * columns // 4)
+
+
 def choose_in_order(n, depth, operations, bandwidth, flops, launch):
     """All k, the smallest first; a later one must be better."""
     found = None
@@ -92,6 +102,16 @@ def choose_in_order(n, depth, operations, bandwidth, flops, launch):
     return found
 
 
+def choose_wide(n, depth, operations, bandwidth, flops, launch):
+    """Every layer computes all numbers that the block has loaded."""
+    def seconds(k):
+        memory, work = 4 * n * (2 + 2 * k / 256), n * operations * k * (1 + 2 * k / 256)
+        return depth // k * (launch + max(memory / bandwidth, work / flops))
+
+    return min(((k, seconds(k)) for k in range(1, depth + 1) if depth % k == 0),
+               key=lambda found: found[1])
+
+
 def choose_any(n, depth, operations, bandwidth, flops, launch):
     """Any k, the last kernel with fewer layers."""
     def seconds(k):
@@ -104,6 +124,7 @@ def choose_any(n, depth, operations, bandwidth, flops, launch):
 RIGHT = {
     "moved": [moved_one_by_one, moved_by_ends],
     "fits": [fits_by_list, fits_one_by_one],
+    "clocks": [clocks_by_bytes, clocks_of_steps],
     "pooled": [SHUFFLES],
     "layers": [ALONE],
     "choose": [choose_in_order],
@@ -117,6 +138,22 @@ WRONG = {
              (lambda threads, registers, shared:
               min(2048 // threads, 65536 // (registers * threads), 233_472 // (shared + 1024)),
               "expected")],
+    "clocks": [
+        (lambda inputs, rows, columns: inputs * (rows + columns) + columns, "a tuple"),
+        (lambda inputs, rows, columns:  # no biases
+         (inputs * (rows + columns), inputs * rows * columns // 4), "expected"),
+        (lambda inputs, rows, columns:  # the biases in each step
+         (inputs * (rows + 2 * columns), inputs * rows * columns // 4), "expected"),
+        (lambda inputs, rows, columns:  # a load for each multiply-add
+         (inputs * rows * columns + columns, inputs * rows * columns // 4), "expected"),
+        (lambda inputs, rows, columns:  # operations, not multiply-adds
+         (inputs * (rows + columns) + columns, inputs * rows * columns // 2), "expected"),
+        (lambda inputs, rows, columns:  # a bias takes a clock for each lane
+         (inputs * (rows + columns) + 32 * columns, inputs * rows * columns // 4), "expected"),
+        (lambda inputs, rows, columns:  # and the stores
+         (inputs * (rows + columns) + columns + rows * columns, inputs * rows * columns // 4),
+         "expected"),
+    ],
     "pooled": [
         (replaced(POOLED, "= gelu(sum[o])", "= sum[o]"), "values are wrong"),
         (replaced(POOLED, " + position[k]", ""), "values are wrong"),
@@ -146,6 +183,7 @@ WRONG = {
         (choose_any, "expected"),
         (lambda n, depth, operations, bandwidth, flops, launch:
          choose_in_order(n, depth, operations, bandwidth, flops, 0), "expected"),
+        (choose_wide, "expected"),
     ],
 }
 
@@ -177,5 +215,9 @@ def some_block(rng):
     return threads, registers, int(rng.choice([0, rng.integers(1, 15_000), rng.integers(232_448)]))
 
 
-INPUTS = {"moved": some_chain, "fits": some_block, "pooled": some_digits, "layers": some_row,
-          "choose": some_machine}
+def some_layer(rng):
+    return int(rng.integers(1, 300)), int(rng.integers(1, 17)), 4 * int(rng.integers(1, 9))
+
+
+INPUTS = {"moved": some_chain, "fits": some_block, "clocks": some_layer, "pooled": some_digits,
+          "layers": some_row, "choose": some_machine}
