@@ -69,7 +69,7 @@ def _run_relay(answer: Callable, held: tuple[int, int] | None, count: int) -> np
 
 
 hand_over = StreamTask(
-    "hand_over", lambda held: np.ones(1), lambda: [((0, 0),), (None,)],
+    "hand_over", lambda held: np.ones(1), lambda: [((0, 0),), ((1, 0),), (None,)],
     run=lambda answer, held: _run_relay(lambda *given: answer(*given[:-1]), held, 1),
     signature=lambda first, second, x, y, streams: None)
 relay = StreamTask(

@@ -8,6 +8,17 @@ import cupy as cp  # noqa: E402
 import numpy as np  # noqa: E402
 
 
+def hand_over_by_an_event(first, second, x, y, streams):
+    with cp.cuda.Device(0), streams[0]:
+        first()
+        written = streams[0].record()
+    with cp.cuda.Device(1), streams[1]:
+        streams[1].wait_event(written)
+        y[...] = x
+        second()
+        return streams[1].record()
+
+
 def hand_over_of(recorded="after", waits="before", stream=1, device=True, python=False,
                  pushed=False, early=False):
     """The event is recorded before or after `first`; the wait is before or after the copy."""
@@ -283,7 +294,7 @@ def like_without_logits(images, read):
 
 
 RIGHT = {
-    "hand_over": [hand_over_of(), hand_over_of(pushed=True)],
+    "hand_over": [hand_over_by_an_event, hand_over_of(pushed=True)],
     "speedup": [speedup_step_by_step, speedup_by_cases],
     "read_all": [read_all_by_events, read_all_of()],
     "relay": [relay_with_two_events, relay_pushed],
@@ -297,6 +308,7 @@ WRONG = {
         (hand_over_of(waits="after"), "values are wrong"),
         (hand_over_of(pushed=True, waits=None), "first() has not run"),
         (hand_over_of(stream=0), "first() has not run"),
+        (hand_over_of(early=True), "second() has not run"),
         (hand_over_of(device=False), "does not match"),
         (hand_over_of(python=True), "Python waits"),
         (hand_over_without_copy, "values are wrong"),
