@@ -9,10 +9,10 @@ import numpy as np  # noqa: E402
 
 
 def hand_over_by_an_event(first, second, x, y, streams):
-    with cp.cuda.Device(0), streams[0]:
+    with x.device, streams[0]:
         first()
         written = streams[0].record()
-    with cp.cuda.Device(1), streams[1]:
+    with y.device, streams[1]:
         streams[1].wait_event(written)
         y[...] = x
         second()
