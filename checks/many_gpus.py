@@ -1,7 +1,4 @@
-"""The tasks about many GPUs: parts of a batch, a ring, Dask's blocks.
-
-Where the machine has one GPU, it plays all devices, and a wrong device is not noticed.
-"""
+"""The tasks about many GPUs. Where one GPU plays all devices, no wrong device is noticed."""
 
 from __future__ import annotations
 
@@ -14,26 +11,14 @@ import numpy as np
 
 from helpers.backend import is_simulated
 
-from .machinery.stream_task import Hold, experiment, watch_for_waits
-from .machinery.task import ExperimentTask, Mistake, Refusal, Task, describe_value, is_on_device
+from .machinery.stream_task import SHORT_WAIT, Hold, becomes_true, experiment, watch_for_waits
+from .machinery.task import ExperimentTask, Refusal, Task, is_on_device, require_type
 from .streams import StreamTask
 
-
-def _shares(n, count, *, rest=True):
-    sizes = [n // count + rest * (k < n % count) for k in range(count)]
-    return tuple((sum(sizes[:k]), sum(sizes[:k + 1])) for k in range(count))
-
-
-shares = Task(
-    "shares", lambda n, count: _shares(n, count), right=_shares,
-    cases=lambda: [(10, 3), (8, 4), (2, 5), (0, 2), (7, 1), (23, 4)],
-    read=lambda value, case: tuple(map(tuple, value)) if np.ndim(value) == 2 else value,
-    mistakes=[("a rest that no device gets", {"rest": False})])
-ring_bytes = Task(
-    "ring_bytes", lambda count, n: 2 * (count - 1) * (n // count),
-    lambda: [(4, 800), (1, 100), (2, 66), (8, 80), (7, 21)],
-    mistakes=[Mistake("one half of the steps", lambda count, n: (count - 1) * (n // count)),
-              Mistake("whole arrays in place of pieces", lambda count, n: (count - 1) * n)])
+speedup = Task(
+    "speedup", lambda launch, work, count: max(launch, work) / (
+        (count - 1) * launch + max(launch, work / count)),
+    lambda: [(3.0, 90.0, 2), (4.0, 6.0, 2), (0.5, 64.0, 8), (3.0, 90.0, 1), (3, 1, 30)])
 
 
 @functools.cache
@@ -48,6 +33,51 @@ def _streams() -> tuple[list[int], list[Any]]:
     return devices, streams
 
 
+def _run_relay(answer: Callable, held: tuple[int, int] | None, count: int) -> np.ndarray:
+    """`held`: whose stream is held back, `first`'s (0) or `second`'s (1), and at which call."""
+    import cupy as cp
+    (devices, streams), calls, holds = _streams(), [0, 0], []
+    with cp.cuda.Device(devices[0]), streams[0]:
+        x = cp.zeros(500 if held else 1 << 22, np.float32)  # nothing held: long copies
+    with cp.cuda.Device(devices[1]), streams[1]:
+        y, got = cp.zeros(x.shape, np.float32), cp.zeros(count + 1)
+
+    def work(which: int) -> None:
+        if (cp.cuda.Device().id, cp.cuda.get_current_stream()) != (devices[which], streams[which]):
+            raise Refusal(f"device {devices[which]} and streams[{which}] must be current.")
+        if held == (which, calls[which]):
+            holds.append(Hold(streams[which]))
+        calls[which] += 1
+        cp.copyto(got[min(calls[1], count)], y[-1]) if which else x.fill(calls[0])
+
+    with experiment(holds):
+        with watch_for_waits(holds):
+            event = require_type(
+                answer(*(functools.partial(work, k) for k in range(2)), x, y, streams[:2], count),
+                cp.cuda.Event, "it must return an event (cupy.cuda.Event); it returned")
+        if any(hold.python_waited for hold in holds):
+            raise Refusal("Python waits in it. Let the streams wait for events.")
+        ahead = min(count, held[1] + 2 * held[0]) if held else 0
+        if not becomes_true(lambda: x.get(stream=streams[2])[0] >= ahead):
+            raise Refusal("the next first() does not run, although x was copied before.")
+        becomes_true(lambda: not held or streams[1 - held[0]].done, SHORT_WAIT)
+        if held and event.done:
+            raise Refusal(f"the event is done, but {('first', 'second')[held[0]]}() has not run.")
+        for hold in holds:
+            hold.release()
+        return got.get(stream=streams[1])[1:]
+
+
+hand_over = StreamTask(
+    "hand_over", lambda held: np.ones(1), lambda: [((0, 0),), ((1, 0),), (None,)],
+    run=lambda answer, held: _run_relay(lambda *given: answer(*given[:-1]), held, 1),
+    signature=lambda first, second, x, y, streams: None)
+relay = StreamTask(
+    "relay", lambda held, count: np.arange(1.0, count + 1),
+    lambda: [((1, 1), 4), ((0, 2), 4), ((1, 1), 2), ((0, 1), 2), (None, 1), (None, 0), (None, 3)],
+    run=_run_relay, signature=lambda first, second, x, y, streams, count: None)
+
+
 def _images(n: int) -> np.ndarray:
     return np.random.default_rng(n).uniform(0, 1, (n, 8, 8)).astype(np.float32)
 
@@ -60,7 +90,7 @@ def _run_read_all(answer: Callable, n: int, count: int, held: int | None) -> np.
     import cupy as cp
 
     devices, streams = (of_all[:count] for of_all in _streams())
-    wanted = [end - begin for begin, end in _shares(n, count)]
+    wanted = [len(part) for part in np.array_split(np.arange(n), count)]
     calls, holds, passed = [0] * count, [], []
 
     def read(k: int, x: Any) -> Any:
@@ -79,10 +109,9 @@ def _run_read_all(answer: Callable, n: int, count: int, held: int | None) -> np.
 
     # The simulator's pool waits before it gives memory out again.
     pool = cp.cuda.using_allocator(None) if is_simulated(cp) else nullcontext()
-    with experiment(holds):
-        with pool, watch_for_waits(holds):
-            digits = answer(_images(n), devices, streams,
-                            [functools.partial(read, k) for k in range(count)])
+    with experiment(holds), pool, watch_for_waits(holds):
+        digits = answer(_images(n), devices, streams,
+                        [functools.partial(read, k) for k in range(count)])
     if calls != wanted and isinstance(digits, np.ndarray):
         raise Refusal(f"the devices read {calls} images, and not {wanted}.")
     return digits
@@ -90,14 +119,8 @@ def _run_read_all(answer: Callable, n: int, count: int, held: int | None) -> np.
 
 read_all = StreamTask(  # with a hold, all parts take blocks of one size of the host's pinned pool
     "read_all", lambda n, count, held: _logits(_images(n)).argmax(axis=1),
-    lambda: [(13, 2, 0), (16, 3, 1), (15, 2, 1), (2, 3, None), (0, 2, None), (5, 1, None),
-             (17, 3, None)],
+    lambda: [(13, 2, 0), (16, 3, 1), (2, 3, None), (0, 2, None), (5, 1, None), (17, 3, None)],
     run=_run_read_all, signature=lambda images, devices, streams, read: None)
-
-
-def _ring(count, *, turn=1, replace=True):
-    return [[(k, (k - turn * step) % count, step < count - 1 or not replace)
-             for k in range(count)] for step in range(2 * count - 2)]
 
 
 def _read_ring(steps: object, case: tuple) -> np.ndarray:
@@ -105,8 +128,8 @@ def _read_ring(steps: object, case: tuple) -> np.ndarray:
     (count,) = case
     have = np.zeros((count, count, count), int)  # device, piece, whose numbers
     have[np.arange(count), :, np.arange(count)] = 1
-    if not isinstance(steps, list) or len(steps) != 2 * count - 2:
-        raise Refusal(f"expected a list of {2 * count - 2} steps, got {describe_value(steps)}.")
+    if len(require_type(steps, list, "it must return a list; it returned")) != 2 * count - 2:
+        raise Refusal(f"expected a list of {2 * count - 2} steps, got {len(steps)} steps.")
     for number, step in enumerate(steps):
         before = have.copy()
         if sorted(sender for sender, _, _ in step) != list(range(count)):
@@ -118,15 +141,13 @@ def _read_ring(steps: object, case: tuple) -> np.ndarray:
 
 
 ring = Task(
-    "ring", lambda count: np.ones((count, count, count), int), right=_ring, read=_read_ring,
-    cases=lambda: [(4,), (2,), (3,), (1,), (7,)],
-    mistakes=[("pieces that go round in the other direction", {"turn": -1}),
-              ("arriving pieces that are added in all steps", {"replace": False})])
+    "ring", lambda count: np.ones((count,) * 3, int), read=_read_ring, right=lambda count: [
+        [(k, (k - step) % count, step < count - 1) for k in range(count)]
+        for step in range(2 * count - 2)], cases=lambda: [(4,), (2,), (3,), (1,), (7,)])
 
 
-def _run_count_digits(answer: Callable, blocks: tuple[int, ...]) -> np.ndarray:
-    import dask
-    import dask.array as da
+def _run_most_like(answer: Callable, blocks: tuple[int, ...]) -> np.ndarray:
+    import dask.array
 
     seen, came = [], []
 
@@ -136,20 +157,19 @@ def _run_count_digits(answer: Callable, blocks: tuple[int, ...]) -> np.ndarray:
 
     def get(graph: Any, keys: Any, **options: Any) -> Any:
         values = dask.get(graph, keys, **options)
-        came.extend(value.nbytes for value in dask.core.flatten(values))
+        came.extend(np.asarray(value).nbytes for value in dask.core.flatten(values))
         return values
 
     with dask.config.set(scheduler=get):
-        counts = answer(da.from_array(_images(sum(blocks)), chunks=(blocks, 8, 8)), read)
-    if sorted(seen) != sorted(blocks) and isinstance(counts, np.ndarray):
+        found = answer(dask.array.from_array(_images(sum(blocks)), chunks=(blocks, 8, 8)), read)
+    if sorted(seen) != sorted(blocks) and isinstance(found, np.ndarray):
         raise Refusal(f"read got arrays of {seen} images, and not each block once.")
-    if sum(came) > 80 * len(blocks):
-        raise Refusal(f"{sum(came):,} bytes came to the client, not ten numbers of each block.")
-    return counts
+    if sum(came) > 160 * len(blocks):
+        raise Refusal(f"{sum(came):,} bytes came to the client, not 20 numbers of each block.")
+    return found
 
 
-count_digits = ExperimentTask(
-    "count_digits", lambda blocks: np.bincount(_logits(_images(sum(blocks))).argmax(axis=1),
-                                               minlength=10),
+most_like = ExperimentTask(
+    "most_like", lambda blocks: _logits(_images(sum(blocks))).argmax(axis=0),
     lambda: [((40, 40, 40),), ((50, 30, 7),), ((3,),), ((1, 2, 1, 4),)],
-    run=_run_count_digits, signature=lambda images, read: None)
+    run=_run_most_like, signature=lambda images, read: None)
