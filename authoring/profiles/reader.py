@@ -33,8 +33,8 @@ from ..record import machine_file
 from . import profiling
 
 Array = Any  # numpy.ndarray, cupy.ndarray or torch.Tensor
-BATCH = 100_000  # digits of a call of PyTorch's
-DIGITS, COUNTED = 1_000_000, 200_000  # of one call of our kernels; those that are counted
+BATCH = 100_000  # digits of a call, on the GPU
+COUNTED = 200_000  # digits of the call that Nsight Compute counts
 READERS = {"float32": one_kernel.float32, "float16": one_kernel.tensor_cores}
 MORE = {"wavefronts": "l1tex__data_pipe_lsu_wavefronts.sum",
         "tensor_percent": "sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active",
@@ -149,7 +149,7 @@ def rates() -> dict[str, dict]:
 
     recordings.listeners.append(keep)
     for number, make in READERS.items():
-        ladder.measure(make(load_network()), f"one kernel, {number}", batch=DIGITS, images=DIGITS,
+        ladder.measure(make(load_network()), f"one kernel, {number}", batch=BATCH, images=BATCH,
                        where="device", number=number)
     numpy_rungs()
     cupy_rungs()
