@@ -53,7 +53,7 @@ planned = Task(
     "planned", _planned,
     cases=lambda: [((4, 1, 3), (5, 1), 8), ((7,), (7,), 2), ((6, 1), (5,), 4), ((3,), (2, 4, 1), 1),
                    ((2, 1, 1, 3), (5, 1), 8), ((4, 3), (4,), 8), ((5, 2), (3, 5, 4), 4),
-                   ((1,), (0,), 8), ((0, 3), (1, 3), 16)],
+                   ((1,), (0,), 8), ((0, 3), (1, 3), 16), ((0,), (5,), 8)],
     mistakes=[
         ("the number of elements; each takes `itemsize` bytes",
          lambda a, b, itemsize: _planned(a, b, 1)),

@@ -151,6 +151,15 @@ def planned_multiples(a, b, itemsize):
     return shape, math.prod(shape) * itemsize
 
 
+def planned_zero_fits_all(a, b, itemsize):
+    """Refuses only sizes above 1 that differ, so that 5 fits 0."""
+    pairs = list(zip_longest(reversed(a), reversed(b), fillvalue=1))
+    if any(m != n and min(m, n) > 1 for m, n in pairs):
+        raise ValueError(f"{a} and {b} do not fit")
+    shape = tuple(n if m == 1 else m for m, n in reversed(pairs))
+    return shape, math.prod(shape) * itemsize
+
+
 def planned_from_the_left(a, b, itemsize):
     rank = max(len(a), len(b))
     shape = np.broadcast_shapes(a + (1,) * (rank - len(a)), b + (1,) * (rank - len(b)))
@@ -452,6 +461,7 @@ WRONG = {
         (planned_larger, "it should raise ValueError"),
         (planned_from_the_left, "it raised ValueError"),
         (planned_multiples, "it should raise ValueError"),
+        (planned_zero_fits_all, "a=(0,), b=(5,), itemsize=8"),
         (lambda a, b, itemsize: np.broadcast_shapes(a, b), "a tuple of 2 values"),
     ],
     "erase": [
