@@ -384,6 +384,8 @@ RIGHT = {
     "fixed": [
         lambda q, k, v: np.einsum("bthd,bshd,bshe->bthe", q, k, v),
         lambda q, k, v: np.einsum("bthd,bhde->bthe", q, np.einsum("bshd,bshe->bhde", k, v)),
+        lambda q, k, v: (q.swapaxes(1, 2) @ k.transpose(0, 2, 3, 1) @ v.swapaxes(1, 2)).swapaxes(
+            1, 2),
     ],
 }
 
@@ -475,6 +477,11 @@ WRONG = {
     "fixed": [
         (lambda q, k, v: _fixed_in_place(q, k, v), "changed its argument in place"),
         (lambda q, k, v: np.einsum("bthd,bshd->bhts", q, k), "expected shape"),
+        (lambda q, k, v: np.einsum("bhts,bthe->bthe", np.einsum("bthd,bshd->bhts", q, k), v),
+         "values are wrong"),
+        (lambda q, k, v: np.einsum("bhst,bshe->bthe", np.einsum("bthd,bshd->bhts", q, k), v),
+         "values are wrong"),
+        (lambda q, k, v: q @ k.swapaxes(2, 3) @ v, "values are wrong"),  # pairs heads, not places
         (lambda q, k: q, "it must take 3 arguments"),
     ],
 }
