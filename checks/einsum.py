@@ -33,8 +33,9 @@ def _random(shape: tuple, dtype: type = np.float64, seed: int = 1) -> np.ndarray
 class RecordingArray(np.ndarray):
     """An array that records each operation done with it, and so do the results.
 
-    `recorded_operations` makes one. Its `log` is a list of (name of the function, operations). A
-    product counts a multiplication and an addition for each row, column and inner index.
+    `recorded_operations` makes one. Its `log` is a list of (name of the function, operations,
+    pairs of matrices multiplied). A product counts a multiplication and an addition for
+    each row, column and inner index.
     """
 
     def __array_finalize__(self, parent: object) -> None:
@@ -47,9 +48,10 @@ class RecordingArray(np.ndarray):
         result = getattr(ufunc, method)(*map(_as_plain, inputs), **kwargs)
         if ufunc.signature is not None:  # matmul or the like: the last axis is the inner one
             work = 2 * np.size(result) * np.shape(inputs[0])[-1]
+            pairs = math.prod(np.broadcast_shapes(*(np.shape(x)[:-2] for x in inputs)))
         else:
-            work = max(map(np.size, (*inputs, result)))
-        self.log.append((ufunc.__name__, work))
+            work, pairs = max(map(np.size, (*inputs, result))), 0
+        self.log.append((ufunc.__name__, work, pairs))
         return _as_recording(result, self.log)
 
     def dot(self, other: object) -> object:
@@ -68,7 +70,7 @@ class RecordingArray(np.ndarray):
         if work is None:  # sizes of both operands and of the result: each extent twice
             sizes = np.size(args[0]), np.size(args[1]), np.size(result)
             work = 2 * math.isqrt(math.prod(sizes))
-        self.log.append((function.__name__, work))
+        self.log.append((function.__name__, work, 1))
         return _as_recording(result, self.log)
 
 
@@ -103,9 +105,9 @@ def _einsum_operations(subscripts: object, *operands: object, optimize: object) 
     return total
 
 
-def recorded_operations(answer: Callable, case: Case) -> list[tuple[str, int]]:
-    """The operations that `answer(*case)` does with the arrays of `case`, as (name, count)."""
-    log: list[tuple[str, int]] = []
+def recorded_operations(answer: Callable, case: Case) -> list[tuple[str, int, int]]:
+    """What `answer(*case)` does with the arrays of `case`, as (name, operations, pairs)."""
+    log: list[tuple[str, int, int]] = []
     answer(*(_as_recording(x.copy(), log) if isinstance(x, np.ndarray) else x for x in case))
     return log
 
@@ -116,7 +118,7 @@ def fewest_operations(answer: Callable, trials: Sequence[Trial], *cases: Case,
     """In each of `cases`, no more operations than the cheapest order of pairs needs."""
     for case in cases:
         needed = Contraction.read(subscripts, *case).in_pairs()[0]
-        done = sum(count for _, count in recorded_operations(answer, case))
+        done = sum(count for _, count, _ in recorded_operations(answer, case))
         shapes = ", ".join(str(x.shape) for x in case)
         if done < needed:
             return (f"for shapes {shapes} only {done:,} of its operations could be counted: compute"
@@ -130,12 +132,12 @@ def fewest_operations(answer: Callable, trials: Sequence[Trial], *cases: Case,
 @rule
 def _calls_no_einsum(answer: Callable, trials: Sequence[Trial], case: Case) -> str | None:
     if (any("einsum" in name for name in names_in(answer))
-            or any(name == "einsum" for name, _ in recorded_operations(answer, case))):
+            or any(name == "einsum" for name, *_ in recorded_operations(answer, case))):
         return "it calls np.einsum, which this task does not allow."
     return None
 
 
-# letters, and first_letters, a warm-up of the lesson
+# letters, and two warm-ups of the lesson
 
 
 def _require_text(value: object, case: Case) -> str:
@@ -221,31 +223,19 @@ first_letters = _task_of_letters("first_letters", {
         "yxc->yx": "a sum over the colours: the letters right of the arrow are those that *stay*",
         "yxc->": "the sum of everything: keep the letter of the colours"}),
 })
-
-# alone, a warm-up of the lesson: the letters that are summed alone
-
-
-def _alone(subscripts: str) -> str:
-    arrays, result = subscripts.split("->")
-    return "".join(sorted(set.__xor__(*map(set, arrays.split(","))) - set(result)))
-
-
-alone = Task(
-    "alone", _alone,
-    read=_require_text,
-    cases=lambda: [(text,) for text in "nchw,oihw->no ij,jk->ik ij,kj-> bthd,bshe->bhts z,ay->"
-                   " a,b->ab ijk,k->k k,ijk->k i,i-> ab,bc->abc cba,b->b ,ba->".split()],
-    mistakes=[
-        ("all letters that are summed; those in both arrays are contracted",
-         lambda text: "".join(sorted(set(text.split("->")[0]) - set(text.split("->")[1]) - {","}))),
-        ("the letters of one array only, kept ones too",
-         lambda text: "".join(sorted(set.__xor__(*map(set, text.split("->")[0].split(",")))))),
-        ("the letters in the order of the arrays; sort them", lambda text: "".join(
-            c for c in text.split("->")[0] if c.isalpha() and text.count(c) == 1)),
-        ("the letters of the first array only",
-         lambda text: "".join(sorted(set(text.split(",")[0]) - set(text.split(",")[1])))),
-    ],
-)
+repaired = _task_of_letters("repaired", {
+    "weighted": ("tyx,t->yx", lambda x, w: np.tensordot(w, x, 1), ((5, 3, 4), (5,)), {
+        "tyx,s->yx": "the line as it was: t and s are two loops, so no frame gets its own weight",
+        "tyx,t->tyx": "the weighted frames, not yet added: t must not stand right of the arrow"}),
+    "masked": ("tyx,yx->t", lambda x, m: (x * m).sum(axis=(1, 2)), ((5, 3, 4), (3, 4)), {
+        "tyx,yx->tyx": "the masked frames, not yet added",
+        "tyx,yx->": "the sum over all frames: keep t"}),
+    "turned": ("nj,ij->ni", lambda x, m: x @ m.T, ((5, 3), (2, 3)), {
+        "nj,ij->in": "the transposed result: points come first"}),
+    "products": ("nij,njk->nik", lambda x, y: x @ y, ((5, 3, 4), (5, 4, 2)), {
+        "nij,mjk->nik": "each matrix with the sum of all others: n must stand in both arrays",
+        "nij,njk->ik": "the sum of all products: keep n"}),
+})
 
 # letters_to_matmul, and by_matmul, a warm-up of the lesson: one product of matrices
 
@@ -258,16 +248,22 @@ def _number_as_array(value: object, case: Case) -> object:
 @rule
 def _all_by_matmul(answer: Callable, trials: Sequence[Trial], *cases: Case,
                    letters: str | None = None) -> str | None:
-    """In each of `cases`, products of matrices do all work, and no more than the letters need."""
+    """In each of `cases`, products of matrices do all work, one for each index of the batch."""
     for case in cases:
         log, case = recorded_operations(answer, case), (letters, *case) if letters else case
-        needed = 2 * Contraction.read(*case).combinations
-        products = [count for name, count in log
+        found = Contraction.read(*case)
+        needed = 2 * found.combinations
+        batch = math.prod(found.sizes[c] for c in set.intersection(*map(set, found.terms))
+                          if c in found.output)
+        products = [count for name, count, _ in log
                     if name in ("matmul", "dot", "inner", "vdot", "tensordot")]
-        others = sum(count for _, count in log) - sum(products)
+        others = sum(count for _, count, _ in log) - sum(products)
         if products != [needed] or others:
             return (f'for "{case[0]}" `@` does {products} operations, where the letters need'
                     f" {needed:,}, and other functions do {others:,}: let one `@` do all.")
+        if (pairs := max(pairs for _, _, pairs in log)) != batch:
+            return (f'for "{case[0]}" `@` multiplies {pairs} pairs of matrices, where {batch} would'
+                    " do: an own letter belongs to the rows or columns, not to the batch.")
     return None
 
 
@@ -475,17 +471,14 @@ convolution = Task(
 # low_rank_scores: contraction order by hand
 
 
-def _scores_of_letters(x, u, v, y, *, letters="td,dr,er,ke->tk"):
-    return np.einsum(letters, x, u, v, y)
-
-
 def _rank_case(t: int, k: int, d: int, e: int, r: int, dtype: type = np.float64) -> Case:
     shapes = ((t, d), (d, r), (e, r), (k, e))
     return tuple(_random(shape, dtype, seed) for seed, shape in enumerate(shapes))
 
 
 low_rank_scores = Task(
-    "low_rank_scores", _scores_of_letters, right=_scores_of_letters,
+    "low_rank_scores", lambda x, u, v, y: x @ (u @ v.T) @ y.T,
+    right=lambda x, u, v, y, letters: np.einsum(letters, x, u, v, y),
     cases=lambda: [
         _rank_case(7, 9, 6, 5, 2),
         _rank_case(5, 4, 8, 9, 3, np.float32),
@@ -506,7 +499,12 @@ low_rank_scores = Task(
 # fixed: a wrong einsum repaired
 
 
-def _fixed_by_letters(q, k, v, *, first="bthd,bshd->bhts", second="bhts,bshe->bthe"):
+def _attention(q, k, v):
+    q, k, v = (x.swapaxes(1, 2) for x in (q, k, v))
+    return (q @ k.swapaxes(2, 3) @ v).swapaxes(1, 2)
+
+
+def _by_letters(q, k, v, *, first="bthd,bshd->bhts", second="bhts,bshe->bthe"):
     return np.einsum(second, np.einsum(first, q, k), v)
 
 
@@ -517,7 +515,7 @@ def _attention_case(b: int, t: int, s: int, h: int, d: int, e: int,
 
 
 fixed = Task(
-    "fixed", _fixed_by_letters, right=_fixed_by_letters,
+    "fixed", _attention, right=_by_letters,
     cases=lambda: [
         _attention_case(2, 4, 4, 3, 5, 5),  # sizes with which the broken function runs
         _attention_case(2, 4, 6, 3, 5, 7),

@@ -189,4 +189,4 @@ def test_figure_sizes_are_whole_tenths_of_an_inch():
 ])
 def test_counting_array_counts(function, operations):
     case = arrays((3, 4), (4, 5))
-    assert sum(count for _, count in recorded_operations(function, case)) == operations
+    assert sum(count for _, count, _ in recorded_operations(function, case)) == operations

@@ -1,5 +1,6 @@
 """Right answers besides the solution, and wrong ones that are no known mistake."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -197,6 +198,42 @@ def matmul_of_rows_and_columns(subscripts, x, y):
     return (bring(x, first)[..., None, :] @ bring(y, second)[..., None])[..., 0, 0]
 
 
+def matmul_of_rows(subscripts, x, y):
+    """The own letters of the left array are batch axes: each product has a single row."""
+    return matmul_by_sets(subscripts, x, y, lambda one, two: (
+        one[..., None, :] @ two[..., None, :, :])[..., 0, :])
+
+
+def matmul_of_one_batch(subscripts, x, y):
+    """All batch letters are one axis, and all matrices have one, also without batch letters."""
+    def joined(one, two):
+        product = np.matmul(one.reshape(-1, *one.shape[-2:]), two.reshape(-1, *two.shape[-2:]))
+        return product.reshape(*one.shape[:-1], two.shape[-1])
+
+    return matmul_by_sets(subscripts, x, y, joined)
+
+
+def matmul_by_hand(subscripts, x, y, *, own_orders=False, empty_axes=True):
+    """Right with its defaults. `own_orders`: each array joins its summed letters as they stand."""
+    inputs, output = subscripts.split("->")
+    first, second = inputs.split(",")
+    sizes = {**dict(zip(first, x.shape)), **dict(zip(second, y.shape))}
+    batch = [c for c in first if c in second and c in output]
+    inner = [c for c in first if c in second and c not in output]
+    left, right = [c for c in first if c not in second], [c for c in second if c not in first]
+
+    def joined(a, term, *groups):
+        a = a.transpose([term.index(c) for group in (batch, *groups) for c in group])
+        return a.reshape([sizes[c] for c in batch] + [
+            int(np.prod([sizes[c] for c in group])) for group in groups if group or empty_axes])
+
+    x = joined(x, first, left, inner)
+    y = joined(y, second, [c for c in second if c in inner] if own_orders else inner, right)
+    order = batch + left + right
+    product = (x @ y).reshape([sizes[c] for c in order])
+    return product.transpose([order.index(c) for c in output])
+
+
 def convolution_by_offsets(x, filters):
     rows, columns = (n - m + 1 for n, m in zip(x.shape[2:], filters.shape[2:]))
     total = 0
@@ -263,16 +300,13 @@ def grey_and_colours(name):
     return {"grey": "yxc,c->yx", "colour_sums": "yxc->c"}[name]
 
 
-def alone_by_counting(subscripts):
-    arrays, result = subscripts.split("->")
-    found = [c for c in arrays.replace(",", "") if arrays.count(c) == 1 and c not in result]
-    return "".join(sorted(found))
+def right_letters(name):
+    return {"weighted": "tyx,t->yx", "masked": "tyx,yx->t", "turned": "nj,ij->ni",
+            "products": "nij,njk->nik"}[name]
 
 
-def alone_by_sets(subscripts):
-    arrays, result = subscripts.split("->")
-    first, second = map(set, arrays.split(","))
-    return "".join(sorted((first - second | second - first) - set(result)))
+def repaired_but(part, written):
+    return lambda name: written if name == part else right_letters(name)
 
 
 def letters_by_hand(x, y):
@@ -321,27 +355,22 @@ def einsum_of_strides(subscripts, *operands):
     return product.sum(axis=tuple(range(len(output), len(order))), dtype=operands[0].dtype)
 
 
-def random_letters(generator):
-    """Subscripts of two arrays in which no letter stands twice in the same array."""
-    some = [generator.permutation(list("abcdefgh"))[:generator.integers(0, 7)] for _ in range(2)]
-    both = generator.permutation(sorted({*some[0], *some[1]}))
-    return (",".join(map("".join, some)) + "->" + "".join(both[:generator.integers(0, 9)]),)
-
-
-INPUTS = {"alone": random_letters}
-
 RIGHT = {
     "first_letters": [
         grey_and_colours,
         lambda name: {"grey": "...a,a", "colour_sums": "ijk->k"}[name],
     ],
-    "alone": [alone_by_counting, alone_by_sets],
+    "repaired": [
+        right_letters,
+        lambda name: {"weighted": "a...,a", "masked": "tij,ij", "turned": "ac,bc",
+                      "products": "...ab,...bc->...ac"}[name],
+    ],
     "by_matmul": [
         letters_by_hand,
         lambda x, y: (y.swapaxes(0, 1) @ x.transpose(1, 2, 0)).swapaxes(0, 1),
     ],
     "letters": [lambda name: LETTERS[name]],
-    "letters_to_matmul": [matmul_by_sets, matmul_of_columns, matmul_of_rows_and_columns],
+    "letters_to_matmul": [matmul_by_sets, matmul_of_columns, matmul_of_one_batch],
     "my_einsum": [einsum_aligned, einsum_from_outer_products, einsum_of_strides],
     "convolution": [convolution_by_offsets, convolution_by_product],
     "low_rank_scores": [
@@ -355,6 +384,8 @@ RIGHT = {
     "fixed": [
         lambda q, k, v: np.einsum("bthd,bshd,bshe->bthe", q, k, v),
         lambda q, k, v: np.einsum("bthd,bhde->bthe", q, np.einsum("bshd,bshe->bhde", k, v)),
+        lambda q, k, v: (q.swapaxes(1, 2) @ k.transpose(0, 2, 3, 1) @ v.swapaxes(1, 2)).swapaxes(
+            1, 2),
     ],
 }
 
@@ -365,12 +396,17 @@ WRONG = {
         (lambda name: {"grey": "yxc,c->c", "colour_sums": "yxc->c"}[name], "expected shape"),
         (lambda name: {"grey": "yyc,c->yy", "colour_sums": "yxc->c"}[name], "letter y"),
     ],
-    "alone": [
-        (lambda subscripts: {"c", "i"}, "expected letters as a string"),
-        (lambda subscripts: "ci", "expected ''"),
-        (lambda subscripts: "".join(c for c in sorted(set(subscripts)) if subscripts.count(c) == 1),
-         "expected"),
-        (lambda subscripts: None, "Is a `return` missing?"),
+    "repaired": [
+        (lambda name: {"weighted": "tyx,s->yx", "masked": "tyx,xy->t", "turned": "nj,ij->ni",
+                       "products": "nij,nik->njk"}[name], "no frame gets its own weight"),
+        (repaired_but("masked", "tyx,xy->t"), "letter x is"),
+        (repaired_but("turned", "nj,ji->ni"), "letter j is"),
+        (repaired_but("products", "nij,nik->njk"), "letter i is"),
+        (repaired_but("products", "nij,njk->nki"), "expected shape"),
+        (repaired_but("weighted", "tyx,t->xy"), "expected shape"),
+        (repaired_but("weighted", "tyx,y->yx"), "letter y is"),
+        (lambda name: {"weighted": "tyx,t->yx"}[name], "it raised KeyError"),
+        (lambda name: name == "turned", "expected letters as a string"),
     ],
     "by_matmul": [
         (lambda x, y: np.einsum("tbd,kbd->kbt", x, y), "let one `@` do all."),
@@ -397,6 +433,13 @@ WRONG = {
         (matmul_by_broadcasting, "let one `@` do all."),
         (matmul_of_everything, "let one `@` do all."),
         (matmul_for_show, "other functions do"),
+        (matmul_of_rows_and_columns, "an own letter belongs to the rows or columns"),
+        (matmul_of_rows, "an own letter belongs to the rows or columns"),
+        (functools.partial(matmul_by_hand, own_orders=True), "expected"),
+        (functools.partial(matmul_by_hand, empty_axes=False),
+         "it raised ValueError"),
+        (lambda subscripts, x, y: matmul_by_sets(subscripts, x, y).astype(np.float64),
+         "expected dtype"),
         (matmul_where_it_sums, 'for "ij,kl->ljki" `@` does [] operations'),
         (matmul_in_a_loop, "it loops in Python"),
         (matmul_in_a_short_loop, "`@` does [120, 120] operations, where the letters need 240"),
@@ -434,6 +477,11 @@ WRONG = {
     "fixed": [
         (lambda q, k, v: _fixed_in_place(q, k, v), "changed its argument in place"),
         (lambda q, k, v: np.einsum("bthd,bshd->bhts", q, k), "expected shape"),
+        (lambda q, k, v: np.einsum("bhts,bthe->bthe", np.einsum("bthd,bshd->bhts", q, k), v),
+         "values are wrong"),
+        (lambda q, k, v: np.einsum("bhst,bshe->bthe", np.einsum("bthd,bshd->bhts", q, k), v),
+         "values are wrong"),
+        (lambda q, k, v: q @ k.swapaxes(2, 3) @ v, "values are wrong"),  # pairs heads, not places
         (lambda q, k: q, "it must take 3 arguments"),
     ],
 }
