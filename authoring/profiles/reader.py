@@ -144,7 +144,8 @@ def rates() -> dict[str, dict]:
     def keep(_: str, run: Any, __: str) -> None:
         if isinstance(run, ladder.Rung):
             found[run.name] = {"rate": run.rate, "low": run.images / run.high,
-                               "high": run.images / run.low, "batch": run.batch}
+                               "high": run.images / run.low, "batch": run.batch,
+                               "number": run.number}
             print(run, flush=True)
 
     recordings.listeners.append(keep)
