@@ -388,6 +388,7 @@ tiles = Task(
         (_random((4, 6)), 1, 1),
         (_random((7, 8)), 2, 4),
         (_random((6, 9)), 2, 4),
+        (_random((3, 4)), 2, 3),  # neither size fits, but there are elements for two tiles
     ],
     mistakes=[
         ("one reshape straight to four axes: it takes the elements in reading order, not by tiles",
@@ -461,22 +462,8 @@ windowed = Task(
 
 
 def _recover(values, buffer):
-    at = {value: k * buffer.itemsize for k, value in enumerate(buffer.tolist())}
-    if not set(values.ravel().tolist()) <= set(at):
-        raise ValueError("a value that is not in the buffer")
-    origin = (0,) * values.ndim
-    offset = at[values[origin].item()]
-    strides = []
-    for axis, n in enumerate(values.shape):
-        step = list(origin)
-        step[axis] = min(1, n - 1)
-        strides.append(at[values[tuple(step)].item()] - offset)
-    places = np.full(values.shape, offset)
-    for axis, index in enumerate(np.indices(values.shape)):
-        places += index * strides[axis]
-    if [at[value] for value in values.ravel().tolist()] != places.ravel().tolist():
-        raise ValueError("no offset and strides give these values")
-    return rebuild((offset, values.shape, tuple(strides)), buffer).copy()
+    offset, strides = _recovered(values, buffer)
+    return rebuild((offset, values.shape, strides), buffer).copy()
 
 
 def _recover_cases() -> list[Case]:
@@ -512,7 +499,7 @@ def _recovered(values, buffer, *, offset=lambda k, size: k * size,
     """The right answer; each of the keywords changes one thing."""
     position = {value: k for k, value in enumerate(buffer.tolist())}
     if absent and not np.isin(values, buffer).all():
-        raise ValueError
+        raise ValueError("a value that is not in the buffer")
     origin = (0,) * values.ndim
     first = position[values[origin].item()]
     steps = []
@@ -523,9 +510,9 @@ def _recovered(values, buffer, *, offset=lambda k, size: k * size,
     if prove:
         places = first + sum(i * s for i, s in zip(np.indices(values.shape), steps))
         if inside and (places.min() < 0 or places.max() >= buffer.size):
-            raise ValueError
+            raise ValueError("no view: a position is outside the buffer")
         if not np.array_equal(buffer[places], values):
-            raise ValueError
+            raise ValueError("no offset and strides give these values")
     size = buffer.itemsize
     return offset(first, size), tuple(stride(step, size) for step in steps)
 

@@ -109,6 +109,18 @@ def tiles_by_strides(x, height, width):
                       (down * height, right * width, down, right))
 
 
+def tiles_of_windows(x, height, width):
+    """Every tile is a window; the sizes are compared first."""
+    if x.shape[0] % height or x.shape[1] % width:
+        raise ValueError("no whole number of tiles")
+    return sliding_window_view(x, (height, width))[::height, ::width]
+
+
+def tiles_of_enough_elements(x, height, width):
+    """Wrong where -1 finds a number of tile rows although no tile fits."""
+    return x.reshape(-1, height, x.shape[1] // width, width).swapaxes(1, 2)
+
+
 def tiles_copied(x, height, width):
     return tiles_by_strides(x, height, width).copy()
 
@@ -167,6 +179,21 @@ def recover_by_sorting(values, buffer):
             raise ValueError("uneven steps")
         strides.append(int(steps[0]) * buffer.itemsize if len(steps) else 0)
     return int(places.flat[0]) * buffer.itemsize, tuple(strides)
+
+
+def recover_proved_along_the_edges(values, buffer):
+    """Wrong inside: compares the first line along each axis, as if the rest had to follow."""
+    place = {value: k for k, value in enumerate(buffer.tolist())}
+    if not np.isin(values, buffer).all():
+        raise ValueError("a value that is not in the buffer")
+    strides = []
+    for axis in range(values.ndim):
+        edge = np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)[:, 0]
+        steps = np.diff([place[value] for value in edge.tolist()])
+        if len(set(steps.tolist())) > 1:
+            raise ValueError("uneven steps")
+        strides.append(int(steps[0]) * buffer.itemsize if len(steps) else 0)
+    return place[values.flat[0].item()] * buffer.itemsize, tuple(strides)
 
 
 def recover_proved_at_the_end(values, buffer):
@@ -236,7 +263,7 @@ RIGHT = {
     "recipe": [recipe_by_numpy],
     "safe_as_strided": [safe_by_trying_corners],
     "antidiagonals": [antidiagonals_by_skewed_target],
-    "tiles": [tiles_by_strides],
+    "tiles": [tiles_by_strides, tiles_of_windows],
     "windowed": [windowed_by_strides, windowed_by_einsum],
     "recover": [recover_by_sorting],
 }
@@ -288,6 +315,7 @@ WRONG = {
         (lambda x: antidiagonals_by_skewed_target(x).astype(np.float64), "expected dtype float32"),
     ],
     "tiles": [
+        (tiles_of_enough_elements, "float32 (3, 4), height=2, width=3: it should raise ValueError"),
         (tiles_copied, "the result is a copy"),
         (tiles_in_place, "changed its argument in place"),
         (lambda x, height, width: tiles_by_strides(x, height, width).tolist(), "got a list"),
@@ -302,6 +330,7 @@ WRONG = {
     "recover": [
         (lambda values, buffer: 0, "expected the tuple (offset, strides)"),
         (recover_proved_at_the_end, "it should raise ValueError"),
+        (recover_proved_along_the_edges, "it should raise ValueError"),
     ],
 }
 
