@@ -99,38 +99,26 @@ def _roofline(m, k, n, seconds, bandwidth, rate):
     return operations / seconds / min(rate, operations / moved * bandwidth)
 
 
-def _groups(runs, which):
-    groups = {}
-    for settings, seconds in runs.items():
-        groups.setdefault((*settings[:which], *settings[which + 1:]), []).append(seconds)
-    return max(max(group) / min(group) for group in groups.values())
+def _in_a_loop(before, after):
+    factors, faster = [], 0
+    for old, new in zip(before, after):
+        factors.append(old / new)
+        faster += (old > new) - (old < new)
+    return float(np.median(factors)) if abs(faster) == len(before) else math.nan
 
 
-def _both_orders(runs, which):
-    found = [1]
-    for a in runs:
-        for b in runs:
-            changed = [k for k in range(len(a)) if a[k] != b[k]]
-            if changed == [which]:
-                found.append(runs[a] / runs[b])
-    return max(found)
+def _in_arrays(before, after):
+    factors = np.array(before) / np.array(after)
+    return np.median(factors) if (factors > 1).all() or (factors < 1).all() else np.nan
 
 
-def _neighbours(runs, which):
-    rows, best = list(runs), 1.0
-    for a, b in zip(rows, rows[1:]):
-        if [k for k in range(len(a)) if a[k] != b[k]] == [which]:
-            best = max(best, runs[a] / runs[b], runs[b] / runs[a])
-    return best
+def _where_agreed(before, after, result):
+    return math.nan if math.isnan(_in_arrays(before, after)) else result
 
 
-def _one_order(runs, which):
-    rows, best = list(runs), 1.0
-    for k, a in enumerate(rows):
-        for b in rows[k + 1:]:
-            if [j for j in range(len(a)) if a[j] != b[j]] == [which]:
-                best = max(best, runs[a] / runs[b])
-    return best
+def _if_apart(before, after):
+    apart = min(before) > max(after) or max(before) < min(after)
+    return _in_arrays(before, after) if apart else math.nan
 
 
 def _floor_and_one(first, second, part):
@@ -155,7 +143,7 @@ RIGHT = {
         lambda m, k, n, seconds, bandwidth, rate: max(
             part / seconds / most for part, most in zip(_product(m, k, n), (bandwidth, rate))),
     ],
-    "effect": [_groups, _both_orders],
+    "effect": [_in_a_loop, _in_arrays],
     "smallest_batch": [_search, lambda first, second, part: float(_search(first, second, part))],
 }
 
@@ -199,13 +187,20 @@ WRONG = {
         (lambda m, k, n, seconds, bandwidth: 0.5, "it must take 6 arguments"),
     ],
     "effect": [
-        (_neighbours, "expected"),
-        (_one_order, "expected"),
-        (lambda runs, which: 1 / _groups(runs, which), "expected"),
-        (lambda runs, which: _groups(runs, which) if _groups(runs, which) > 1 else 0.0,
-         "expected 1"),
-        (lambda runs, which: _groups(runs, 0), "expected"),
-        (lambda runs, which: list(runs.values())[0] / list(runs.values())[-1], "expected"),
+        (lambda before, after: float(np.median(before) / np.median(after)), "expected 1.5"),
+        (lambda before, after: _where_agreed(
+            before, after, float(np.median(before) / np.median(after))), "expected 1.5"),
+        (lambda before, after: min(before) / min(after), "expected 1.5"),
+        (lambda before, after: sum(before) / sum(after), "expected 1.5"),
+        (lambda before, after: float(np.mean(np.array(before) / after)), "expected 1.5"),
+        (lambda before, after: _where_agreed(before, after, before[1] / after[1]), "expected"),
+        (lambda before, after: _where_agreed(
+            before, after, max(a / b for a, b in zip(before, after))), "expected 1.5"),
+        (lambda before, after: float(np.median(np.array(before) / after)), "expected nan"),
+        (lambda before, after: np.nan_to_num(_in_arrays(before, after)), "expected nan, got 0"),
+        (lambda before, after: _in_arrays(
+            before, after) if sum(before) > sum(after) else math.nan, "got nan"),
+        (_if_apart, "got nan"),
     ],
     "smallest_batch": [
         (lambda first, second, part: _search(first, second, part * 0.9), "expected"),
@@ -228,9 +223,9 @@ def _random_seconds(rng):
     return seconds, float(rng.choice([taken.min(), taken.max(), rng.uniform(taken.min(), 2)]))
 
 
-def _random_runs(rng):
-    settings = {tuple(map(int, rng.integers(0, 2, 3))) for _ in range(rng.integers(1, 9))}
-    return {one: float(rng.uniform(0.1, 9)) for one in settings}, int(rng.integers(3))
+def _random_rounds(rng):
+    old, new = rng.choice([1.0, 1.2, 1.5, 3.0, 4.0], (2, rng.choice([1, 3, 5])))
+    return old.tolist(), (new * rng.choice([0.3, 1.0, 3.0])).tolist()
 
 
 def _random_product(rng):
@@ -247,6 +242,6 @@ INPUTS = {
     "four": lambda rng: (np.zeros((8, 8), rng.choice(["float32", "float64"])),),
     "choose_batch": _random_seconds,
     "share_of_product": _random_product,
-    "effect": _random_runs,
+    "effect": _random_rounds,
     "smallest_batch": _random_calls,
 }
