@@ -85,7 +85,7 @@ def _profile(steps, x, clock, *, feed=True, restart=True, shares=True):
 
 
 class _Clock:
-    now = 0.0  # seconds, which pass only while a step runs
+    now = 40.0  # seconds, which pass only while a step runs
 
     def __call__(self, name="", x=0):  # a step where it gets a name, else the seconds
         if not name:
