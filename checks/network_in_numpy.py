@@ -15,10 +15,14 @@ def _random(*shape: int, seed: int, scale: float = 1, shift: float = 0,
 
 
 # layer_norm, a warm-up of the lesson
-def _layer_norm(x, scale, shift, *, axis=-1, power=0.5, inside=1e-5, ddof=0):
-    centred = x - x.mean(axis=axis, keepdims=True)
-    variance = (centred * centred).sum(axis=axis, keepdims=True) / (x.shape[axis] - ddof)
-    return centred / (variance + inside) ** power * scale + shift
+def _layer_norm(x, scale, shift):
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return centred / np.sqrt(x.var(axis=-1, keepdims=True) + 1e-5) * scale + shift
+
+
+def _norm_of(x, scale, shift, *, axis=-1, power=0.5, inside=1e-5, ddof=0):
+    spread = (x.var(axis=axis, ddof=ddof, keepdims=True) + inside) ** power
+    return (x - x.mean(axis=axis, keepdims=True)) / spread * scale + shift
 
 
 def _norm_case(*shape, scale=1.0, shift=0.0, dtype=np.float32) -> Case:
@@ -28,7 +32,7 @@ def _norm_case(*shape, scale=1.0, shift=0.0, dtype=np.float32) -> Case:
 
 layer_norm = Task(
     name="layer_norm",
-    spec=_layer_norm, right=_layer_norm, rtol=1e-3,
+    spec=_layer_norm, right=_norm_of, rtol=1e-3,
     cases=lambda: [_norm_case(4, 6), _norm_case(5, shift=3.0), _norm_case(2, 3, 4, scale=5.0),
                    _norm_case(3, 3, 3, dtype=np.float64), _norm_case(3, 8, scale=0.003),
                    tuple(array[..., ::-1] for array in _norm_case(4, 7, shift=1000.0))],
@@ -42,11 +46,9 @@ layer_norm = Task(
 
 
 # repair_heads, a warm-up of the lesson: heads that were merged without swapping the axes
-def _swapped(y, heads, *, cut=lambda n, positions, heads, d: (n, heads, positions, d),
-             axes=(0, 2, 1, 3)):
+def _swapped(y, heads):
     n, positions, features = y.shape
-    mixed = y.reshape(cut(n, positions, heads, features // heads))
-    return mixed.transpose(axes).reshape(y.shape)
+    return y.reshape(n, heads, positions, features // heads).swapaxes(1, 2).reshape(y.shape)
 
 
 repair_heads = Task(
@@ -58,47 +60,57 @@ repair_heads = Task(
                        (3, 4, 5, 1, np.float64), (2, 5, 1, 4, np.float32),
                        (2, 1, 3, 4, np.float64), (4, 6, 3, 2, np.float32))],
     mistakes=[
-        ("y as it was", {"axes": (0, 1, 2, 3)}),
-        ("each row of y cut into heads, as before the call; but in y, all positions of head 0 come"
-         " first", {"cut": lambda n, positions, heads, d: (n, positions, heads, d)}),
+        ("y as it was", lambda y, heads: y),
+        ("each row of y cut into heads; but in y, all positions of head 0 come first",
+         lambda y, heads: y.reshape(*y.shape[:2], heads, -1).swapaxes(1, 2).reshape(y.shape)),
         ("heads that are still an axis: merge them with a last reshape",
          lambda y, heads: y.reshape(len(y), heads, y.shape[1], -1).swapaxes(1, 2)),
         ("the last two axes swapped; heads and positions must change places",
-         {"axes": (0, 1, 3, 2)}),
+         lambda y, heads: y.reshape(len(y), heads, y.shape[1], -1).swapaxes(2, 3).reshape(y.shape)),
     ],
     rules=[no_python_loop((_random(2, 3, 4, seed=12), 2), (_random(90, 3, 4, seed=12), 2),
                           (_random(2, 90, 4, seed=12), 2), (_random(2, 3, 180, seed=12), 60))],
 )
 
 
-# profile, a warm-up of the lesson: shares of a program's steps, and the rest
-def _profile(steps, x, seconds, *, feed=True, of=None):
-    taken, given = [], x
+# profile, a warm-up of the lesson: each step's share of the time of one pass
+def _profile(steps, x, clock, *, feed=True, restart=True, shares=True):
+    taken, given, begin = [], x, clock()
     for step in steps.values():
-        taken.append(seconds(step, given))
-        given = step(given) if feed else x
-    whole = of(taken) if of else seconds(
-        lambda x: functools.reduce(lambda y, step: step(y), steps.values(), x), x)
-    return *(one / whole for one in taken), 1 - sum(taken) / whole
+        begin = clock() if restart else begin
+        result = step(given)
+        taken.append(clock() - begin)
+        given = result if feed else x
+    return tuple(one / sum(taken) if shares else one for one in taken)
 
 
 class _Clock:
-    def __call__(self, function, x):  # the same run always "takes" the same time
-        return 1.5 + float(np.abs(function(x)).sum() + np.abs(x).max())
+    now = 40.0  # seconds, which pass only while a step runs
+
+    def __call__(self, name="", x=0):  # a step where it gets a name, else the seconds
+        if not name:
+            return self.now
+        self.now += 1.5 + float(np.abs(x).sum())
+        return getattr(np, name)(x)
 
     def __repr__(self):
         return "a clock"
 
 
+def _profile_case(names, *shape, dtype=np.float32) -> Case:
+    clock, x = _Clock(), _random(*shape, seed=14, dtype=dtype).T
+    return {name: functools.partial(clock, name) for name in names.split()}, x, clock
+
+
 profile = Task(
     name="profile",
     spec=_profile, right=_profile,
-    cases=lambda: [({name: getattr(np, name) for name in names.split()},
-                    _random(*shape, seed=14, dtype=dtype).T, _Clock()) for names, shape, dtype in (
-                        ("square arctan negative", (3, 4), np.float32), ("square", (5,), float),
-                        ("negative square sin arctan", (9, 2), np.float32))],
+    cases=lambda: [_profile_case("square arctan negative", 3, 4),
+                   _profile_case("square", 5, dtype=float),
+                   _profile_case("negative square sin arctan", 9, 2)],
     mistakes=[
-        ("shares of the sum of all steps, not of the whole program", {"of": sum}),
+        ("seconds, not shares of the seconds of all steps", {"shares": False}),
+        ("times that all begin at the start of the program", {"restart": False}),
         ("each step with the first input, not with the last step's result", {"feed": False}),
     ],
 )
@@ -132,8 +144,7 @@ def _attention_cases() -> list[Case]:
         _attention_case(3, 4, 4, 3, 5, 6, 2),
         _attention_case(2, 3, 7, 5, 4, 3, 1),
         _attention_case(2, 5, 7, 4, 3, 4, 2, scale=9.0),  # scores of some hundreds
-        (q[:, ::-1], k[::-1], (-v)[..., ::-1], heads, groups),
-        (np.asfortranarray(q), k, v, heads, groups),
+        (np.asfortranarray(q)[:, ::-1], k[::-1], (-v)[..., ::-1], heads, groups),
         (exact[0], exact[1] + 1e5, *exact[2:]),  # scores too close together for float32
     ]
 
@@ -141,18 +152,14 @@ def _attention_cases() -> list[Case]:
 def _by_heads(q, k, v, heads, groups, scale=lambda d, features: math.sqrt(d), axis=-1, shift=True,
               swap=True, merge=True, share=np.repeat):
     def heads_of(x, pieces):
-        n, positions, features = x.shape
-        if swap:
-            return x.reshape(n, positions, pieces, -1).swapaxes(1, 2)
-        return x.reshape(n, pieces, positions, -1)
+        cut = x.reshape(*x.shape[:2], pieces, -1).swapaxes(1, 2)
+        return cut if swap else x.reshape(cut.shape)
 
     own = share(np.arange(groups), heads // groups)
     queries, keys, values = heads_of(q, heads), heads_of(k, groups), heads_of(v, groups)
     with np.errstate(over="ignore", invalid="ignore"):
         scores = queries @ keys[:, own].swapaxes(-1, -2) / scale(q.shape[-1] // heads, q.shape[-1])
-        if shift:
-            scores = scores - scores.max(axis=axis, keepdims=True)
-        weights = np.exp(scores)
+        weights = np.exp(scores - scores.max(axis=axis, keepdims=True) if shift else scores)
         answers = weights / weights.sum(axis=axis, keepdims=True) @ values[:, own]
     return (answers.swapaxes(1, 2) if merge else answers).reshape(*q.shape[:2], -1)
 
@@ -206,17 +213,18 @@ attention_cost = Task(
 )
 
 
-# convolve: patches with a hop and a ring of zeros, channels last
+# convolve: patches with a hop and a ring of zeros, channels last, and their products
 def _convolve(x, weight, bias, hop, pad):
     rows, columns = weight.shape[2:]
     padded = np.pad(x, ((0, 0), (pad, pad), (pad, pad), (0, 0)))
-    height = (padded.shape[1] - rows) // hop + 1
-    width = (padded.shape[2] - columns) // hop + 1
+    height, width = (padded.shape[1] - rows) // hop + 1, (padded.shape[2] - columns) // hop + 1
+    patches = np.empty((len(x), height, width, rows * columns * x.shape[3]), x.dtype)
     result = np.empty((len(x), height, width, len(weight)), x.dtype)
-    for i, y, z, o in np.ndindex(result.shape):
+    for i, y, z in np.ndindex(result.shape[:3]):
         patch = padded[i, y * hop:y * hop + rows, z * hop:z * hop + columns]
-        result[i, y, z, o] = (patch * weight[o].transpose(1, 2, 0)).sum() + bias[o]
-    return result
+        patches[i, y, z] = patch.reshape(-1)
+        result[i, y, z] = (patch * weight.transpose(0, 2, 3, 1)).sum(axis=(1, 2, 3)) + bias
+    return patches, result
 
 
 def _convolution_case(n, height, width, channels, outputs, rows, columns, hop, pad,
@@ -242,20 +250,14 @@ def _convolution_cases() -> list[Case]:
     ]
 
 
-def _by_windows(x, weight, b, hop, pad, kernel=slice(None), ring=(1, 1),
-                hops=(True, True), bias=True, letters="nyzcij,ocij->nyzo"):
+def _by_windows(x, weight, b, hop, pad, *, kernel=slice(None), ring=(1, 1), hops=(True, True),
+                bias=1, order=(4, 5, 3), weights=(2, 3, 1, 0)):
     padded = np.pad(x, ((0, 0), *2 * [(ring[0] * pad, ring[1] * pad)], (0, 0)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, weight.shape[2:], axis=(1, 2))
     windows = windows[:, ::hop if hops[0] else 1, ::hop if hops[1] else 1]
-    result = np.einsum(letters, windows, weight[:, :, kernel, kernel])
-    return result + b if bias else result
-
-
-def _convolve_mixed(x, weight, bias, hop, pad):
-    padded = np.pad(x, ((0, 0), (pad, pad), (pad, pad), (0, 0)))
-    windows = np.lib.stride_tricks.sliding_window_view(padded, weight.shape[2:], axis=(1, 2))
-    windows = windows[:, ::hop, ::hop].transpose(0, 1, 2, 4, 5, 3)
-    return windows.reshape(*windows.shape[:3], -1) @ weight.reshape(len(weight), -1).T + bias
+    patches = windows.transpose(0, 1, 2, 4, 5, 3).reshape(*windows.shape[:3], -1)
+    matrix = weight[:, :, kernel, kernel].transpose(weights).reshape(-1, len(weight))
+    return windows.transpose(0, 1, 2, *order).reshape(patches.shape), patches @ matrix + bias * b
 
 
 convolve = Task(
@@ -264,17 +266,14 @@ convolve = Task(
     cases=_convolution_cases,
     mistakes=[
         ("a flipped kernel: networks do not flip it", {"kernel": slice(None, None, -1)}),
-        ("channels summed independently of the kernel's: both carry the same letter",
-         {"letters": "nyzcij,okij->nyzo"}),
-        ("a result without the bias", {"bias": False}),
+        ("a result without the bias", {"bias": 0}),
         ("a result without the ring of zeros", {"ring": (0, 0)}),
         ("zeros behind the last row and column, and none in front", {"ring": (0, 2)}),
         ("a patch at every position: the hop was ignored", {"hops": (False, False)}),
         ("a hop along one axis only", {"hops": (True, False)}),
-        ("a result with the outputs in axis 1; they are the last axis",
-         lambda *case: _by_windows(*case).transpose(0, 3, 1, 2)),
-        ("patches in the order (rows, columns, channels), but weights in the order (channels, rows,"
-         " columns)", _convolve_mixed),
+        ("patches in the order (channels, rows, columns), as in the lesson", {"order": (3, 4, 5)}),
+        ("weights in the order (channels, rows, columns), which is no longer that of the patches",
+         {"weights": (1, 2, 3, 0)}),
     ],
     rules=[no_python_loop(_convolution_case(2, 5, 6, 2, 3, 2, 2, 1, 1),
                           *(_convolution_case(*sizes, 2, 2, 1, 1)

@@ -1,6 +1,5 @@
 """Right answers besides the solution, and wrong ones that are no known mistake."""
 
-import functools
 import math
 
 import numpy as np
@@ -51,47 +50,44 @@ def one_product_a_group(queries, keys, features, heads, groups):
     return 4 * queries * features**2 + 2 * features * kept + 2 * queries * kept, kept
 
 
-def profile_by_append(steps, x, seconds):
-    def program(x):
-        for step in steps.values():
-            x = step(x)
-        return x
-
-    whole, shares = seconds(program, x), []
+def profile_by_append(steps, x, clock):
+    first, times = clock(), []
     for step in steps.values():
-        shares.append(seconds(step, x) / whole)
+        begin = clock()
         x = step(x)
-    return [*shares, 1 - sum(shares)]
+        times.append(clock() - begin)
+    whole = clock() - first
+    return [time / whole for time in times]
 
 
-def profile_by_prefixes(steps, x, seconds):
-    """The inputs of all steps first, then the seconds."""
-    inputs = [x]
+def profile_by_readings(steps, x, clock):
+    """One reading of the clock between two steps, and their differences."""
+    readings = [clock()]
     for step in steps.values():
-        inputs.append(step(inputs[-1]))
-
-    def chain(x):
-        return functools.reduce(lambda y, step: step(y), steps.values(), x)
-
-    taken = [seconds(step, given) for step, given in zip(steps.values(), inputs)]
-    whole = seconds(chain, x)
-    return (*(one / whole for one in taken), (whole - sum(taken)) / whole)
+        x = step(x)
+        readings.append(clock())
+    return tuple(np.diff(readings) / (readings[-1] - readings[0]))
 
 
-def profile_from_the_end(steps, x, seconds):
-    """The whole program, but with the last result as its input."""
-    given, taken = x, []
+def profile_of_calls_made_twice(steps, x, clock):
+    """The whole has each step twice, once for its time and once for its result."""
+    start, times = clock(), []
     for step in steps.values():
-        taken.append(seconds(step, given))
-        given = step(given)
+        begin = clock()
+        step(x)
+        times.append(clock() - begin)
+        x = step(x)
+    return [time / (clock() - start) for time in times]
 
-    def program(x):
-        for step in steps.values():
-            x = step(x)
-        return x
 
-    whole = seconds(program, np.resize(given, x.shape))
-    return [*(one / whole for one in taken), 1 - sum(taken) / whole]
+def profile_without_a_first_reading(steps, x, clock):
+    """A reading after each step: the first step's time is missing."""
+    readings = []
+    for step in steps.values():
+        x = step(x)
+        readings.append(clock())
+    times = np.diff(readings, prepend=readings[0])
+    return list(times / max(times.sum(), 1))
 
 
 def heads_swapped(y, heads):
@@ -148,54 +144,83 @@ def attention_with_copies(q, k, v, heads, groups):
     return attention_by_einsum(q, k, v, heads, heads)
 
 
-def convolution_by_shifts(x, weight, bias, hop, pad):
-    """One product for each position of the kernel, added up."""
+def patches_by_slices(x, weight, bias, hop, pad):
+    """One slice for each place of the kernel, its channels next to those of the last one."""
     rows, columns = weight.shape[2:]
     n, height, width, channels = x.shape
     padded = np.zeros((n, height + 2 * pad, width + 2 * pad, channels), x.dtype)
     padded[:, pad:pad + height, pad:pad + width] = x
     down, across = (height + 2 * pad - rows) // hop + 1, (width + 2 * pad - columns) // hop + 1
-    result = np.zeros((n, down, across, len(weight)), x.dtype) + bias
-    for i in range(rows):
-        for j in range(columns):
-            seen = padded[:, i:i + hop * down:hop, j:j + hop * across:hop]
-            result += seen @ weight[:, :, i, j].T
-    return result
+    patches = np.concatenate([padded[:, i:i + hop * down:hop, j:j + hop * across:hop]
+                              for i in range(rows) for j in range(columns)], axis=-1)
+    matrix = np.moveaxis(weight, 0, -1).swapaxes(0, 1).swapaxes(1, 2).reshape(-1, len(weight))
+    return [patches, np.tensordot(patches, matrix, 1) + bias]
 
 
 def convolution_by_einsum(x, weight, bias, hop, pad):
     padded = np.pad(x, ((0, 0), (pad, pad), (pad, pad), (0, 0)))
-    windows = sliding_window_view(padded, weight.shape[2:], axis=(1, 2))
-    return np.einsum("nyzcij,ocij->nyzo", windows[:, ::hop, ::hop], weight) + bias
+    windows = sliding_window_view(padded, weight.shape[2:], axis=(1, 2))[:, ::hop, ::hop]
+    patches = np.einsum("nyzcij->nyzijc", windows).reshape(*windows.shape[:3], -1)
+    return patches, np.einsum("nyzcij,ocij->nyzo", windows, weight) + bias
+
+
+def convolution_in_the_old_order(x, weight, bias, hop, pad):
+    """Its patches are in the lesson's order, channels first; the result is right."""
+    padded = np.pad(x, ((0, 0), (pad, pad), (pad, pad), (0, 0)))
+    windows = sliding_window_view(padded, weight.shape[2:], axis=(1, 2))[:, ::hop, ::hop]
+    patches = windows.reshape(*windows.shape[:3], -1)
+    return patches, patches @ weight.reshape(len(weight), -1).T + bias
+
+
+def convolution_of_whole_patches(x, weight, bias, hop, pad):
+    """The patches keep their three axes."""
+    patches, result = convolution_by_einsum(x, weight, bias, hop, pad)
+    return patches.reshape(*result.shape[:3], *weight.shape[2:], -1), result
 
 
 def convolution_by_images(x, weight, bias, hop, pad):
     """Right, with a loop over the images."""
-    return np.concatenate([convolution_by_einsum(one[None], weight, bias, hop, pad) for one in x])
+    each = [convolution_by_einsum(one[None], weight, bias, hop, pad) for one in x]
+    return tuple(map(np.concatenate, zip(*each)))
 
 
 def convolution_by(axis):
     """Right, with a loop over the channels, the outputs or the rows."""
 
     def convolve(x, weight, bias, hop, pad):
+        patches = convolution_by_einsum(x, weight, bias, hop, pad)[0]
         if axis == "channels":
-            parts = [convolution_by_einsum(x[..., c:c + 1], weight[:, c:c + 1], 0 * bias, hop, pad)
-                     for c in range(x.shape[-1])]
-            return sum(parts) + bias
+            parts = [convolution_by_einsum(x[..., c:c + 1], weight[:, c:c + 1], 0 * bias, hop,
+                                           pad)[1] for c in range(x.shape[-1])]
+            return patches, sum(parts) + bias
         if axis == "outputs":
-            return np.concatenate([convolution_by_einsum(x, one[None], b, hop, pad)
-                                   for one, b in zip(weight, bias[:, None])], axis=-1)
+            return patches, np.concatenate([
+                convolution_by_einsum(x, one[None], b, hop, pad)[1]
+                for one, b in zip(weight, bias[:, None])], axis=-1)
         padded = np.pad(x, ((0, 0), (pad, pad), (pad, pad), (0, 0)))
         size = weight.shape[2]
         rows = range(0, padded.shape[1] - size + 1, hop)
-        return np.concatenate([convolution_by_einsum(padded[:, i:i + size], weight, bias, hop, 0)
-                               for i in rows], axis=1)
+        return patches, np.concatenate([
+            convolution_by_einsum(padded[:, i:i + size], weight, bias, hop, 0)[1] for i in rows],
+            axis=1)
 
     return convolve
 
 
 def convolution_with_bias_along_the_width(x, weight, bias, hop, pad):
-    return convolution_by_einsum(x, weight, 0 * bias, hop, pad) + bias[:, None]
+    patches, result = convolution_by_einsum(x, weight, 0 * bias, hop, pad)
+    return patches, result + bias[:, None]
+
+
+def convolution_as_floats(x, weight, bias, hop, pad):
+    floats = (array.astype(np.float32) for array in (x, weight, bias))
+    return [array.astype(x.dtype) for array in convolution_by_einsum(*floats, hop, pad)]
+
+
+def convolution_that_hops_late(x, weight, bias, hop, pad):
+    """The first axis with a hop, the second one without: `[:, ::hop]` alone."""
+    patches, result = convolution_by_einsum(x, weight, bias, 1, pad)
+    return patches[:, ::hop], result[:, ::hop]
 
 
 RIGHT = {
@@ -203,8 +228,8 @@ RIGHT = {
     "attention_cost": [cost_by_products, cost_in_one],
     "repair_heads": [heads_swapped, heads_by_einsum],
     "multi_head": [attention_by_einsum, attention_by_rows],
-    "convolve": [convolution_by_shifts, convolution_by_einsum],
-    "profile": [profile_by_append, profile_by_prefixes],
+    "convolve": [patches_by_slices, convolution_by_einsum],
+    "profile": [profile_by_append, profile_by_readings],
 }
 
 WRONG = {
@@ -225,12 +250,12 @@ WRONG = {
         (lambda *sizes: cost_in_one(*sizes[:-1], 1), "expected"),
     ],
     "profile": [
-        (profile_from_the_end, "expected"),
-        (lambda *case: profile_by_append(*case)[:-1], "expected a tuple of 4"),
-        (lambda steps, x, seconds: profile_by_append(steps, x, lambda *run: 1.0 + seconds(*run)),
-         "expected"),
+        (profile_of_calls_made_twice, "expected"),
+        (profile_without_a_first_reading, "expected"),
+        (lambda *case: [*profile_by_append(*case), 1.0], "expected a tuple of"),
         (lambda *case: dict(zip(case[0], profile_by_append(*case))), "got a dict"),
         (lambda *case: [100 * share for share in profile_by_append(*case)], "expected"),
+        (lambda steps, x, clock: [1 / len(steps)] * len(steps), "expected"),
     ],
     "repair_heads": [
         (heads_by_loop, "loops in Python"),
@@ -254,7 +279,10 @@ WRONG = {
         (convolution_by("outputs"), "loops in Python"),
         (convolution_by("rows"), "loops in Python"),
         (convolution_with_bias_along_the_width, "it raised ValueError"),
-        (lambda *case: convolution_by_einsum(*(x.astype(np.float32) for x in case[:3]),
-                                             *case[3:]).astype(case[0].dtype), "wrong"),
+        (convolution_as_floats, "wrong"),
+        (convolution_in_the_old_order, "patches in the order (channels, rows, columns)"),
+        (convolution_of_whole_patches, "expected"),
+        (convolution_that_hops_late, "a hop along one axis only"),
+        (lambda *case: convolution_by_einsum(*case)[1], "expected a tuple of 2"),
     ],
 }
