@@ -31,14 +31,14 @@ branch_cost = Task("branch_cost", _branch_cost, _conditions, mistakes=[  # the l
      lambda taken, yes, no: (yes + no) * taken.size // 32),
 ])
 
-warp_and_lane = Task(  # the lesson's warm-up
-    "warp_and_lane", lambda x, y, width: divmod(y * width + x, 32),
-    lambda: [(5, 2, 16), (0, 0, 8), (7, 3, 8), (7, 4, 8), (31, 7, 32), (3, 21, 24), (0, 1, 1000),
-             (9, 3, 21)],
+loads_each = Task(  # the lesson's warm-up
+    "loads_each", lambda rate, latency, threads: -(-rate * latency // threads),
+    lambda: [(500, 600, 100_000), (500, 600, 90_000), (13, 640, 8448), (1, 7, 101), (9, 11, 33),
+             (600, 650, 270_336), (43, 1600, 1000), (100, 64, 200), (7, 100, 400)],
     mistakes=[
-        ("x and y exchanged: x counts first", lambda x, y, width: divmod(x * width + y, 32)),
-        ("y counted as the warp: rows of a block need not have 32 threads",
-         lambda x, y, width: (y, x)),
+        ("rounded down: then a few loads are missing",
+         lambda rate, latency, threads: rate * latency // threads),
+        ("the loads of all threads together", lambda rate, latency, threads: rate * latency),
     ])
 
 

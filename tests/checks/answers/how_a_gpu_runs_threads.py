@@ -25,15 +25,15 @@ def branch_by_counts(taken, yes, no):
     return yes * np.count_nonzero(counts) + no * np.count_nonzero(counts < 32)
 
 
-def lane_by_division(x, y, width):
-    number = y * width + x
-    return number // 32, number % 32
+def loads_by_rounding_up(rate, latency, threads):
+    return math.ceil(rate * latency / threads)
 
 
-def lane_by_table(x, y, width):
-    threads = [(i, j) for j in range(y + 1) for i in range(width)]
-    number = threads.index((x, y))
-    return number >> 5, number & 31
+def loads_by_trying(rate, latency, threads):
+    k = 1
+    while k * threads / latency < rate:
+        k += 1
+    return k
 
 
 def rounds_of_survivors(c, limit, most, advance):
@@ -180,7 +180,7 @@ extern "C" __global__ void jump(int* next, int* two, int n) {
 
 RIGHT = {
     "branch_cost": [branch_by_loop, branch_by_counts],
-    "warp_and_lane": [lane_by_division, lane_by_table],
+    "loads_each": [loads_by_rounding_up, loads_by_trying],
     "count_in_rounds": [rounds_of_survivors],
     "floats_a_thread": [best_by_loop],
     "jump": [JUMP, CLAMPED, GUARDED, QUARTERS],
@@ -193,12 +193,14 @@ WRONG = {
          "expected"),
         (lambda taken, yes, no: yes * taken.any() + no * (~taken).any(), "expected"),
     ],
-    "warp_and_lane": [
-        (lambda x, y, width: (y * width + x) % 32, "expected"),
-        (lambda x, y, width: divmod(y * width + x, 32)[::-1], "expected"),
-        (lambda x, y, width: divmod(y * 32 + x, 32), "expected"),
-        (lambda x, y, width: (y, y * width + x), "expected"),
-        (lambda x, y, width: divmod(y * width + x, width), "expected"),
+    "loads_each": [
+        (lambda rate, latency, threads: round(rate * latency / threads), "expected"),
+        (lambda rate, latency, threads: rate * latency // threads + 1, "expected"),
+        (lambda rate, latency, threads: rate * latency / threads, "expected"),
+        (lambda rate, latency, threads: math.ceil(4 * rate * latency / threads), "expected"),
+        (lambda rate, latency, threads: math.ceil(rate * threads / latency), "expected"),
+        (lambda rate, latency, threads: max(1, rate * latency // threads), "expected"),
+        (lambda rate, latency, threads: math.ceil(rate / threads) * latency, "expected"),
     ],
     "count_in_rounds": [
         (rounds_without_packing, "only those points"),
@@ -282,7 +284,7 @@ def random_links(rng):
 
 INPUTS = {
     "branch_cost": random_branch,
-    "warp_and_lane": lambda rng: tuple(map(int, rng.integers(0, [32, 32, 1]) + [0, 0, 32])),
+    "loads_each": lambda rng: tuple(map(int, rng.integers(1, [700, 2000, 300_000]))),
     "count_in_rounds": random_points,
     "floats_a_thread": random_gpu,
     "jump": random_links,
