@@ -3,10 +3,10 @@
 from .broadcasting import broadcast
 from .charts import bars
 from .contraction import einsum
-from .digits import attention, digits
+from .digits import digits
 from .driver import driver
 from .gains import gains
-from .gpu import latency, occupancy, threads, warps, waves
+from .gpu import latency, occupancy, threads
 from .heatmap import heatmap
 from .indexing import indexing
 from .ladder import ladder
@@ -23,8 +23,8 @@ from .style import show
 from .tiles import owners, tiles
 
 __all__ = [
-    "attention", "bars", "broadcast", "digits", "driver", "einsum", "formats",
+    "bars", "broadcast", "digits", "driver", "einsum", "formats",
     "gains", "heatmap", "indexing", "ladder", "latency", "lifetimes", "memory", "occupancy",
     "owners", "pictures", "reader", "scores", "shares", "sheets", "show", "shuffles",
-    "threads", "tiles", "timeline", "warps", "waves",
+    "threads", "tiles", "timeline",
 ]

@@ -12,7 +12,6 @@ from .style import COLOURS, FAINT, INK, SHADES, box, canvas, show, style
 
 WARP = 32
 MOST_THREADS = 40  # in a row of `threads`
-MOST_WARPS = 8
 
 
 def _canvas(width: float, height: float, right: float, bottom: float, left: float = 0,
@@ -78,86 +77,6 @@ def threads(n: int, grid: int, block: int, loop: bool = False) -> None:
             text = f"{threads - n} threads have no element, the guard stops them."
         show("The threads of a launch and the elements that they take",
              f"{grid} x {block} = {threads} threads, {n} elements:\n{text}")
-
-
-def waves(blocks: int, multiprocessors: int, resident: int = 1) -> None:
-    """Draw in which wave the blocks of a launch run on a GPU's multiprocessors, all of one length.
-
-    Parameters
-    ----------
-    blocks : int
-        Blocks of the launch, up to 96.
-    multiprocessors : int
-        Of the GPU, up to 12 in the picture.
-    resident : int
-        Blocks that fit on one multiprocessor at a time.
-    """
-    blocks = _count("blocks", blocks)
-    sms = _count("multiprocessors", multiprocessors)
-    resident = _count("resident", resident)
-    if sms * resident > 24 or blocks > 96:
-        raise ValueError("draw.waves() shows at most 24 blocks at a time and 96 in all, not"
-                         f" {sms} x {resident} = {sms * resident} and {blocks}.")
-    slots = sms * resident
-    count = -(-blocks // slots)
-    with style():
-        axes = _canvas(7.6, 0.9 + 0.36 * (count + 1), slots + 0.1, 1.3 + count, -2.4 * slots / 16,
-                       f"{blocks} blocks on {sms} multiprocessors")
-        for m in range(sms):
-            box(axes, m * resident + 0.04, 0, resident - 0.08, 1, f"SM {m}", SHADES[4])
-        for wave in range(count):
-            axes.text(-0.15, wave + 1.7, f"wave {wave}", ha="right", va="center", fontsize=8)
-            for slot in range(slots):
-                number = wave * slots + slot
-                place = (slot % sms) * resident + slot // sms  # one each, then a second each
-                if number < blocks:
-                    box(axes, place + 0.04, wave + 1.2, 0.92, 0.92, str(number), SHADES[1])
-                else:
-                    box(axes, place + 0.04, wave + 1.2, 0.92, 0.92, hatch="////", edgecolor=FAINT)
-        last = blocks - (count - 1) * slots
-        show("Which multiprocessor runs which block, wave after wave",
-             f"{sms} multiprocessors hold {slots} blocks at a time: {blocks} blocks take"
-             f" {count} waves,\n{last} of {slots} places used in the last,"
-             f" {blocks / (count * slots):.0%} overall.")
-
-
-def warps(condition: np.ndarray) -> None:
-    """Draw which threads of each warp take a branch, and print how many paths each warp executes.
-
-    Parameters
-    ----------
-    condition : boolean array
-        One value for each element, from the first thread on; NumPy's or CuPy's, at most 256.
-    """
-    get = getattr(condition, "get", None)
-    taken = np.ravel(get() if callable(get) else np.asarray(condition))
-    if taken.dtype != bool:
-        raise TypeError("draw.warps() needs a boolean array, such as x > 0, not one of"
-                        f" {taken.dtype}.")
-    if not 0 < taken.size <= MOST_WARPS * WARP:
-        raise ValueError(f"draw.warps() shows 1 to {MOST_WARPS * WARP} threads, not {taken.size}.")
-    groups = [taken[k:k + WARP] for k in range(0, taken.size, WARP)]
-    with style():
-        axes = _canvas(7.8, 0.9 + 0.3 * len(groups), WARP + 5.2, len(groups) + 0.9, -3,
-                       "Lanes of each warp")
-        for w, lanes in enumerate(groups):
-            axes.text(-0.2, w + 0.45, f"warp {w}", ha="right", va="center", fontsize=8)
-            for lane, value in enumerate(lanes):
-                box(axes, lane, w + 0.04, 1, 0.86, fill=COLOURS[0] if value else SHADES[1],
-                    hatch="" if value else "..")
-            axes.text(WARP + 0.4, w + 0.45, _paths(lanes), va="center", fontsize=8)
-        low = len(groups) + 0.2
-        for x, label, fill, hatch in ((0, "condition true", COLOURS[0], ""),
-                                      (10, "condition false", SHADES[1], "..")):
-            box(axes, x, low, 1, 0.6, fill=fill, hatch=hatch)
-            axes.text(x + 1.4, low + 0.3, label, va="center", fontsize=8)
-        show("Which lanes of each warp take a branch", "\n".join(
-            f"warp {w}: true in {np.count_nonzero(lanes)} of {lanes.size} lanes, {_paths(lanes)}"
-            for w, lanes in enumerate(groups)))
-
-
-def _paths(lanes: np.ndarray) -> str:
-    return "1 path" if lanes.all() or not lanes.any() else "2 paths"
 
 
 def latency(warps: int, work: int = 2, wait: int = 14, cycles: int = 48) -> None:

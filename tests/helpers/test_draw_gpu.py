@@ -1,7 +1,6 @@
 """The pictures of a GPU's model, by the text that they print, and their sentences for bad input."""
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pytest
 
 from helpers import draw
@@ -27,19 +26,6 @@ def test_threads(arguments, words, capsys):
     assert words in capsys.readouterr().out
 
 
-def test_waves(capsys):
-    draw.waves(10, 4, 2)
-    assert "10 blocks take 2 waves,\n2 of 8 places used in the last, 62% overall" in \
-        capsys.readouterr().out
-
-
-def test_warps_counts_the_paths_of_each_warp(capsys):
-    draw.warps(np.arange(80) < 40)
-    assert capsys.readouterr().out == (
-        "warp 0: true in 32 of 32 lanes, 1 path\nwarp 1: true in 8 of 32 lanes, 2 paths\n"
-        "warp 2: true in 0 of 16 lanes, 1 path\n")
-
-
 @pytest.mark.parametrize("warps, busy", [(1, 6), (2, 12), (8, 48), (12, 48)])
 def test_latency_is_hidden_by_enough_warps(warps, busy, capsys):
     draw.latency(warps, work=2, wait=14)
@@ -62,9 +48,6 @@ def test_occupancy_names_the_limit(capsys):
 @pytest.mark.parametrize("wrong, words", [
     (lambda: draw.threads(0, 1, 1), "n=0: it must be a whole number from 1 on"),
     (lambda: draw.threads(10, 8, 8), "8 x 8 = 64 threads"),
-    (lambda: draw.waves(100, 4), "96 in all"),
-    (lambda: draw.warps(np.ones(4)), "boolean array, such as x > 0"),
-    (lambda: draw.warps(np.ones(300, bool)), "not 300"),
     (lambda: draw.latency(20), "at most 16 warps"),
     (lambda: draw.occupancy(256, gpu="8800 GTX"), "there are T4, A100"),
     (lambda: draw.occupancy(2000), "at most 1024 threads"),

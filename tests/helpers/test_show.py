@@ -38,7 +38,7 @@ def test_a_figure_of_ones_own_gets_its_text(capsys, monkeypatch):
 
 @pytest.mark.parametrize("drawn", [
     lambda: draw.memory(np.arange(4)),
-    lambda: draw.warps(np.array([True, False])),
+    lambda: draw.occupancy(256),
     lambda: draw.driver("__global__ void scale(float* x) {}", x=np.zeros(4)),
 ])
 def test_a_pictures_alternative_text_ends_with_what_is_printed(capsys, drawn):
