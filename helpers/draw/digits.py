@@ -1,4 +1,4 @@
-"""Handwritten digits, and attention's weights over the positions of one of them."""
+"""Handwritten digits, side by side, as a picture and as characters."""
 
 from __future__ import annotations
 

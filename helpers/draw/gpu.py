@@ -1,4 +1,4 @@
-"""Pictures of how a GPU runs a kernel: blocks on multiprocessors, warps, waiting, occupancy."""
+"""Pictures of how a GPU runs a kernel: threads and their elements, waiting, occupancy."""
 
 from __future__ import annotations
 
