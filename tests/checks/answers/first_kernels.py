@@ -102,6 +102,15 @@ extern "C" __global__ void pair_index(const int* i, const int* j, long long* k, 
 }
 """
 
+FAULTY = r"""
+extern "C" __global__
+void pair_index(const int* i, const int* j, long long* k, int n, int count) {
+    int t = blockIdx.x * blockDim.x + threadIdx.x;
+    k[t] = i[t] * (2 * n - i[t] - 1) / 2 + j[t] - i[t] - 1;
+}
+"""
+GUARDED = FAULTY.replace("    k[t] =", "    if (t < count) k[t] =")
+
 RIGHT = {
     "clipped": [tasks.clipped.right, clipped(CLIPPED), clipped("y = min(max(x, low), high)")],
     "smooth": [tasks.SMOOTH, SMOOTH],
@@ -109,7 +118,8 @@ RIGHT = {
     "decay": [DECAY, cp.RawKernel(DECAY, "decay")],
     "log_sum_exp": [log_sum_exp(BRANCHES)],
     "leaky_view": [LEAKY_VIEW],
-    "pair_index": [PAIR_INDEX],
+    "pair_index": [PAIR_INDEX, FAULTY.replace("    k[t] =", "    if (t >= count) return;\n    k[t] =")
+                   .replace("2 * n", "2LL * n")],
 }
 
 
@@ -214,6 +224,13 @@ WRONG = {
     "pair_index": [
         (PAIR_INDEX.replace("row * n", "i[t] * n"), "n=50000"),
         (PAIR_INDEX.replace("t < count", "t < n"), "values are wrong"),
+        (FAULTY, "an access outside an array"),
+        (FAULTY.replace("2 * n", "2LL * n"), "an access outside an array"),
+        (GUARDED, "n=50000"),
+        (GUARDED.replace("= i[t]", "= (long long)i[t]"), "n=2000000011"),
+        (GUARDED.replace("i[t] * (2 * n - i[t] - 1) / 2", "i[t] * ((2LL * n - i[t] - 1) / 2)"),
+         "values are wrong"),
+        (GUARDED.replace("i[t] * (2 * n", "(double)i[t] * (2.0 * n"), "n=2000000011"),
     ],
 }
 
