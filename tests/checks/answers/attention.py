@@ -194,7 +194,7 @@ def joined_in_a_loop(tops, totals):
 
 
 def clocks_by_warps(lanes):
-    warps, shuffles = lanes, int(math.log2(lanes))
+    warps, shuffles = lanes, lanes.bit_length() - 1
     return warps * shuffles, warps * 2 * 2
 
 
