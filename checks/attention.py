@@ -23,7 +23,7 @@ from .machinery.task import (
 
 TIME_LIMIT = 2.0  # seconds for a call that takes milliseconds
 
-# two warm-ups of the lesson: a mask, and the total of many pieces
+# the warm-ups of the lesson: a mask, the total of many pieces, what sharing a query costs
 
 
 def _window(m, n, width, *, top=False, itself=0):
@@ -58,11 +58,21 @@ joined_total = Task(
     rtol=1e-5,
 )
 
+shared_query = Task(
+    "shared_query", lambda lanes: (lanes * (lanes.bit_length() - 1), 4 * lanes),
+    lambda: [(lanes,) for lanes in (32, 1, 8, 2, 16, 4)],
+    mistakes=[
+        Mistake("the clocks of one warp: 32 queries are the work of several",
+                lambda lanes: (lanes.bit_length() - 1, 4)),
+        Mistake("a shuffle for each lane: with each one, the distance halves",
+                lambda lanes: (lanes * (lanes - 1), 4 * lanes)),
+    ],
+)
+
 # merge: two parts of a softmax
 
 
-def _random_part(rng: np.random.Generator, shape: tuple[int, ...], d: int, keys: int, far: float,
-          dtype: str) -> list[np.ndarray]:
+def _random_part(rng, shape, d, keys, far, dtype) -> list[np.ndarray]:
     """top, total and out of `keys` random scores around `far` and as many values, per query."""
     s = far + 3 * rng.standard_normal((*shape, keys))
     v = rng.standard_normal((keys, d)) - 1
@@ -88,13 +98,7 @@ def _merge_cases() -> list[Case]:
     return cases
 
 
-def _merge_case(n: int) -> Case:
-    rng = np.random.default_rng(n)
-    return tuple(x for _ in range(2) for x in _random_part(rng, (n,), 3, 4, 0, "float32"))
-
-
-def _rescaled(out1: np.ndarray, f1: np.ndarray, out2: np.ndarray, f2: np.ndarray,
-              total: np.ndarray) -> np.ndarray:
+def _rescaled(out1, f1, out2, f2, total) -> np.ndarray:
     return out1 * f1[..., None] + out2 * f2[..., None]
 
 
@@ -139,7 +143,9 @@ merge = Task(
         ("a query's factor along the wrong axis of out: it needs [..., None]",
          {"out": lambda out1, f1, out2, f2, total: out1 * f1 + out2 * f2}),
     ],
-    rules=[no_warnings, _new_arrays, no_python_loop(_merge_case(4), _merge_case(400))],
+    rules=[no_warnings, _new_arrays, no_python_loop(*(
+        2 * tuple(_random_part(np.random.default_rng(n), (n,), 3, 4, 0, "float32"))
+        for n in (4, 400)))],
     rtol=2e-6,
     time_limit=TIME_LIMIT,
 )
@@ -147,8 +153,7 @@ merge = Task(
 # tiled_attention: attention one tile at a time
 
 
-def _tiled_attention(q: np.ndarray, k: np.ndarray, v: np.ndarray, counts: np.ndarray, rows: int,
-                     keys: int) -> np.ndarray:
+def _tiled_attention(q, k, v, counts, rows, keys) -> np.ndarray:
     if not counts.any():
         return np.zeros((len(q), v.shape[1]), q.dtype)
     q64, k64, v64 = (x.astype(np.float64) for x in (q, k, v))
@@ -266,8 +271,7 @@ tiled_attention = Task(
 
 # split and join: the keys of each query in pieces, and the merge of all of them
 
-def _split(q: np.ndarray, k: np.ndarray, v: np.ndarray, each: int,
-           scale: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _split(q, k, v, each, scale) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     found = []
     for begin in range(0, len(k), each):
         s = scale * q.astype(np.float64) @ k[begin:begin + each].astype(np.float64).T
@@ -329,7 +333,6 @@ split = KernelTask(
     rules=[counters(_divided, *(np.ones((length, 64), np.float32) for length in (4, 80, 80)), 16,
                     0.125)],
 )
-
 
 
 def _join(tops: np.ndarray, totals: np.ndarray, outs: np.ndarray) -> np.ndarray:

@@ -193,6 +193,11 @@ def joined_in_a_loop(tops, totals):
     return sum(total * math.exp(top - max(tops)) for top, total in zip(tops, totals))
 
 
+def clocks_by_warps(lanes):
+    warps, shuffles = lanes, lanes.bit_length() - 1
+    return warps * shuffles, warps * 2 * 2
+
+
 # Two passes over the keys, and all threads agree on the largest score between them.
 SPLIT = r"""
 extern "C" __global__ void split(const float* q, const float* k, const float* v, float* tops,
@@ -274,6 +279,8 @@ RIGHT = {
     "tiled_attention": [keys_outside],
     "window": [window_by_places, window_row_by_row],
     "joined_total": [joined_by_logarithms, lambda tops, totals: totals @ np.exp(tops - tops.max())],
+    "shared_query": [clocks_by_warps,
+                     lambda lanes: [lanes * math.log2(lanes), 4.0 * lanes]],
     "split": [SPLIT, cp.RawKernel(SPLIT, "split"),
               RIGHT_SPLIT.replace("tops[piece] = most", "if (c == 0) tops[piece] = most")],
     "join": [JOIN, cp.RawKernel(JOIN, "join")],
@@ -319,6 +326,15 @@ WRONG = {
         (lambda tops, totals: (totals * np.exp(np.minimum(tops, 700))).sum(), "expected"),
         (lambda tops, totals: (totals * np.exp(tops - tops[0])).sum(), "expected"),
         (lambda tops, totals: totals * np.exp(tops - tops.max()), "expected a number"),
+    ],
+    "shared_query": [
+        (lambda lanes: (32 * math.log2(lanes), 128), "expected"),  # as many warps as queries
+        (lambda lanes: (5 * lanes, 4 * lanes), "expected"),  # always five shuffles
+        (lambda lanes: (lanes * math.log2(lanes), 2 * lanes), "expected"),  # one power
+        (lambda lanes: (lanes * (math.log2(lanes) + 1), 4 * lanes), "expected"),
+        (lambda lanes: (math.log2(lanes) * 32 / lanes, 128 / lanes), "expected"),
+        (lambda lanes: (4 * lanes, lanes * math.log2(lanes)), "expected"),  # exchanged
+        (lambda lanes: lanes * math.log2(lanes) + 4 * lanes, "expected a tuple"),
     ],
     "split": [
         (RIGHT_SPLIT.replace("most = fmaxf(top, s)", "most = s"), "are wrong"),
