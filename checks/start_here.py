@@ -91,16 +91,23 @@ def _effect(before: list, after: list, *, unclear: float = math.nan) -> float:
     return factors[len(factors) // 2] if factors[0] > 1 or factors[-1] < 1 else unclear
 
 
+def _of_middle_round(before: list, after: list) -> float:
+    middle = len(before) // 2
+    agreed = not math.isnan(_effect(before, after))
+    return before[middle] / after[middle] if agreed else math.nan
+
+
 effect = Task(
     "effect", _effect, right=_effect,
     cases=lambda: [([2.0, 6.0, 3.0], [1.5, 4.0, 1.0]), ([1.0, 2.0, 1.5], [2.0, 3.0, 2.0]),
                    ([1.0, 1.2, 1.1], [1.1, 1.0, 1.0]), ([2.0, 2.0, 4.0], [1.0, 1.0, 4.0]),
                    ([3.0], [2.0]), ([5.0, 1.0, 2.0, 9.0, 3.0], [5.0, 8.0, 3.0, 20.0, 4.0]),
-                   ([9.0, 1.2, 4.0, 2.0, 7.0], [1.0, 1.0, 2.0, 1.6, 3.0])],
+                   ([4.0, 9.0, 1.2, 2.0, 7.0], [2.0, 1.0, 1.0, 1.6, 3.0])],
     mistakes=[
         ("1 where the rounds do not agree; 1 would say that the change does nothing",
          {"unclear": 1.0}),
         ("the times sorted before they are divided; compare times of the same round",
          lambda before, after: _effect(sorted(before), sorted(after))),
+        ("the factor of the round in the middle; sort the factors first", _of_middle_round),
         ("`after` divided by `before`", lambda before, after: _effect(after, before))],
 )

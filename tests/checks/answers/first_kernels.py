@@ -118,7 +118,8 @@ RIGHT = {
     "decay": [DECAY, cp.RawKernel(DECAY, "decay")],
     "log_sum_exp": [log_sum_exp(BRANCHES)],
     "leaky_view": [LEAKY_VIEW],
-    "pair_index": [PAIR_INDEX, FAULTY.replace("    k[t] =", "    if (t >= count) return;\n    k[t] =")
+    "pair_index": [PAIR_INDEX,
+                   FAULTY.replace("    k[t] =", "    if (t >= count) return;\n    k[t] =")
                    .replace("2 * n", "2LL * n")],
 }
 

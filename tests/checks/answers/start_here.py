@@ -195,6 +195,8 @@ WRONG = {
         (lambda before, after: float(np.mean(np.array(before) / after)), "expected 1.5"),
         (lambda before, after: _where_agreed(before, after, before[1] / after[1]), "expected"),
         (lambda before, after: _where_agreed(
+            before, after, before[len(before) // 2] / after[len(after) // 2]), "in the middle"),
+        (lambda before, after: _where_agreed(
             before, after, max(a / b for a, b in zip(before, after))), "expected 1.5"),
         (lambda before, after: float(np.median(np.array(before) / after)), "expected nan"),
         (lambda before, after: np.nan_to_num(_in_arrays(before, after)), "expected nan, got 0"),
