@@ -96,9 +96,13 @@ def around(answer, cells):
 def tells(text, measured):
     """Whether a text has a number of the answer, also rounded; a single digit only with its unit.
 
+    A list is told as a whole: the question may give its numbers.
+
     >>> tells("about 6.2 times", "6.23 times"), tells("as in lesson 01", "0.53")
     (True, False)
     """
+    if measured.startswith("["):
+        return measured.strip("[]") in text
     numbers = [(float(n.replace(",", "")), unit) for n, unit in NUMBER.findall(measured)]
     for written, unit in NUMBER.findall(text):
         plain = written.rstrip(",").replace(",", "")
@@ -132,6 +136,11 @@ def test_what_stands_below_a_question_is_hidden_until_it_is_run():
     assert problems(lesson) == [
         "second: its output is stored in the open, run make record",
         "after: hides outputs, and nothing asks for them"]
+
+
+def test_a_list_is_told_as_a_whole():
+    assert tells("So it gives 10, 10, 20.", "[10, 10, 20]")
+    assert not tells("The biases are 10, 20 and 30.", "[10, 10, 20]")
 
 
 def test_only_lessons_have_predictions():
