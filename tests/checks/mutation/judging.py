@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
+from threading import Lock
 from types import ModuleType
 from unittest.mock import patch
 
@@ -164,6 +165,7 @@ def in_processes(work: Callable, lesson: str, questions: Iterable[tuple], proces
     start = multiprocessing.get_context("spawn")
     here = sys.modules[__name__]  # a test may have imported these modules once more
     work = getattr(sys.modules[work.__module__], work.__name__)
+    starting = Lock()  # a process inherits the environment, which all threads share
     idle: SimpleQueue = SimpleQueue()
     for _ in range(processes):
         idle.put(None)
@@ -175,7 +177,7 @@ def in_processes(work: Callable, lesson: str, questions: Iterable[tuple], proces
             try:
                 process = start.Process(target=here._serve, args=(theirs, work, lesson),
                                         daemon=True)
-                with patch.dict(os.environ, ENVIRONMENT.get(lesson, {})):
+                with starting, patch.dict(os.environ, ENVIRONMENT.get(lesson, {})):
                     process.start()
                 theirs.close()
                 said = ours.recv()  # what it imports takes no time of a mutant's
