@@ -96,13 +96,14 @@ def around(answer, cells):
 def tells(text, measured):
     """Whether a text has a number of the answer, also rounded; a single digit only with its unit.
 
-    A list is told as a whole: the question may give its numbers.
+    A list is told as a whole: the question may give its numbers. The address of a link is not read.
 
     >>> tells("about 6.2 times", "6.23 times"), tells("as in lesson 01", "0.53")
     (True, False)
     """
     if measured.startswith("["):
         return measured.strip("[]") in text
+    text = re.sub(r"\]\([^)]*\)", "]", text)
     numbers = [(float(n.replace(",", "")), unit) for n, unit in NUMBER.findall(measured)]
     for written, unit in NUMBER.findall(text):
         plain = written.rstrip(",").replace(",", "")
@@ -136,6 +137,11 @@ def test_what_stands_below_a_question_is_hidden_until_it_is_run():
     assert problems(lesson) == [
         "second: its output is stored in the open, run make record",
         "after: hides outputs, and nothing asks for them"]
+
+
+def test_the_address_of_a_link_tells_nothing():
+    assert not tells("as in [our kernel](17_one_kernel.ipynb)", "17.2 times")
+    assert tells("[about 17 times](17_one_kernel.ipynb)", "17.2 times")
 
 
 def test_a_list_is_told_as_a_whole():
