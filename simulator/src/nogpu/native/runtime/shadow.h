@@ -86,11 +86,10 @@ static NOINLINE void race_fault(const Access& a, const Region& r, uint32_t other
 // ---- suspects ------------------------------------------------------------------------------
 
 // Whether the reads at this place in the code are there to decide on an atomic operation.
-static bool is_acquitted(const void* pc, int wait = 0) {
-    if (wait) usleep(wait);
+static bool is_acquitted(const void* pc, int waits = 0) {
     for (const std::atomic<void*>& known : hot.worker->job->acquitted)
         if (known == pc) return true;
-    return false;
+    return waits > 0 && (usleep(5000), is_acquitted(pc, waits - 1));
 }
 
 // Remembers a write before it is done, or a plain read of what another thread updated atomically.
@@ -145,8 +144,8 @@ static NOINLINE void settle_all(bool reads) {
             all[kept++] = s;
             continue;
         }
-        // Another worker may be about to do the atomic operation that explains this read.
-        if (s.access == kRead && (is_acquitted(s.pc) || is_acquitted(s.pc, 5000))) continue;
+        // Another worker, if it gets a core, may do the atomic operation that explains this read.
+        if (s.access == kRead && is_acquitted(s.pc, 40)) continue;
         const uint32_t now = s.size == 4 ? *(uint32_t*)s.address : *(uint8_t*)s.address;
         if (s.access == kWrite && now == s.before) continue;
         const Access a{s.access_address, s.access_size, s.access, false, s.pc};
@@ -339,7 +338,7 @@ static void check_unit(uint32_t* s, const Region& r, uintptr_t address, uint32_t
         if (unwritten)
             uninitialised(a, r);
         else if (r.kind != kShared)
-            s[0] = written = kValid;
+            (void)__sync_val_compare_and_swap(s, written, kValid), written = kValid;
     }
     if (hot.first == UINT32_MAX) {  // no race detection
         if (a.kind != kRead) s[0] = hot.stamp;
@@ -373,20 +372,22 @@ static void check_unit(uint32_t* s, const Region& r, uintptr_t address, uint32_t
     }
     if (read >= r.first && !ordered(read, r, true)) {
         const SegmentInfo& other = segments[read >> 12];
+        const bool between = written >= r.first && (written & kAtomicFlag) &&
+                             segments[written >> 12].block != other.block;
         if (a.kind == kWrite && (r.kind != kShared || written >= r.first))
             suspect(a, r, address, bytes, read, kRead);
         else if (a.kind == kWrite || other.ended ||
-                 (!(read & kSeveralBlocks) && other.block == (uint32_t)hot.worker->block_index))
+                 (!(read & kSeveralBlocks) && !between &&
+                  other.block == (uint32_t)hot.worker->block_index))
             race_fault(a, r, read, kRead);
-        // A reader whose block still runs may be about to do an atomic operation, too.
+        // A reader whose block runs may do an atomic operation, too, or saw one that came between.
         s[1] = 0;
     }
     if (a.kind == kAtomic) {
         if (read == mine) s[1] = 0;
         acquit_read(address);
     }
-    // A thread's own plain write stays on record when it then uses an atomic on the same word:
-    // other threads' atomics race with the plain write.
+    // A thread's own plain write stays on record: the atomics of other threads race with it.
     if (a.strong && (written & ~3u) == mine && !(written & kAtomicFlag)) return;
     s[0] = mine | (a.strong ? kAtomicFlag : 0);
 }
