@@ -443,8 +443,8 @@ def _scatter_cases() -> list[Case]:
         (_random((3, 12), seed=5).T[::-2], rng.integers(2, 5, 6)[::-1], 9),
         (_random((30, 8), seed=6)[:, ::3], rng.integers(0, 40, 30), 40),
         (np.zeros((0, 3), np.float32), np.zeros(0, np.int64), 2),
-        # Places beyond int16, and a running sum too large for float32's digits.
-        (_random((2900, 12), seed=7), rng.integers(0, 3000, 2900).astype(np.int16), 3000),
+        # Places beyond int16 and uint16, and a running sum too large for float32's digits.
+        (_random((2900, 12), seed=7), rng.integers(0, 6000, 2900).astype(np.int16), 6000),
     ]
 
 

@@ -522,6 +522,8 @@ WRONG = {
         (scatter_by_rounds, "it loops in Python"),
         (scatter_one_hot, "one-hot matrix"),
         (scatter_small_places, "the first at"),
+        (lambda vectors, ids, rows: scatter_small_places(vectors, ids.astype(np.uint16), rows),
+         "the first at"),
         (scatter_running_sums, "the first at"),
         (scatter_without_zeros, "what np.empty found in memory"),
     ],
