@@ -345,7 +345,7 @@ def _einsum_cases() -> list[Case]:
         ("i,i,i->i", _random((4,)), table[0, ::2], _random((4,))),
         ("bhtd,bhkd->bhtk", _random((2, 3, 4, 5), np.float32),
          _random((2, 3, 6, 5), np.float32)),
-        ("ij,jk->ik", _random((3, 4)), _random((5, 2))),  # j is 4 and 5
+        ("ij,jk,kl->il", _random((3, 4)), _random((4, 2)), _random((5, 2))),  # k is 2 and 5
         ("ij,jk->ik", _random((3, 1)), _random((5, 2))),  # 1 is not stretched
         ("ij,jk->ik", _random((3, 5)), _random((1, 2))),
         ("ij,jk->ik", _random((3, 0)), _random((5, 2))),  # nor is 0
@@ -482,7 +482,7 @@ low_rank_scores = Task(
     cases=lambda: [
         _rank_case(7, 9, 6, 5, 2),
         _rank_case(5, 4, 8, 9, 3, np.float32),
-        tuple(np.asfortranarray(-x) for x in _rank_case(6, 8, 7, 9, 2)),
+        tuple(np.asfortranarray(-x) for x in _rank_case(6, 8, 7, 9, 2, np.int32)),
     ],
     mistakes=[
         ("the transposed scores: rows of x come first", {"letters": "td,dr,er,ke->kt"}),
@@ -520,7 +520,7 @@ fixed = Task(
         _attention_case(2, 4, 4, 3, 5, 5),  # sizes with which the broken function runs
         _attention_case(2, 4, 6, 3, 5, 7),
         _attention_case(3, 5, 2, 4, 6, 3, np.float32),
-        tuple((-x)[:, ::-1, ::2] for x in _attention_case(2, 3, 5, 4, 2, 6)),
+        tuple((-x)[:, ::-1, ::2] for x in _attention_case(2, 3, 5, 4, 2, 6, np.int32)),
     ],
     mistakes=[
         ("the function as it was: neither line is repaired",

@@ -473,6 +473,7 @@ WRONG = {
          @ (np.asarray(y) @ np.asarray(v)).T, "could be counted"),
         (lambda x, u, v, y: np.einsum(x, [0, 1], u, [1, 2], v, [3, 2], y, [4, 3], [0, 4]),
          "the letters as a string"),
+        (lambda x, u, v, y: ((x @ u)[:, None] * (y @ v)).sum(axis=-1), "expected dtype int32"),
     ],
     "fixed": [
         (lambda q, k, v: _fixed_in_place(q, k, v), "changed its argument in place"),
@@ -482,6 +483,8 @@ WRONG = {
         (lambda q, k, v: np.einsum("bhst,bshe->bthe", np.einsum("bthd,bshd->bhts", q, k), v),
          "values are wrong"),
         (lambda q, k, v: q @ k.swapaxes(2, 3) @ v, "values are wrong"),  # pairs heads, not places
+        (lambda q, k, v: (np.einsum("bthd,bshd->btsh", q, k)[..., None] * v[:, None]).sum(axis=2),
+         "expected dtype int32"),
         (lambda q, k: q, "it must take 3 arguments"),
     ],
 }
