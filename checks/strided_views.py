@@ -52,7 +52,7 @@ flattens = Task(
     "flattens", lambda shape, strides: strides[0] == shape[1] * strides[1],
     cases=lambda: [((3, 4), (32, 8)), ((4, 3), (8, 32)), ((3, 2), (32, 8)), ((3, 2), (32, 16)),
                    ((3, 4), (-32, -8)), ((3, 4), (-32, 8)), ((5, 7), (7, 1)), ((2, 5), (8, 4)),
-                   ((3, 3), (12, -4))],
+                   ((3, 3), (12, -4)), ((3, 4), (36, 8))],
     mistakes=[
         ("the number of rows; a row is as long as there are columns",
          lambda shape, strides: strides[0] == shape[0] * strides[1]),

@@ -272,6 +272,7 @@ WRONG = {
     "flattens": [
         (flattens_by_steps, "shape=(3, 4)"),
         (lambda shape, strides: strides[0] % strides[1] == 0, "shape=(3, 2)"),
+        (lambda shape, strides: strides[0] // strides[1] == shape[1], "strides=(36, 8)"),
     ],
     "runs": [
         (runs_of_the_longest, "value 0 of the tuple"),
