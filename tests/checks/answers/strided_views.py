@@ -322,7 +322,7 @@ WRONG = {
         (antidiagonals_by_outer, "of new memory at once"),
         (antidiagonals_in_unset_memory, "values are wrong"),
         (antidiagonals_padded_in_its_order, "with strides (4, 28): 54 of 77 values are wrong"),
-        (lambda x: antidiagonals_by_skewed_target(x).astype(np.float64), "expected dtype float32"),
+        (lambda x: antidiagonals_by_skewed_target(x).astype(np.float64), "expected dtype int64"),
     ],
     "tiles": [
         (tiles_of_enough_elements, "float32 (3, 4), height=2, width=3: it should raise ValueError"),
