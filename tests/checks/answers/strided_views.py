@@ -91,6 +91,14 @@ def antidiagonals_padded_in_its_order(x):
     return as_strided(padded, (rows, rows + columns - 1), ((rows + columns - 1) * size, size))
 
 
+def antidiagonals_in_unset_memory(x):
+    """Wrong: what lies beside the data is whatever the memory held before."""
+    rows, columns = x.shape
+    padded = np.empty((rows, rows + columns), x.dtype)
+    padded[:, :columns] = x
+    return padded.reshape(-1)[:-rows].reshape(rows, -1)
+
+
 def antidiagonals_by_outer(x):
     """Right, without a loop, and with a table of every pair of columns in memory."""
     rows, columns = x.shape
@@ -272,6 +280,7 @@ WRONG = {
     "flattens": [
         (flattens_by_steps, "shape=(3, 4)"),
         (lambda shape, strides: strides[0] % strides[1] == 0, "shape=(3, 2)"),
+        (lambda shape, strides: strides[0] // strides[1] == shape[1], "strides=(36, 8)"),
     ],
     "runs": [
         (runs_of_the_longest, "value 0 of the tuple"),
@@ -311,8 +320,9 @@ WRONG = {
         (antidiagonals_by_loop, "it loops in Python"),
         (antidiagonals_by_scatter, "of new memory at once"),
         (antidiagonals_by_outer, "of new memory at once"),
+        (antidiagonals_in_unset_memory, "values are wrong"),
         (antidiagonals_padded_in_its_order, "with strides (4, 28): 54 of 77 values are wrong"),
-        (lambda x: antidiagonals_by_skewed_target(x).astype(np.float64), "expected dtype float32"),
+        (lambda x: antidiagonals_by_skewed_target(x).astype(np.float64), "expected dtype int64"),
     ],
     "tiles": [
         (tiles_of_enough_elements, "float32 (3, 4), height=2, width=3: it should raise ValueError"),
