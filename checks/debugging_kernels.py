@@ -227,17 +227,50 @@ suspect = ExperimentTask(
         ("an old array with several blocks, where two suspects remain", {"new": False}),
     ])
 
-tile_by_tile = _patient(
-    "tile_by_tile", ((0, 0), (0, 63)),
-    ("the barrier moved: both are needed, one before the tile is read and one after",
-     "        __syncthreads();\n        sum += tile[63 - t];",
-     "        sum += tile[63 - t];\n        __syncthreads();"),
-    ("__syncwarp, which orders 32 threads only: the tile is filled by two warps",
-     "sum += tile[63 - t];", "sum += tile[63 - t];\n        __syncwarp();"),
-    ("no barrier between a round's reads and the next round's writes; behind the loop it is too"
-     " late",
-     "    y[t] = sum;", "    __syncthreads();\n    y[t] = sum;"),
-)
+# the whole hunt: `_peaks` gives rows, 1 to 300 numbers long, each with its largest anywhere
+
+def _peaks(rng: np.random.Generator) -> tuple[list, int]:
+    x = rng.normal(-9, size=(120, (2, 1, 50, 96, 97, 250, 3, 300)[rng.integers(8)]))
+    x[range(120), rng.integers(x.shape[1], size=120)] = -rng.random(120, np.float32)
+    return [np.float32(x), np.zeros(120, np.float32), np.int32(x.shape[1])], 1
+
+
+BRIGHTEST = Patient("brightest", "", (), lambda: False, _peaks, lambda x, y, n: x.max(axis=1),
+                    120, 96)
+
+
+def _hunted(value: object, case: Case) -> str:
+    places, row, code = require_tuple(value, "number", "row", "repaired source")
+    if places != 32:
+        raise Refusal(f"the number of places that lose the largest number is not {places!r}.")
+    try:
+        row = np.array(row, dtype=np.float32)
+    except (TypeError, ValueError):
+        row = np.zeros(0)
+    if row.ndim != 1 or not row.size or not np.isfinite(row).all():
+        raise Refusal("the number is right, but the row is no list of numbers.")
+    if row.max() == row[np.arange(row.size) % 3 < 2].max():  # places 2, 5, 8, ... are lost
+        raise Refusal("the number is right, but for this row the result is right, too.")
+    if row.size > 3:
+        raise Refusal("number and row are right, but there is a shorter row.")
+    if sentence := _unrepaired(BRIGHTEST, code):
+        raise Refusal(f"number and row are right, but {sentence}")
+    return "hunted"
+
+
+def _found(places: int = 32, *texts: str) -> Callable:
+    return lambda source: (places, (0, 0, 1), replaced(BRIGHTEST.source, *texts))
+
+
+hunt = PatientTask(
+    "hunt", lambda source: "hunted", lambda: [(_Source(BRIGHTEST.source),)], read=_hunted,
+    mistakes=[
+        ("the places that are right: the question is how many lose the largest", _found(64)),
+        ("a first step of 32: the places from 64 on are lost",
+         _found(32, "step = 48", "step = 32")),
+        ("a first step of 64, where some threads have no partner in the tile",
+         _found(32, "step = 48", "step = 64")),
+    ])
 with_next = _patient(
     "with_next", (0, 63),
     ("a longer tile whose last place is never written: it is read all the same",

@@ -1,11 +1,18 @@
 """Right answers besides the solution, and wrong ones that are no known mistake."""
 
+import numpy as np
+
 from checks.machinery.task import replaced
 
 
 def repaired(kind, line, threads, *texts):
     """An answer to a patient: a diagnosis, and texts replaced in the source."""
     return lambda source: (kind, line, threads, replaced(str(source), *texts))
+
+
+def hunted(number, row, *texts):
+    """An answer to the hunt: two findings, and texts replaced in the source."""
+    return lambda source: (number, row, replaced(str(source), *texts))
 
 
 PREDICTED = {"index": ("same", "same", "same"), "tile": ("differ", "differ", "differ"),
@@ -98,9 +105,9 @@ RIGHT = {
     "block_maxima": [repaired(
         "uninitialised", 5, (15, 20),
         "    }\n    __syncthreads();", "    } else tile[t] = -3e38f;\n    __syncthreads();")],
-    "tile_by_tile": [repaired(
-        "race", 9, ((0, 63), (0, 0)),
-        "        tile[t] =", "        __syncthreads();\n        tile[t] =")],
+    "hunt": [
+        hunted(32, [-7, -9, -3.5], "step /= 2", "step = step > 1 ? (step + 1) / 2 : 0"),
+        hunted(32, np.float32([0, 0, 1]), "= tile[0];", "= fmaxf(tile[0], tile[2]);")],
     "with_next": [repaired(
         "out of bounds", 8, (14, 63),
         "tile[t + 1]", "(i + 1 == n ? 0 : t < 63 ? tile[t + 1] : x[i + 1])")],
@@ -166,11 +173,19 @@ WRONG = {
          "is at fault"),
         (repaired("uninitialized", 10, (15, 8), "    if (i < n) {\n        tile[t] = x[i];\n    }",
                  "    tile[t] = i < n ? x[i] : -INFINITY;"), "write 3.4e38f")],
-    "tile_by_tile": [
-        (repaired("barrier", 8, ((0, 0), (0, 63))), "not 'barrier'"),
-        (repaired("race", 7, ((0, 0), (0, 1))), "not the threads"),
-        (repaired("race", 7, ((0, 0), (0, 63)), "        __syncthreads();",
-                  "        __syncthreads();" * 2), "behind the loop it is too late")],
+    "hunt": [
+        (hunted("32", [0, 0, 1]), "is not '32'"),
+        (hunted(32, "001"), "no list of numbers"),
+        (hunted(32, []), "no list of numbers"),
+        (hunted(32, [[0, 0, 1]]), "no list of numbers"),
+        (hunted(32, [0, 1]), "for this row the result is right"),
+        (hunted(32, [0, 1, 1]), "for this row the result is right"),
+        (hunted(32, [0, 0, 0, 0, 0, 1]), "there is a shorter row"),
+        (hunted(32, [0, 0, 1]), "the broken one"),
+        (hunted(32, [0, 0, 1], "best = x[first]", "best = 0", "= tile[0];",
+                "= fmaxf(tile[0], tile[2]);"), "values are wrong"),
+        (hunted(32, [0, 0, 1], "tile[t + step]);", "tile[t + step]);\n        if (step == 3)"
+                " tile[0] = fmaxf(tile[0], tile[2]);"), "makes a race")],
     "with_next": [
         (repaired("out of bounds", 8, (0, 0)), "not the threads (0, 0)"),
         (repaired("out of bounds", 8, (15, 63)), "not the threads (15, 63)")],
