@@ -273,4 +273,5 @@ def random_warps(rng):
     return x.astype(np.float32), (-(-n // block),), (block,)
 
 
-INPUTS = {"largest": random_warps, "softmax": random_rows, "rms_norm": random_long_rows, "pairs": random_pairs}
+INPUTS = {"largest": random_warps, "softmax": random_rows, "rms_norm": random_long_rows,
+          "pairs": random_pairs}
