@@ -1,4 +1,4 @@
-"""The tasks about threads together: lost counts, sums of lanes, softmax, long rows, pairs."""
+"""The tasks about threads together: lost counts, a warp's largest, softmax, long rows, pairs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from helpers.network import softmax as softmax_of
 from .machinery.kernel_task import KernelTask, blank, counters, to_device, undivided
 from .machinery.task import Case, Mistake, Task
 
-# two warm-ups of the lesson: what a warp leaves of its counts, what shuffles leave in the lanes
+# two warm-ups of the lesson: what a warp leaves of its counts, and a warp's largest number
 
 
 def _kept(digits: np.ndarray) -> np.ndarray:
@@ -32,36 +32,37 @@ kept = Task(
     ],
 )
 
+LARGEST = r"""
+extern "C" __global__ void largest(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float v = i < n ? x[i] : -3.4e38f;
+    for (int step = 16; step > 0; step /= 2) v = fmaxf(v, __shfl_xor_sync(0xffffffff, v, step));
+    if (i < n) y[i] = v;
+}
+"""
+SHUFFLES_ALONE = [(r"\b__shared__\b|\b__syncthreads\b", "{} is not needed: the lanes of a warp can"
+                   " exchange values by shuffles alone.")]
 
-LANES = np.arange(32)
-
-
-def _shuffled(values: np.ndarray, steps: list[int]) -> np.ndarray:
-    for step in steps:
-        values = values + values[LANES ^ step]
-    return values
-
-
-def _lane_by_lane(values: np.ndarray, steps: list[int]) -> np.ndarray:
-    values = values.copy()
-    for step in steps:
-        for lane in LANES:
-            values[lane] += values[lane ^ step]
-    return values
-
-
-shuffled = Task(
-    "shuffled", _shuffled,
-    lambda: [(LANES * LANES - 7, steps) for steps in (
-        [1], [16, 8, 4, 2, 1], [8, 4, 2, 1], [4], [16, 2])]
-    + [((LANES % 5).astype(np.int32), [2, 4])],
+largest = KernelTask(
+    "largest",
+    lambda x, grid, block: np.maximum.reduceat(x, np.arange(0, x.size, 32)).repeat(32)[:x.size],
+    lambda: [((scale * np.random.default_rng(n).standard_normal(n) - shift).astype(np.float32),
+              (grid,), (block,)) for n, grid, block, scale, shift in (
+                  (1000, 8, 128, 1, 0), (33, 3, 32, 1e28, 9e29), (1, 1, 64, 1, 7),
+                  (33_000, 33, 1024, 1, -5))],
+    launch=lambda x, grid, block: (grid, block, (
+        to_device(x), blank(x.shape, np.float32), np.int32(x.size))), right=LARGEST,
+    given=LARGEST[:LARGEST.index("    float")] + LARGEST[LARGEST.index("    if"):],
     mistakes=[
-        ("the lane `step` further on: `lane ^ step` is further on for one half of the lanes and"
-         " before for the other",
-         lambda values, steps: sum((np.roll(values, -step) for step in steps), values)),
-        ("lanes that read what others have added in the same step: all lanes read first",
-         _lane_by_lane),
+        ("a lane without a number that brings 0, which may be larger than all numbers",
+         "-3.4e38f", "0"),
+        ("the largest of each half of a warp: the steps begin with 16", "step = 16", "step = 8"),
+        ("the sum, not the largest", "v = fmaxf(v, __shfl_xor_sync(0xffffffff, v, step))",
+         "v += __shfl_xor_sync(0xffffffff, v, step)"),
     ],
+    rules=[counters(lambda counts, x, *_: undivided(counts, load=x.size, store=x.size),
+                    np.ones(1000, np.float32), (4,), (256,))],
+    refused=SHUFFLES_ALONE,
 )
 
 # softmax: rows of 16, two of them in a warp
@@ -106,8 +107,7 @@ softmax = KernelTask(
     ],
     rules=[counters(lambda counts, x: undivided(counts, load=x.size, store=x.size),
                     np.ones((61, 16), np.float32))],
-    refused=[(r"\b__shared__\b|\b__syncthreads\b", "{} is not needed: the lanes of a warp can"
-              " exchange values by shuffles alone.")],
+    refused=SHUFFLES_ALONE,
     rtol=3e-6, single=True,
 )
 

@@ -8,7 +8,7 @@ import numpy as np  # noqa: E402
 from lone_workers import alone  # noqa: E402
 
 from checks.machinery.task import replaced  # noqa: E402
-from checks.threads_together import PAIRS, RMS_NORM, SOFTMAX  # noqa: E402
+from checks.threads_together import LARGEST, PAIRS, RMS_NORM, SOFTMAX  # noqa: E402
 
 
 def kept_by_warps(digits):
@@ -23,25 +23,23 @@ def kept_by_unique(digits):
     return np.bincount(np.unique(10 * warps + digits) % 10, minlength=10)
 
 
-def shuffled_by_index(values, steps):
-    lanes = np.arange(32)
-    for step in steps:
-        values = values + values[lanes ^ step]
-    return values
+# Lane 0 collects, and then all lanes ask it.
+COLLECTED = r"""
+extern "C" __global__ void largest(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float v = -1e30f;
+    if (i < n) v = x[i];
+    for (int step = 1; step < 32; step *= 2)
+        v = fmaxf(v, __shfl_down_sync(0xffffffff, v, step));
+    v = __shfl_sync(0xffffffff, v, 0);
+    if (i < n) y[i] = v;
+}
+"""
 
-
-def shuffled_by_reshape(values, steps):
-    for step in steps:
-        pairs = values.reshape(-1, 2, step)
-        values = (pairs + pairs[:, ::-1]).reshape(32)
-    return values
-
-
-def shuffled_in_place(values, steps):
-    for step in steps:
-        values += values[np.arange(32) ^ step]
-    return values
-
+# The two halves name only their own lanes, until they meet.
+HALVES_FIRST = LARGEST.replace("step = 16; step", "step = 8; step").replace(
+    "0xffffffff", "i & 16 ? 0xffff0000u : 0xffffu").replace(
+    "    if (i < n) y", "    v = fmaxf(v, __shfl_xor_sync(0xffffffff, v, 16));\n    if (i < n) y")
 
 # Every lane asks the 16 lanes of its row, one after the other.
 ASKING = r"""
@@ -162,7 +160,7 @@ FIRST = replaced(RMS_NORM, "for (int w = 0; w < 8; w++) sum += of_warp[w];", """
 
 RIGHT = {
     "kept": [kept_by_warps, kept_by_unique],
-    "shuffled": [shuffled_by_index, shuffled_by_reshape],
+    "largest": [LARGEST, COLLECTED, HALVES_FIRST],
     "softmax": [ASKING, LEAVING, GUARDED, HALF_MASKS, GROUPS],
     "rms_norm": [TREE, FIRST],
     "pairs": [HALVES, OWNERS],
@@ -175,9 +173,20 @@ WRONG = {
         (lambda digits: np.bincount(digits, minlength=10) // 32, "expected"),
         (lambda digits: list(kept_by_warps(digits)), "expected"),
     ],
-    "shuffled": [
-        (shuffled_in_place, ""),
-        (lambda values, steps: np.full(32, values.sum()), "values are wrong"),
+    "largest": [
+        (LARGEST.replace("for (", "if (i < n) for ("), ""),
+        (LARGEST.replace("float v = i < n ? x[i] : -3.4e38f;",
+                         "if (i >= n) return; float v = x[i];"), ""),
+        (LARGEST.replace("0xffffffff", "0xffff"), "takes no part"),
+        (LARGEST.replace("0xffffffff", "i & 16 ? 0xffff0000u : 0xffffu"), ""),
+        (LARGEST.replace("i < n ? x[i] : -3.4e38f", "x[i < n ? i : n - 1]"), "would do"),
+        (LARGEST.replace("-3.4e38f", "-1000"), "values are wrong"),
+        (LARGEST.replace("shfl_xor", "shfl_down"), "values are wrong"),
+        (LARGEST.replace("step > 0", "step > 1"), "values are wrong"),
+        (LARGEST.replace("fmaxf", "fminf"), "values are wrong"),
+        (LARGEST.replace("if (i < n) y", "y"), "an access outside an array"),
+        (alone(LARGEST), ""),
+        (replaced(LARGEST, "float v", "__shared__ float tile[32]; float v"), "is not needed"),
     ],
     "softmax": [
         (alone(SOFTMAX), ""),
@@ -258,4 +267,11 @@ def random_pairs(rng):
     return labels, answers, (grid,), (block,)
 
 
-INPUTS = {"softmax": random_rows, "rms_norm": random_long_rows, "pairs": random_pairs}
+def random_warps(rng):
+    block, n = 32 * int(rng.integers(1, 9)), int(rng.integers(1, 700))
+    x = rng.choice([1, 1e20]) * rng.standard_normal(n) - rng.choice([0, 9])
+    return x.astype(np.float32), (-(-n // block),), (block,)
+
+
+INPUTS = {"largest": random_warps, "softmax": random_rows, "rms_norm": random_long_rows,
+          "pairs": random_pairs}
