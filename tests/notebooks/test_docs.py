@@ -303,7 +303,7 @@ def test_the_chinese_readme_has_the_code_and_the_figures_of_the_english_one():
     assert pictures.findall(chinese) == pictures.findall(english)
     figure = re.compile(r"(?<![\w.])[1-9]\d*(?:\.\d+)?")
     assert set(figure.findall(without_code(chinese))) <= set(figure.findall(english))
-    assert re.search(r"(\d+) 小时", chinese)[1] == re.search(r"about (\d+) hours", english)[1]
+    assert re.search(r"(\d+) 小时", chinese)[1] == re.search(r"is about (\d+) hours", english)[1]
     rows = re.compile(r"^\| (\d\d) \| \[[^]]+\]\((\S+)\)", re.M)
     assert rows.findall(chinese) == rows.findall(english)
 
