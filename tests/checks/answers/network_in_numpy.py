@@ -80,6 +80,17 @@ def profile_of_calls_made_twice(steps, x, clock):
     return [time / (clock() - start) for time in times]
 
 
+def profile_with_untimed_calls(steps, x, clock):
+    """Each step runs twice, and the clock is read around the first call only."""
+    times = []
+    for step in steps.values():
+        begin = clock()
+        step(x)
+        times.append(clock() - begin)
+        x = step(x)
+    return [time / sum(times) for time in times]
+
+
 def profile_without_a_first_reading(steps, x, clock):
     """A reading after each step: the first step's time is missing."""
     readings = []
@@ -251,6 +262,7 @@ WRONG = {
     ],
     "profile": [
         (profile_of_calls_made_twice, "expected"),
+        (profile_with_untimed_calls, "expected"),
         (profile_without_a_first_reading, "expected"),
         (lambda *case: [*profile_by_append(*case), 1.0], "expected a tuple of"),
         (lambda *case: dict(zip(case[0], profile_by_append(*case))), "got a dict"),
