@@ -334,7 +334,7 @@ def _einsum_cases() -> list[Case]:
         ("ba", _random((3, 4))),
         ("ij,jh", _random((3, 4)), _random((4, 5))),
         ("ii", _random((4, 4))),
-        ("ii->i", _random((4, 4), np.int64)),
+        ("iii->i", _random((4, 4, 4), np.int64)),
         ("bii->b", _random((5, 9, 3))[:, ::3]),
         ("iij,jkk->ki", _random((3, 3, 4)), _random((4, 2, 2))),
         ("ij->", _random((3, 5), np.int32)),

@@ -284,6 +284,13 @@ def forgetting_a_size_of_0(subscripts, *operands):
     return RIGHT["my_einsum"][0](subscripts, *operands)  # no name here looks like np.einsum
 
 
+def taking_one_diagonal(subscripts, *operands):
+    """Takes one diagonal of an array, which is too few for a letter that stands three times."""
+    if any(term.count(c) > 2 for term in subscripts.partition("->")[0].split(",") for c in term):
+        raise ValueError("axes don't match array")
+    return einsum_aligned(subscripts, *operands)
+
+
 def einsum_of_the_core(subscripts, *operands):
     from numpy._core.multiarray import c_einsum
 
@@ -452,6 +459,7 @@ WRONG = {
         (einsum_looping, "it loops in Python"),
         (einsum_stretching_later_ones, "it should raise ValueError (letter j is 5 and 1)"),
         (forgetting_a_size_of_0, "it should raise ValueError (letter j is 0 in operand 0"),
+        (taking_one_diagonal, "it raised ValueError: axes don't match array"),
         (einsum_itself, "it calls np.einsum"),
         (einsum_of_the_core, "it calls np.einsum"),
         (lambda subscripts, *operands: einsum_aligned(subscripts, *operands).tolist(),
