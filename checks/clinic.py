@@ -121,7 +121,7 @@ PATIENTS = {patient.name: patient for patient in (
                           np.int32(30)], 1),
             lambda x, sums, rows, columns: x.sum(axis=1), 1, 64, unwritten=("sums",)),
     Patient("block_maxima", "uninitialised", (5, 10), lambda a: a[0] == 15 and 8 <= a[1] < 32,
-            lambda rng: ([np.append(np.float32(-.1), -_floats(rng, 999))  # x[0]: the largest
+            lambda rng: ([np.append(np.float32(-.1), -_floats(rng, 999) / 64 - 984)  # x[0]: largest
                           * np.float32((1, 1e35)[rng.integers(2)]),
                           np.zeros(16, np.float32), np.int32(1000)], 1),
             lambda x, largest, n: np.array([part.max() for part in _blocks(x)]), 16, 64),

@@ -168,6 +168,9 @@ WRONG = {
                   "    } else tile[t] = -3e38f;\n    __syncthreads();",
                   "if (t == 0) ", "if (i < n) ((float*)x)[i] = 0;\n    if (t == 0) "),
          "changes its input"),
+        # less than most numbers of the launch, and more than those near -1e38
+        (repaired("uninitialised", 10, (15, 8), "    }\n    __syncthreads();",
+                  "    } else tile[t] = -1e37f;\n    __syncthreads();"), "values are wrong"),
         (repaired("uninitialised", 10, (0, 8)), "not the threads (0, 8)"),
         (repaired("uninitialised", 10, (15, 8), "    if (t == 0)", "    if (t == 1)"),
          "is at fault"),
