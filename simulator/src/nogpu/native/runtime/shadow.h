@@ -5,10 +5,9 @@
 // Segments are numbered through the whole process, so a stamp below `hot.first` belongs to an
 // earlier launch. Two accesses of one launch, at least one of them a write, race unless they are
 // ordered: same thread, a barrier between, or a published fence (see ordered()). Two conflicts
-// harm nobody: a store of the value that is there already, and a plain read after which the same
-// thread does an atomic operation on the same place, as the usual loop around atomicCAS does, or
-// at least another thread that came by the same line (`if (*low > x) atomicMin(low, x)`).
-// Such accesses are suspects until settle() decides.
+// harm nobody, and are suspects until settle() decides: a store of the value that is there
+// already, and a plain read after which the same thread does an atomic operation on the place, as
+// a loop around atomicCAS does, or another that came by the same line (`if (*p > x) atomicMin`).
 // The idea of shadow words with the last accesses is ThreadSanitizer's (Serebryany and
 // Iskhodzhanov, 2009); segments in place of vector clocks suffice because a block's threads
 // meet only at barriers.
