@@ -273,8 +273,7 @@ static NOINLINE bool require_valid(const Region& r, uintptr_t address, uint32_t 
     return false;
 }
 
-// Where a barrier is missing, the reader may simply have come before the writer. So the report
-// waits until the interval ends: if another thread writes the place by then, it is a race.
+// The report waits until the interval ends: if another thread writes here by then, it is a race.
 static void uninitialised(const Access& a, const Region& r) {
     if ((hot.checks & kCheckUninitialised) && hot.worker->pending.kind == kNoFault)
         access_fault(kUninitialised, a, r.kind, a.address - r.base, hot.first != UINT32_MAX);
@@ -302,8 +301,7 @@ static bool find_region(uintptr_t address, Region& r) {
 
 // ---- one word, or one byte of a word that is used byte by byte -----------------------------
 
-// What launches of other streams did here, which nothing orders with this one. Atomic operations
-// and what is volatile may meet: that is how launches that run at once talk to each other.
+// What launches of other streams did here, in no order. Strong accesses may meet: so they talk.
 static void look_across(uint32_t written, uint32_t read, uintptr_t address, const Access& a) {
     const uint32_t me = hot.worker->job->number;
     const uint32_t lowest = kFirstSegment << 12;
@@ -317,9 +315,9 @@ static void look_across(uint32_t written, uint32_t read, uintptr_t address, cons
 static void check_unit(uint32_t* s, const Region& r, uintptr_t address, uint32_t bytes,
                        const Access& a) {
     uint32_t written = s[0];
-    if (UNLIKELY(hot.worker && hot.first != UINT32_MAX && r.kind != kShared &&
-                 may_be_apart(hot.worker->job->number)))
-        look_across(written, s[1], address, a);
+    const bool apart = UNLIKELY(hot.worker && hot.first != UINT32_MAX && r.kind != kShared &&
+                                may_be_apart(hot.worker->job->number));
+    if (apart) look_across(written, s[1], address, a);
     if (r.kind == kShared ? written < r.first : written < kValid) {
         if (!require_valid(r, address, bytes, a)) return;
         bool unwritten = false;
@@ -388,7 +386,9 @@ static void check_unit(uint32_t* s, const Region& r, uintptr_t address, uint32_t
     }
     // A thread's own plain write stays on record: the atomics of other threads race with it.
     if (a.strong && (written & ~3u) == mine && !(written & kAtomicFlag)) return;
-    s[0] = mine | (a.strong ? kAtomicFlag : 0);
+    const uint32_t stamp = mine | (a.strong ? kAtomicFlag : 0);
+    const uint32_t last = apart ? __sync_lock_test_and_set(s, stamp) : (s[0] = stamp, written);
+    if (UNLIKELY(last != written)) look_across(last, 0, address, a);  // another came meanwhile
 }
 
 // From now on this word is judged byte by byte.
