@@ -273,7 +273,7 @@ static NOINLINE bool require_valid(const Region& r, uintptr_t address, uint32_t 
     return false;
 }
 
-// The report waits until the interval ends: if another thread writes here by then, it is a race.
+// Reported when the interval ends: if another thread has written here by then, it is a race.
 static void uninitialised(const Access& a, const Region& r) {
     if ((hot.checks & kCheckUninitialised) && hot.worker->pending.kind == kNoFault)
         access_fault(kUninitialised, a, r.kind, a.address - r.base, hot.first != UINT32_MAX);
@@ -301,7 +301,7 @@ static bool find_region(uintptr_t address, Region& r) {
 
 // ---- one word, or one byte of a word that is used byte by byte -----------------------------
 
-// What launches of other streams did here, in no order. Strong accesses may meet: so they talk.
+// What other streams' launches did here in no order. Strong accesses may meet: launches talk so.
 static void look_across(uint32_t written, uint32_t read, uintptr_t address, const Access& a) {
     const uint32_t me = hot.worker->job->number;
     const uint32_t lowest = kFirstSegment << 12;
