@@ -33,15 +33,49 @@ def negative(part):
 KERNELS = {}
 
 
-def power(x, k, remembered=None):
-    kept = KERNELS if remembered is None else remembered(x, k)
-    if k not in kept:
-        source = "__global__ void power(const float* x, float* y, int n) {\n"
-        source += "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-        source += f"    if (i < n) y[i] = {' * '.join(['x[i]'] * k)};\n}}"
-        kept[k] = SourceModule(source).get_function("power")
+def power(x, k):
+    if k not in KERNELS:
+        KERNELS[k] = power_kernel(k)
     y = cp.empty_like(x)
-    kept[k](x, y, np.int32(x.size), block=(256, 1, 1), grid=(-(-x.size // 256), 1))
+    KERNELS[k](x, y, np.int32(x.size), block=(256, 1, 1), grid=(-(-x.size // 256), 1))
+    return y
+
+
+def power_kernel(k):
+    source = "__global__ void power(const float* x, float* y, int n) {\n"
+    source += "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    source += f"    if (i < n) y[i] = {' * '.join(['x[i]'] * k)};\n}}"
+    return SourceModule(source).get_function("power")
+
+
+def power_each_time(x, k):
+    y = cp.empty_like(x)
+    power_kernel(k)(x, y, np.int32(x.size), block=(256, 1, 1), grid=(-(-x.size // 256), 1))
+    return y
+
+
+@functools.cache
+def kernel_of_length(k, n):
+    return power_kernel(k)
+
+
+def power_of_each_length(x, k):
+    y = cp.empty_like(x)
+    kernel = kernel_of_length(k, x.size)
+    kernel(x, y, np.int32(x.size), block=(256, 1, 1), grid=(-(-x.size // 256), 1))
+    return y
+
+
+@functools.cache
+def kernel_without_a_test(k):
+    return SourceModule("__global__ void power(const float* x, float* y) {\n"
+                        f"    y[blockIdx.x] = {' * '.join(['x[blockIdx.x]'] * k)};\n"
+                        "}").get_function("power")
+
+
+def power_without_a_test(x, k):
+    y = cp.empty_like(x)
+    kernel_without_a_test(k)(x, y, block=(1, 1, 1), grid=(x.size, 1))
     return y
 
 
@@ -74,16 +108,6 @@ def power_by_argument(x, k):
     y = cp.empty_like(x)
     KERNELS["general"](x, y, np.int32(x.size), np.int32(k), block=(256, 1, 1))
     return y
-
-
-def power_without_a_test(x, k):
-    kernel = SourceModule(GENERAL.replace("i < n", "i < 40000")).get_function("power")
-    y = cp.empty_like(x)
-    kernel(x, y, np.int32(x.size), np.int32(k), block=(256, 1, 1))
-    return y
-
-
-LENGTHS = {}
 
 
 def decide(requests, general, special, compiling):
@@ -345,13 +369,13 @@ WRONG = {
         (lambda part: -1.0, "it must return C++ text"),
     ],
     "power": [
-        (lambda x, k: power(x, k, lambda x, k: {}), "calls SourceModule 3 times"),
-        (lambda x, k: power(x, k, lambda x, k: LENGTHS.setdefault(len(x), {})), "SourceModule 2"),
+        (power_each_time, "calls SourceModule 3 times"),
+        (power_of_each_length, "calls SourceModule 2 times"),
         (power_by_argument, "calls SourceModule 0 times"),
         (lambda x, k: x ** k, "calls SourceModule 0 times"),
         (lambda x, k: power(x, k).get(), "it must return a CuPy array"),
-        (power_without_a_test, "outside an array"),
-        (lambda x, k: power(x, k + 1) if k == 3 else power(x, k), "expected"),
+        (power_without_a_test, "does not test"),
+        (lambda x, k: power(x, k + 1), "expected"),
         (lambda x, k: cp.square(x, out=x), "changed its argument"),
     ],
     "decide": [
