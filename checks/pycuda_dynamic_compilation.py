@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import functools
-import math
 import re
 import warnings
 from collections.abc import Callable, Sequence
+from unittest.mock import patch
 
 import numpy as np
 
@@ -28,10 +28,12 @@ from .machinery.kernel_task import (
 )
 from .machinery.task import (
     Case,
+    Mistake,
     Refusal,
     Task,
     Trial,
     describe_returned,
+    difference,
     is_stub,
     require_type,
 )
@@ -103,7 +105,7 @@ def reader(name: str, parameters: str, launch: Callable[..., tuple],
     return read
 
 
-# the lesson's warm-ups: the bytes of a formula, a minus, and when a compiled kernel is paid for
+# the lesson's warm-ups: the bytes of a formula, a minus, and a kernel that is kept
 
 bytes_each = Task(
     "bytes_each", lambda ones, twos: (8 * ones + 12 * twos, 12),
@@ -142,25 +144,28 @@ negative = Task(
     ],
 )
 
-
-def _launches(compiling: int, general: int, special: int, *,
-              launches: Callable = lambda compiling, general, gain: -(-compiling // gain)) -> float:
-    gain = general - special
-    return launches(compiling, general, gain) if gain > 0 else math.inf
+FRESH = iter(range(40, 9999))  # exponents for which nobody has compiled a kernel yet
 
 
-launches = Task(
-    "launches", _launches,
-    lambda: [(400_000, 500, 300), (1000, 7, 4), (10, 5, 5), (10, 5, 6), (3, 100, 1), (12, 6, 4)],
-    right=_launches,
-    mistakes=[
-        ("rounded down: the last launch is needed",
-         {"launches": lambda compiling, general, gain: compiling // gain}),
-        ("one launch too many where they are equal",
-         {"launches": lambda compiling, general, gain: compiling // gain + 1}),
-        ("math.inf where the compiled kernel is not faster: it never saves anything",
-         lambda compiling, general, special: -(-compiling // max(general - special, 1))),
-    ],
+def _compiled_once(answer: Callable, trials: Sequence[Trial]) -> str | None:
+    from pycuda.compiler import SourceModule as Module
+    (x, _), k, original = trials[0].case, next(FRESH), Module.__init__
+    with patch.object(Module, "__init__", autospec=True, side_effect=original) as made:
+        *_, y = [answer(numbers, k) for numbers in (x[:300], x[3:], x)]
+    calls = [f"{call.args[1:]}{call.kwargs}" for call in made.call_args_list]
+    if len(calls) != 1:
+        return f"it calls SourceModule {len(calls)} times for one new k, and not once."
+    return (difference(x.get() ** k, y.get(), 1e-4) if re.search("[<>]", *calls) else
+            "its kernel does not test `i < n`.")
+
+
+power = Task(
+    "power", lambda x, k: x.get() ** k,
+    lambda: [(to_device(np.linspace(-1.1, 1.1, n, dtype=np.float32)), k)
+             for n, k in ((1003, 3), (70_000, 2), (256, 4), (5, 1))],
+    read=lambda y, case: require_type(y, type(case[0]), "it must return a CuPy array, not").get(),
+    mistakes=[Mistake("one kernel kept for all k: each needs its own", lambda x, k: x ** 3)],
+    rules=[_compiled_once], rtol=1e-5,
 )
 
 
@@ -209,14 +214,10 @@ def _read_decisions(value: object, case: Case) -> int:
     return total
 
 
-def _decisions(requests: list[str], general: dict[str, int], special: dict[str, int],
-               compiling: int) -> int:
-    return _decide(requests, general, special, compiling)[1]
-
-
 decide = Task(
-    "decide", _decisions, _decide_cases,
-    read=_read_decisions,
+    "decide", lambda requests, general, special, compiling: _decide(
+        requests, general, special, compiling)[1],
+    _decide_cases, read=_read_decisions,
     mistakes=[
         ("one loss for all shapes: each shape has its own", {"shared": True}),
         ("compiled one request too early: what counts is the loss before the request",
@@ -254,8 +255,7 @@ STENCIL = "const float* x, float* y, int rows, int columns"
 def _stencil_launch(weights: np.ndarray, size: tuple[int, int] | None = None) -> tuple:
     rows, columns = size or SIZES.get(weights.shape, (45, 70))
     image = _image(rows, columns)
-    args = (to_device(image), blank(image.shape, np.float32), np.int32(rows),
-            np.int32(columns))
+    args = (to_device(image), blank(image.shape, np.float32), np.int32(rows), np.int32(columns))
     return (-(-columns // 32), -(-rows // 8)), (32, 8), args
 
 

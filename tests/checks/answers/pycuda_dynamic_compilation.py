@@ -1,7 +1,7 @@
 """Right answers besides the solution, and wrong ones that are no known mistake."""
 
 import ast
-import math
+import functools
 import re
 
 import numpy as np
@@ -11,6 +11,10 @@ import helpers
 from helpers.generate import literal, literals, render
 
 helpers.start(needs="pycuda")
+
+import cupy as cp  # noqa: E402
+import pycuda.autoprimaryctx  # noqa: E402, F401
+from pycuda.compiler import SourceModule  # noqa: E402
 
 
 def bytes_by_arrays(ones, twos):
@@ -26,17 +30,83 @@ def negative(part):
     return f"(-({part}))"
 
 
-def launches_by_counting(compiling, general, special):
-    if general <= special:
-        return math.inf
-    count = 0
-    while compiling + count * special > count * general:
-        count += 1
-    return count
+KERNELS = {}
 
 
-def launches_rounded_up(compiling, general, special):
-    return math.inf if special >= general else math.ceil(compiling / (general - special))
+def power(x, k):
+    if k not in KERNELS:
+        KERNELS[k] = power_kernel(k)
+    return launched(KERNELS[k], x)
+
+
+def launched(kernel, x):
+    y = cp.empty_like(x)
+    kernel(x, y, np.int32(x.size), block=(256, 1, 1), grid=(-(-x.size // 256), 1))
+    return y
+
+
+def power_kernel(k):
+    source = "__global__ void power(const float* x, float* y, int n) {\n"
+    source += "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    source += f"    if (i < n) y[i] = {' * '.join(['x[i]'] * k)};\n}}"
+    return SourceModule(source).get_function("power")
+
+
+def power_each_time(x, k):
+    return launched(power_kernel(k), x)
+
+
+@functools.cache
+def kernel_of_length(k, n):
+    return power_kernel(k)
+
+
+def power_of_each_length(x, k):
+    return launched(kernel_of_length(k, x.size), x)
+
+
+@functools.cache
+def kernel_without_a_test(k):
+    return SourceModule("__global__ void power(const float* x, float* y) {\n"
+                        f"    y[blockIdx.x] = {' * '.join(['x[blockIdx.x]'] * k)};\n"
+                        "}").get_function("power")
+
+
+def power_without_a_test(x, k):
+    y = cp.empty_like(x)
+    kernel_without_a_test(k)(x, y, block=(1, 1, 1), grid=(x.size, 1))
+    return y
+
+
+GENERAL = """__global__ void power(const float* x, float* y, int n, int k) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float p = 1;
+        for (int j = 0; j < k; j++) p *= x[i];
+        y[i] = p;
+    }
+}"""
+
+
+@functools.cache
+def loop_of(k):
+    """The kernel with k as a constant, for which the compiler can unroll the loop."""
+    source = GENERAL.replace("int k)", "int)").replace("< k", f"< {k}")
+    return SourceModule(source).get_function("power")
+
+
+def power_by_loop(x, k):
+    y = cp.zeros(len(x), np.float32)
+    loop_of(k)(x, y, np.int32(len(x)), np.int32(0), block=(512, 1, 1))
+    return y
+
+
+def power_by_argument(x, k):
+    """One general kernel."""
+    if "general" not in KERNELS:
+        KERNELS["general"] = SourceModule(GENERAL).get_function("power")
+    y = cp.empty_like(x)
+    KERNELS["general"](x, y, np.int32(x.size), np.int32(k), block=(256, 1, 1))
+    return y
 
 
 def decide(requests, general, special, compiling):
@@ -279,7 +349,7 @@ def slope_of_anything(formula):
 RIGHT = {
     "bytes_each": [bytes_by_arrays, bytes_as_list_of_kernels],
     "negative": [negative, lambda part: f"(-1.0f * ({part}))", lambda part: f"(0.0f - ({part}))"],
-    "launches": [launches_rounded_up, launches_by_counting],
+    "power": [power, power_by_loop],
     "decide": [decide],
     "convolution": [convolution, convolution_by_choice],
     "stencil": [stencil, stencil_direct],
@@ -297,11 +367,15 @@ WRONG = {
         (lambda part: f"-({part}", "no expression"),
         (lambda part: -1.0, "it must return C++ text"),
     ],
-    "launches": [
-        (lambda compiling, general, special: -(-compiling // general), "expected"),
-        (lambda compiling, general, special: compiling / (general - special)
-         if general > special else math.inf, "expected"),
-        (lambda compiling, general, special: -(-compiling // (general - special)), "it raised"),
+    "power": [
+        (power_each_time, "calls SourceModule 3 times"),
+        (power_of_each_length, "calls SourceModule 3 times"),
+        (power_by_argument, "calls SourceModule 0 times"),
+        (lambda x, k: x ** k, "calls SourceModule 0 times"),
+        (lambda x, k: power(x, k).get(), "it must return a CuPy array"),
+        (power_without_a_test, "does not test"),
+        (lambda x, k: power(x, k + 1), "expected"),
+        (lambda x, k: cp.square(x, out=x), "changed its argument"),
     ],
     "decide": [
         (decide_by_counts, "it should be"),
