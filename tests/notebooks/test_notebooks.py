@@ -316,11 +316,12 @@ def test_code_in_cells_is_clean():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_readme_links_files_that_exist_and_names_every_folder():
+def test_the_readme_links_files_that_exist_and_the_authors_page_names_every_folder():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)\)", text):
         if not target.startswith("http"):
             assert (ROOT / unquote(target)).exists(), target
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"`(\w+)/`", text.split("## Where things are")[1].split("\n## ")[0]))
     rooms = {path.name for path in ROOT.iterdir() if path.is_dir()
              and path.name.isidentifier() and path.name not in ("build", "__pycache__")}
