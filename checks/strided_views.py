@@ -86,6 +86,37 @@ runs = Task(
     ],
 )
 
+# long_runs: an order of the axes, compared by the runs that it leads to
+
+
+def _run_length(order: object, case: Case) -> str:
+    shape, strides = case
+    require_type(order, tuple, "expected a tuple of axes, got")
+    if sorted(order) != list(range(len(shape))):
+        raise Refusal(f"expected each axis from 0 to {len(shape) - 1} once, got {order}.")
+    length = _runs([shape[k] for k in order], [strides[k] for k in order])[1]
+    if length == _runs(shape, strides)[1] and order != tuple(range(len(shape))):
+        return f"runs of {length} numbers as before, from the new order {order}"
+    return f"runs of {length} numbers"
+
+
+long_runs = Task(
+    "long_runs", lambda shape, strides: "runs of {} numbers".format(max(
+        n for n, stride in zip(shape, strides) if abs(stride) == min(map(abs, strides)))),
+    cases=lambda: [((592, 504, 9, 9), (4096, 8, 4096, 8)), ((9, 5, 7), (8, 8, 8)), ((6,), (24,)),
+                   ((5, 2, 6), (-8, 8, 16)), ((3, 4), (-16, 8)), ((4, 3), (8, 32)),
+                   ((3, 5, 8, 2), (12, 4, -4, 4)), ((7, 2, 6), (-3, 40, 3)), ((4, 5), (-8, 8))],
+    read=_run_length,
+    mistakes=[
+        ("a new order also where the old one has the longest runs",
+         lambda shape, strides: tuple(np.argsort(shape, kind="stable"))),
+        ("an order by strides alone; among equal strides, the longest axis has to be last",
+         lambda shape, strides: tuple(np.argsort([-abs(s) for s in strides], kind="stable"))),
+        ("the longest axis at the end, which helps only if it has the smallest stride",
+         lambda shape, strides: tuple(np.argsort(np.equal(shape, max(shape)), kind="stable"))),
+    ],
+)
+
 # recipe: offset, shape and strides of a view on a 1-D buffer
 
 
@@ -232,41 +263,25 @@ def _strided_cases() -> list[Case]:
     # `as_strided` puts an object of its own between a view and its array; here twice.
     strided = as_strided(as_strided(x[2:], (6,), (4,))[1:], (2, 2), (8, 4))
     return [
-        (x, (9, 4), (4, 4)),  # windows that just fit
-        (x, (10, 4), (4, 4)),  # one window too many
-        (x, (12,), (4,)),
-        (x, (13,), (4,)),
-        (x, (12,), (5,)),  # the last element reaches beyond the end
-        (x, (12,), (-4,)),  # reaches before the front
+        (x, (9, 4), (4, 4)), (x, (10, 4), (4, 4)),  # windows that just fit, and one too many
+        (x, (12,), (4,)), (x, (13,), (4,)), (x, (12,), (5,)), (x, (12,), (-4,)),  # both ends
         (back, (12,), (-4,)),  # x itself has negative strides: this goes forward again
-        (back, (12,), (4,)),
-        (back, (3, 4), (-16, -4)),
-        (middle, (2, 2), (48, 8)),
-        (middle, (2, 4), (48, 8)),  # leaves x, stays inside the owner
-        (middle, (4, 2), (48, 8)),  # leaves the owner
-        (middle, (2,), (-64,)),  # back to the owner's first element
-        (middle, (2,), (-72,)),  # one element too far
-        (x[5:5], (0, 3), (4, 400)),  # no element, no byte
-        (x, (3, 0), (4000, 4)),
+        (back, (12,), (4,)), (back, (3, 4), (-16, -4)), (middle, (2, 2), (48, 8)),
+        (middle, (2, 4), (48, 8)), (middle, (4, 2), (48, 8)),  # leaves x, leaves the owner
+        (middle, (2,), (-64,)), (middle, (2,), (-72,)),  # the owner's first element, one too far
+        (x[5:5], (0, 3), (4, 400)), (x, (3, 0), (4000, 4)),  # no element, no byte
         (x, (1000, 2), (0, 4)),  # a stride of zero repeats and reaches no farther
-        (x, (), ()),
-        (x[11:], (2,), (4,)),
-        (x[5:], (2, 2), (-12, -12)),  # before the front by both axes together, by neither alone
-        (x[5:], (2, 2), (-8, -12)),
-        (x, (3, 4), (16,)),  # lengths differ
-        (x, (3,), (16, 4)),
-        (x[5:], (3, 3), (-12, 8)),  # the first and the last element inside, a corner before x
-        (x[5:], (3, 3), (-8, 16)),  # and a corner behind it
-        (x[5:], (3, 3), (8, -12)),
-        (x[5:], (3, 3), (-8, 8)),
-        (table, (2,), (184,)),  # the last element just fits, with its 8 bytes
-        (table, (2,), (188,)),
-        (small, (2,), (-1,)),  # one byte before the front
-        (small[7:], (2,), (1,)),
+        (x, (), ()), (x[11:], (2,), (4,)),
+        # Before the front by both axes together, by neither alone.
+        (x[5:], (2, 2), (-12, -12)), (x[5:], (2, 2), (-8, -12)),
+        (x, (3, 4), (16,)), (x, (3,), (16, 4)),  # lengths differ
+        # The first and the last element are inside, a corner is before x or behind it.
+        (x[5:], (3, 3), (-12, 8)), (x[5:], (3, 3), (-8, 16)),
+        (x[5:], (3, 3), (8, -12)), (x[5:], (3, 3), (-8, 8)),
+        (table, (2,), (184,)), (table, (2,), (188,)),  # the last 8 bytes just fit, or do not
+        (small, (2,), (-1,)), (small[7:], (2,), (1,)),  # one byte before the front, or behind
         (strided, (9,), (4,)),  # x has 9 elements from here
-        (strided, (10,), (4,)),
-        (strided, (4,), (-4,)),
-        (strided, (5,), (-4,)),
+        (strided, (10,), (4,)), (strided, (4,), (-4,)), (strided, (5,), (-4,)),
     ]
 
 
@@ -323,12 +338,9 @@ def _random(shape: tuple, dtype=np.float32) -> np.ndarray:
 antidiagonals = Task(
     "antidiagonals", _antidiagonals,
     cases=lambda: [
-        (_random((3, 5), np.int64),),
-        (_random((5, 3)),),
+        (_random((3, 5), np.int64),), (_random((5, 3)),),
         (_random((8, 8)),),  # the padded copy has the size of freed float64: np.empty is not 0
-        (_random((1, 6)),),
-        (_random((6, 1)),),
-        (_random((5, 7)).T,),
+        (_random((1, 6)),), (_random((6, 1)),), (_random((5, 7)).T,),
         (_random((6, 8), np.float64)[::2, 1::3],),
     ],
     mistakes=[
@@ -379,16 +391,10 @@ def _block_view(x, height, width):
 tiles = Task(
     "tiles", _tiles,
     cases=lambda: [
-        (_random((6, 8)), 2, 4),
-        (_random((9, 8)), 3, 2),
-        (_random((6, 6), np.int64), 2, 3),
-        (_random((8, 12)).T, 4, 2),
-        (_random((12, 12))[::2, ::-3], 3, 2),
-        (_random((4, 5)), 4, 5),
-        (_random((4, 6)), 1, 1),
-        (_random((7, 8)), 2, 4),
-        (_random((6, 9)), 2, 4),
-        (_random((3, 4)), 2, 3),  # neither size fits, but there are elements for two tiles
+        (_random((6, 8)), 2, 4), (_random((9, 8)), 3, 2), (_random((6, 6), np.int64), 2, 3),
+        (_random((8, 12)).T, 4, 2), (_random((12, 12))[::2, ::-3], 3, 2),
+        (_random((4, 5)), 4, 5), (_random((4, 6)), 1, 1), (_random((7, 8)), 2, 4),
+        (_random((6, 9)), 2, 4), (_random((3, 4)), 2, 3),  # neither fits, but two tiles' elements
     ],
     mistakes=[
         ("one reshape straight to four axes: it takes the elements in reading order, not by tiles",
@@ -431,12 +437,9 @@ windowed = Task(
         (_random((2, 5), np.float64), _random((5, 12), np.float64), 4, 3),
         (_random((6, 3), np.int64), _random((3, 11), np.int64), 2, 4),
         (_random((4, 3)).T, _random((10, 4)).T, 5, 2),
-        (_random((4, 5)), _random((5, 7)), 7),
-        (_random((1, 4)), _random((4, 8)), 1, 9),
-        (_random((3, 4)), _random((4, 6)), 7),
-        (_random((3, 4)), _random((4, 6)), 0),
-        (_random((3, 4)), _random((4, 6)), 2, 0),
-        (_random((3, 4)), _random((4, 6)), 2, -1),
+        (_random((4, 5)), _random((5, 7)), 7), (_random((1, 4)), _random((4, 8)), 1, 9),
+        (_random((3, 4)), _random((4, 6)), 7), (_random((3, 4)), _random((4, 6)), 0),
+        (_random((3, 4)), _random((4, 6)), 2, 0), (_random((3, 4)), _random((4, 6)), 2, -1),
     ],
     mistakes=[
         ("axes in the order (row, window, column); the windows come first",
@@ -473,8 +476,7 @@ def _recover_cases() -> list[Case]:
     fancy = wide.reshape(5, 8).copy()
     fancy[2, 3] = wide[0]
     return [
-        (block.copy(), shuffled),
-        (block[1:, ::2, 3].copy(), shuffled),
+        (block.copy(), shuffled), (block[1:, ::2, 3].copy(), shuffled),
         (block[::-1, :, ::-2].T.copy(), shuffled),
         (sliding_window_view(wide, 7).copy(), wide),
         (np.broadcast_to(wide[3:8], (4, 5)).copy(), wide),
@@ -485,12 +487,10 @@ def _recover_cases() -> list[Case]:
         (wide[[1, 0, -1]], wide),  # equal steps only with positions counted from the end
         (np.array([[1.5, 2.5], [3.5, 4.5]]), wide),  # values that the buffer does not have
         (np.array([1.5, wide[1], wide[2]]), wide),  # only the first is not there
-        (np.array([wide[0], 1.5, wide[2]]), wide),
-        (np.array([[1.5]]), wide),
+        (np.array([wide[0], 1.5, wide[2]]), wide), (np.array([[1.5]]), wide),
         (block[:2, 1:3, ::5].copy(), shuffled),  # axes of two
         (shuffled[[-2, -1, 0]], shuffled),  # equal steps that lead behind the buffer
-        (shuffled[[-2, -1, -1]], shuffled),  # and positions cut off at its end
-        (shuffled[[1, 0, 0]], shuffled),
+        (shuffled[[-2, -1, -1]], shuffled), (shuffled[[1, 0, 0]], shuffled),  # cut off at an end
     ]
 
 

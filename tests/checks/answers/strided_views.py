@@ -1,5 +1,7 @@
 """Right answers besides the solution, and wrong ones that are no known mistake."""
 
+from itertools import permutations
+
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
@@ -264,9 +266,27 @@ def runs_of_the_longest(shape, strides):
     return int(np.prod(shape)) // max(shape), max(shape)
 
 
+def long_runs_by_sorting(shape, strides):
+    """A new order, by strides and then by lengths, only where it gains."""
+    old = tuple(range(len(shape)))
+    new = tuple(sorted(old, key=lambda axis: (-abs(strides[axis]), shape[axis])))
+    return new if shape[new[-1]] > runs_by_sorting(shape, strides)[1] else old
+
+
+def long_runs_by_trying(shape, strides):
+    return max(permutations(range(len(shape))), key=lambda axes: runs_by_sorting(
+        [shape[k] for k in axes], [strides[k] for k in axes])[1])
+
+
+def long_runs_with_signs(shape, strides):
+    """Wrong: takes a negative stride for the smallest."""
+    return long_runs_by_sorting(shape, [stride - min(strides) + 1 for stride in strides])
+
+
 RIGHT = {
     "flattens": [flattens_by_rule, flattens_by_numpy],
     "runs": [runs_by_sorting, runs_by_numpy],
+    "long_runs": [long_runs_by_sorting, long_runs_by_trying],
     "backwards": [backwards_by_hand, backwards_by_numpy],
     "recipe": [recipe_by_numpy],
     "safe_as_strided": [safe_by_trying_corners],
@@ -285,6 +305,13 @@ WRONG = {
     "runs": [
         (runs_of_the_longest, "value 0 of the tuple"),
         (lambda shape, strides: runs_by_sorting(shape, strides)[::-1], "value 0 of the tuple"),
+    ],
+    "long_runs": [
+        (lambda shape, strides: (2, 3, 0, 1)[:len(shape)], "expected each axis from 0 to 2 once"),
+        (lambda shape, strides: tuple(range(len(shape))), "expected 'runs of 504 numbers'"),
+        (lambda shape, strides: long_runs_by_sorting(shape, strides)[::-1], "got 'runs of"),
+        (long_runs_with_signs, "for shape=(5, 2, 6)"),
+        (lambda shape, strides: len(shape) - 1, "expected a tuple of axes, got"),
     ],
     "backwards": [
         (lambda rows, columns, itemsize: (rows - 1, columns, columns * itemsize, -itemsize),
@@ -421,6 +448,8 @@ INPUTS = {
                              tuple(map(int, rng.integers(1, 7, 2) * rng.choice([-4, 4], 2)))),
     "runs": lambda rng: (tuple(map(int, rng.integers(2, 7, 4))),
                          tuple(map(int, rng.integers(1, 4, 4) * rng.choice([-8, 8], 4)))),
+    "long_runs": lambda rng: (tuple(map(int, rng.integers(2, 7, 4))),
+                              tuple(map(int, rng.integers(1, 4, 4) * rng.choice([-8, 8], 4)))),
     "recipe": random_recipe,
     "safe_as_strided": random_strided,
     "antidiagonals": lambda rng: (random_view(rng, 2),),
