@@ -56,7 +56,7 @@ REFUSED = [(r"__(?:exp|exp10|log|log2|log10|pow|sin|cos|tan|fdivide)f?\b",
             " without the underscores.")]
 _DOUBLE = r"-?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?(?![\w.])"
 # A double that is rounded before anything is computed with it.
-ROUNDED = re.compile(rf"\bfloat\s+\w+\s*=\s*{_DOUBLE}\s*(?=[;,])"
+ROUNDED = re.compile(rf"\b(?:float|T)\s+\w+\s*=\s*{_DOUBLE}\s*(?=[;,])"
                      rf"|\b(?:T|float)\(\s*{_DOUBLE}\s*\)")
 DOUBLE = re.compile(rf"\bdouble\b|(?<![\w.]){_DOUBLE}")
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')

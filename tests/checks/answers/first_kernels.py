@@ -32,9 +32,9 @@ extern "C" __global__ void smooth(const float* x, float* y, int n) {
 
 SIGMOID = """
     T z = x + bias;
-    T u = T(1.5957691216057308) * z * (1 + T(0.044715) * z * z);
+    T c = 1.5957691216057308, u = c * z * (1 + T(0.044715) * z * z);
     T s = 1 / (1 + exp(-u));
-    dx = dy * (s + z * s * (1 - s) * T(1.5957691216057308) * (1 + T(0.134145) * z * z))
+    dx = dy * (s + z * s * (1 - s) * c * (1 + T(0.134145) * z * z))
 """
 
 
