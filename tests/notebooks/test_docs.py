@@ -257,6 +257,14 @@ def test_the_readme_tells_the_hours_of_the_shorter_way_as_its_table_does():
         sum(map(int, hours))
 
 
+def test_the_readme_s_beginning_tells_the_same_hours():
+    text = text_of(ROOT / "README.md")
+    whole, shorter = re.search(r"course takes about (\d+) hours, the \[shorter way\]\(#lessons\) about"
+                               r" (\d+)\.", text).groups()
+    assert whole == re.search(r"is about (\d+) hours", text)[1]
+    assert shorter == re.search(r"shorter way\]\(#lessons\), .*?, is about (\d+)\.", text)[1]
+
+
 def test_the_readme_s_first_evening_has_these_minutes():
     steps = dict(re.findall(r"^(\d)\. \*\*.*?\((\d+) minutes\)", text_of(ROOT / "README.md"), re.M))
     tasks = {name: "\n".join(cell.source for cell in cells_of(f"exercises/{name}.ipynb"))
