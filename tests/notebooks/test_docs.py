@@ -259,8 +259,8 @@ def test_the_readme_tells_the_hours_of_the_shorter_way_as_its_table_does():
 
 def test_the_readme_s_beginning_tells_the_same_hours():
     text = text_of(ROOT / "README.md")
-    whole, shorter = re.search(r"course takes about (\d+) hours, the \[shorter way\]\(#lessons\) about"
-                               r" (\d+)\.", text).groups()
+    whole, shorter = re.search(r"course takes about (\d+) hours, the \[shorter way\]\(#lessons\)"
+                               r" about (\d+)\.", text).groups()
     assert whole == re.search(r"is about (\d+) hours", text)[1]
     assert shorter == re.search(r"shorter way\]\(#lessons\), .*?, is about (\d+)\.", text)[1]
 
