@@ -27,12 +27,13 @@
 // - The queries stay in shared memory. In registers they would take the place of sums.
 // - Blocks start in the order of their index (CUDA does not promise it), and with `causal` the last
 //   queries have the most keys. So the last queries of *all* heads come first, and short work fills
-//   the end (none and 10 %; 41 % for 2048 words).
+//   the end (none and 10 %; 41 % for 2048 words) Without `causal` the blocks of a head come
+//   together, which read the same keys and values (in the other order 2 %, for heads of 64 numbers
+//   2 to 9 %, compiled by NVRTC).
 // What is left: on that GPU these products alone ran at 640 Tflop/s, with the 5 ldmatrix that 16 of
 // them need at 500, with powers and additions, too, at 390 (heads of 64 numbers) and 410 to 480
-// (128), and this kernel, compiled by nvcc, at 360 to 380. cuDNN's ran at 460 and 670, more than
-// `mma` can. Capability 9.0 has other instructions for that (wgmma), which read shared memory
-// themselves.
+// (128), and this kernel at 340 to 350 and 360. cuDNN's ran at 460 and up to 670, more than `mma`
+// can. Capability 9.0 has other instructions for that (wgmma), which read shared memory themselves.
 // Needs compute capability 7.5. No header of the CUDA toolkit.
 // Launch: grid ((m + ROWS - 1) / ROWS, heads, batch), block 32 * WARPS, dynamic shared memory of
 // 2 * PITCH * (ROWS + 4 * KEYS) bytes.
@@ -51,7 +52,6 @@
 #endif
 #define ROWS (WARPS * 16 * TALL)
 #define PITCH (HEAD + 8)  // float16s between rows of a tile: 8 neighbours begin in different banks
-#define PIECE 2           // times 16 keys: their scores are computed together
 #define NOTHING (-3.4e38f)
 #define MOST 32768.0f     // a sum of weights up to this has none too large for a float16, 65504
 
@@ -172,13 +172,12 @@ struct Warp {
     }
 
 // == scores
-    template <int COUNT>  // times 16 keys
-    __device__ __forceinline__ void multiply_keys(float (&score)[TALL][2 * COUNT][4],
+    __device__ __forceinline__ void multiply_keys(float (&score)[TALL][KEYS / 8][4],
                                                   const half* keys) {
 #pragma unroll
         for (int i = 0; i < TALL; i++)
 #pragma unroll
-            for (int j = 0; j < 2 * COUNT; j++)
+            for (int j = 0; j < KEYS / 8; j++)
 #pragma unroll
                 for (int e = 0; e < 4; e++) score[i][j][e] = 0;
 #pragma unroll
@@ -188,7 +187,7 @@ struct Warp {
             for (int i = 0; i < TALL; i++)
                 load(query[i], queries + 16 * i * PITCH + 16 * d + across);
 #pragma unroll
-            for (int j = 0; j < COUNT; j++) {
+            for (int j = 0; j < KEYS / 16; j++) {
                 unsigned key[4];
                 load(key, keys + 16 * j * PITCH + 16 * d + down);
 #pragma unroll
@@ -240,9 +239,8 @@ struct Warp {
             }
     }
 
-    // Scores become weights, those of 16 keys number `at` and of the COUNT - 1 behind.
-    template <int COUNT>
-    __device__ __forceinline__ void weigh(const float (&score)[TALL][2 * COUNT][4], int at,
+    // Scores become weights, and are added to `total`.
+    __device__ __forceinline__ void weigh(const float (&score)[TALL][KEYS / 8][4],
                                           float (&total)[TALL][2]) {
 #pragma unroll
         for (int i = 0; i < TALL; i++)
@@ -250,21 +248,20 @@ struct Warp {
             for (int low = 0; low < 2; low++) {
                 float shift = top[i][low] * per_two;
 #pragma unroll
-                for (int j = 0; j < 2 * COUNT; j++) {
+                for (int j = 0; j < KEYS / 8; j++) {
                     float left = power(score[i][j][2 * low] * per_two - shift);
                     float right = power(score[i][j][2 * low + 1] * per_two - shift);
                     total[i][low] += left;
                     total[i][low] += right;
-                    weight[i][at + j / 2][j % 2 * 2 + low] = pair(left, right);
+                    weight[i][j / 2][j % 2 * 2 + low] = pair(left, right);
                 }
             }
     }
 
 // == weighted sum
-    template <int COUNT>  // times 16 keys, from the 16 number `at` on
-    __device__ __forceinline__ void add_values(const half* values, int at) {
+    __device__ __forceinline__ void add_values(const half* values) {
 #pragma unroll
-        for (int j = at; j < at + COUNT; j++)
+        for (int j = 0; j < KEYS / 16; j++)
 #pragma unroll
             for (int c = 0; c < HEAD / 16; c++) {
                 unsigned value[4];
@@ -281,23 +278,19 @@ struct Warp {
     // The weights of a tile, whatever its scores are and where it is.
     __device__ __forceinline__ void any_tile(const half* keys, int first, int n, bool causal) {
         float score[TALL][KEYS / 8][4];
-        multiply_keys<KEYS / 16>(score, keys);
+        multiply_keys(score, keys);
         hide(score, first, n, causal);
         set_top(score);
-        weigh<KEYS / 16>(score, 0, sum);
+        weigh(score, sum);
     }
 
     // The values of the last tile, and the weights of a tile without hidden keys, for the old top.
     // Returns whether the weights are good: they fit into float16s.
     __device__ __forceinline__ bool next_tile(const half* keys, const half* values) {
-        float total[TALL][2] = {};
-#pragma unroll
-        for (int at = 0; at < KEYS / 16; at += PIECE) {
-            add_values<PIECE>(values, at);  // the last tile's weights, whose registers are now free
-            float score[TALL][2 * PIECE][4];
-            multiply_keys<PIECE>(score, keys + 16 * at * PITCH);
-            weigh<PIECE>(score, at, total);
-        }
+        float total[TALL][2] = {}, score[TALL][KEYS / 8][4];
+        add_values(values);  // the last tile's weights, whose registers are now free
+        multiply_keys(score, keys);
+        weigh(score, total);
         bool good = true;
 #pragma unroll
         for (int i = 0; i < TALL; i++) good &= total[i][0] <= MOST && total[i][1] <= MOST;
@@ -345,10 +338,12 @@ attention(const half* q, const half* k, const half* v, half* out, int m, int n,
     extern __shared__ __align__(16) half tiles[];  // of queries, keys (two), and values (two)
     half *all_keys = tiles + ROWS * PITCH, *all_values = all_keys + 2 * KEYS * PITCH;
 
-    unsigned index = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
-    unsigned heads = gridDim.y * gridDim.z, block = index / heads;
-    long long head = index % heads;
-    if (causal) block = gridDim.x - 1 - block;  // the longest work first
+    unsigned block = blockIdx.x, heads = gridDim.y * gridDim.z;
+    long long head = blockIdx.z * gridDim.y + blockIdx.y;
+    if (causal) {  // the longest work first
+        unsigned index = head * gridDim.x + block;
+        block = gridDim.x - 1 - index / heads, head = index % heads;
+    }
     q += head * m * HEAD, k += head * n * HEAD, v += head * n * HEAD, out += head * m * HEAD;
 
     int begin = block * ROWS, mine = threadIdx.x / 32 * 16 * TALL, first = begin + mine;
@@ -370,7 +365,7 @@ attention(const half* q, const half* k, const half* v, half* out, int m, int n,
         if (0 < t && t < full)
             weighed = warp.next_tile(keys, values);
         else if (0 < t && t <= needed)
-            warp.add_values<KEYS / 16>(values, 0);
+            warp.add_values(values);
         if (!weighed) warp.any_tile(keys, t * KEYS, n, causal);
     }
     warp.store(tiles + mine * PITCH, out, first, m);
