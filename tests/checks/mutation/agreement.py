@@ -12,7 +12,7 @@ import functools
 import importlib
 import re
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from types import SimpleNamespace
 from unittest.mock import patch
 
@@ -72,7 +72,11 @@ def agrees(lesson: str, name: str, source: str, count: int = INPUTS) -> tuple[in
     solution, mutant = functions
     # A survivor ends; thousands of rehearsals and compilations would load as many modules. (A Mock
     # in the place of `rehearse` would hold all arrays.)
-    with patch.object(kernel_task, "rehearse", lambda *_: None), launches:
+    with ExitStack() as stack:
+        stack.enter_context(launches)
+        for module in (kernel_task, checks):
+            if hasattr(module, "rehearse"):
+                stack.enter_context(patch.object(module, "rehearse", lambda *_: None))
         for done, case in enumerate(inputs_of(lesson, task, count)):
             if sentence := _difference(task, solution, mutant, case):
                 return done, sentence
