@@ -40,7 +40,8 @@ def launches() -> dict[str, tuple[Callable[[], object], Any, Callable[[Any], boo
     """By name: what launches a kernel once, the array of its result, and what checks that."""
     import cupy as cp
 
-    lesson = profiling.lesson_code("fast_kernels", "naive", "tile", "sums")
+    lesson = profiling.lesson_code(
+        "fast_kernels", "owners", "naive", "tile", "sums", "early-source")
     a, b, c = lesson.matrices(SIDE, SIDE, SIDE)
 
     def is_product(result: cp.ndarray) -> bool:
@@ -52,9 +53,11 @@ def launches() -> dict[str, tuple[Callable[[], object], Any, Callable[[Any], boo
     for shape in (1, 8), (8, 1), (8, 8):
         found["{} x {}".format(*shape)] = partial(lesson.sums(*shape),
                                                   *lesson.launch(a, b, c, *shape))
-    found["8 x 8, next slice early"] = partial(
-        cp.RawKernel(kernels.source("matmul_register"), "product"),
-        (SIDE // 128, SIDE // 128), (256,), arguments)
+    others = lesson.source.replace("void sums", "void __launch_bounds__(256, 1) sums")
+    for name, kernel in (("other registers", lesson.sums(8, 8, others)), ("in fours", lesson.late),
+                         ("in fours, early", lesson.early),
+                         ("in fours, one barrier", lesson.one_barrier)):
+        found[name] = partial(kernel, *lesson.launch(a, b, c, 8, 8))
     found["cuBLAS"] = partial(cp.matmul, a, b, out=c)
     checked = {name: (call, c, is_product) for name, call in found.items()}
     x, weights, y = lesson.matrices(156 * SIDE, 32, 288)  # the reader's, for 639,000 pixels
