@@ -40,7 +40,7 @@ SPEEDS = (
     ("threads_together", "memory/sum", "shuffles", "cp.sum", "sum of 2^28 numbers"),
     ("memory_and_tiles", "memory/transpose", "tile[64][65], float4", "copy",
      "transpose through a tile"),
-    ("fast_kernels", "product/early", "in fours, early", "cuBLAS",
+    ("fast_kernels", "product/early", "in fours, one barrier", "cuBLAS",
      "product of 4096 x 4096, without TF32"),
     ("pycuda_dynamic_compilation", "generated/formula", "SourceModule", "each operation",
      "a formula, one kernel in place of nine"),
