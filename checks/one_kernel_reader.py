@@ -9,7 +9,7 @@ from helpers import network
 from .machinery.kernel_task import KernelTask, blank, counters, to_device, undivided
 from .machinery.task import Case, Task
 
-# four warm-ups: bytes of a chain, blocks on a multiprocessor, clocks of a layer, fragments
+# three warm-ups: bytes of a chain, blocks on a multiprocessor, clocks of a layer; a task: fragments
 
 moved = Task(
     "moved", lambda floats: (8 * sum(floats) - 4 * (floats[0] + floats[-1]),
