@@ -52,7 +52,7 @@ def _fragments(rows: int, columns: int, outputs: int, *, steps: int = 18, edge: 
 
 
 fragments = Task(
-    "fragments", _fragments, lambda: [(1, 1, 48), (2, 4, 16), (3, 1, 64), (2, 3, 32)],
+    "fragments", _fragments, lambda: [(1, 1, 48), (2, 4, 16), (3, 1, 256), (2, 3, 32)],
     right=_fragments,
     mistakes=[("nine steps: 32 channels go in, and a fragment has 16 of them", {"steps": 9}),
               ("only a warp's own pixels: neighbours lie around them, too", {"edge": 0})])

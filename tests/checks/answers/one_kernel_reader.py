@@ -248,7 +248,7 @@ def some_layer(rng):
 
 
 def some_pixels(rng):
-    return int(rng.integers(1, 7)), int(rng.integers(1, 7)), 16 * int(rng.integers(1, 9))
+    return int(rng.integers(1, 7)), int(rng.integers(1, 7)), 16 * int(rng.integers(1, 33))
 
 
 INPUTS = {"moved": some_chain, "fits": some_block, "clocks": some_layer,
