@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from helpers import network
@@ -11,22 +9,19 @@ from helpers import network
 from .machinery.kernel_task import KernelTask, blank, counters, to_device, undivided
 from .machinery.task import Case, Task
 
-# three warm-ups: bytes of a chain of layers, blocks on a multiprocessor, clocks of a linear layer
+# three warm-ups: bytes of a chain, blocks on a multiprocessor, clocks of a layer; a task: fragments
 
 moved = Task(
     "moved", lambda floats: (8 * sum(floats) - 4 * (floats[0] + floats[-1]),
                              4 * (floats[0] + floats[-1])),
     lambda: [([64, 2048, 2048],), ([64, 2048, 2048, 512, 10],), ([5, 7],), ([1, 9, 2, 30],)],
-    mistakes=[
-        ("each array once: one kernel writes it, and the next one reads it",
-         lambda floats: (4 * sum(floats), 4 * (floats[0] + floats[-1]))),
-        ("each array twice: nothing writes the first one, and nothing reads the last one",
-         lambda floats: (8 * sum(floats), 4 * (floats[0] + floats[-1]))),
-    ])
+    mistakes=[("each array once: one kernel writes it, and the next one reads it",
+               lambda floats: (4 * sum(floats), 4 * (floats[0] + floats[-1]))),
+              ("each array twice: nothing writes the first one, and nothing reads the last one",
+               lambda floats: (8 * sum(floats), 4 * (floats[0] + floats[-1])))])
 
 
-def _fits(threads: int, registers: int, shared: int, *, reserved: int = 1024,
-          places: int = 2048, numbers: int = 65536) -> int:
+def _fits(threads, registers, shared, *, reserved=1024, places=2048, numbers=65536) -> int:
     return min(32, places // threads, numbers // (registers * threads),
                233_472 // (shared + reserved))
 
@@ -35,21 +30,32 @@ fits = Task(
     "fits", _fits, lambda: [(256, 80, 59_392), (256, 128, 115_200), (512, 24, 0), (64, 168, 9_000),
                             (32, 16, 1_001), (96, 40, 76_800), (64, 32, 9_127)],
     right=_fits,
-    mistakes=[
-        ("the bytes that each block takes for the system left out", {"reserved": 0}),
-        ("no limit of threads", {"places": 2**20}),
-        ("no limit of registers", {"numbers": 2**30}),
-    ])
+    mistakes=[("the bytes that each block takes for the system left out", {"reserved": 0}),
+              ("no limit of threads", {"places": 2**20}),
+              ("no limit of registers", {"numbers": 2**30})])
 
 
 def _clocks(inputs: int, rows: int, columns: int, *, wide: int = 4, lanes: int = 32) -> tuple:
-    return inputs * (rows + columns // 4 * wide) + columns, inputs * rows * columns * lanes / 128
+    path, weights = inputs * (rows + columns // 4 * wide) + columns, columns // 4 * wide
+    return path, inputs * rows * columns * lanes / 128, (inputs - 1) * weights
 
 
 clocks = Task(
     "clocks", _clocks, lambda: [(48, 2, 4), (100, 8, 8), (7, 1, 16), (40, 5, 12)], right=_clocks,
     mistakes=[("a float4 in one clock: 32 lanes get 512 bytes, a clock has 128", {"wide": 1}),
               ("the multiply-adds of one lane: a warp has 32 lanes", {"lanes": 1})])
+
+
+def _fragments(rows: int, columns: int, outputs: int, *, steps: int = 18, edge: int = 2) -> tuple:
+    pixels, wide, around = rows * columns, outputs // 16, (rows + edge) * (columns + edge)
+    return steps * (wide + pixels), steps * wide * pixels, steps * wide + 2 * around
+
+
+fragments = Task(
+    "fragments", _fragments, lambda: [(1, 1, 48), (2, 4, 16), (3, 1, 256), (2, 3, 32)],
+    right=_fragments,
+    mistakes=[("nine steps: 32 channels go in, and a fragment has 16 of them", {"steps": 9}),
+              ("only a warp's own pixels: neighbours lie around them, too", {"edge": 0})])
 
 # pooled: GELU, the maximum and the positions at the end of a convolution
 
@@ -102,8 +108,7 @@ pooled = KernelTask(
         ("four neighbours in a row: a position has two pixels of each of two rows", "v[8], v[9]",
          "v[2], v[3]"),
         ("no barrier between writing shared memory and reading it", "    __syncthreads();\n", ""),
-        ("no guard for the last block: n need not be a multiple of 4", " && digit < n; k", "; k"),
-    ],
+        ("no guard for the last block: n need not be a multiple of 4", " && digit < n; k", "; k")],
     rules=[counters(lambda counts, x, *_: undivided(counts, store=128 * len(x)))])
 
 # layers: equal layers in one kernel, whose blocks recompute what they cannot exchange
@@ -164,15 +169,13 @@ layers = KernelTask(
          "i >= 0 && i < n ?", "k >= depth && k < length - depth && i < n ?"),
         ("a halo of one number: each further layer needs one more on each side",
          "i >= 0 && i < n ?", "i >= 0 && i < n && k >= depth - 1 && k <= length - depth ?"),
-        ("a missing barrier between two layers", "        __syncthreads();\n", ""),
-    ],
+        ("a missing barrier between two layers", "        __syncthreads();\n", "")],
     rules=[counters(_halo_once)])
 
 # choose: how many layers a kernel should have
 
 
-def _choose(n: int, depth: int, operations: float, bandwidth: float, flops: float, launch: float, *,
-            halo: int = 2, both: Callable = max) -> tuple[int, float]:
+def _choose(n, depth, operations, bandwidth, flops, launch, *, halo=2, both=max) -> tuple:
     """The best k and the seconds; each of the keywords changes one thing."""
     def seconds(k: int) -> float:
         memory = 4 * n * (2 + halo * k / 256) / bandwidth
@@ -189,9 +192,7 @@ choose = Task(
              (2**26, 64, 14, 0.32e12, 8.1e12, 3e-6), (77, 90, 9, 4.8e12, 66.9e12, 2e-6),
              (2**24, 12, 4000, 4.8e12, 66.9e12, 2e-6), (1_000_001, 7, 3, 1e11, 6e13, 0)],
     right=_choose, rtol=1e-9,
-    mistakes=[
-        ("nothing recomputed: a kernel of k layers also computes numbers beside its 256",
-         {"halo": 0}),
-        ("memory and arithmetic one after the other: the longer of the two counts",
-         {"both": lambda memory, work: memory + work}),
-    ])
+    mistakes=[("nothing recomputed: a kernel of k layers also computes numbers beside its 256",
+               {"halo": 0}),
+              ("memory and arithmetic one after the other: the longer of the two counts",
+               {"both": lambda memory, work: memory + work})])

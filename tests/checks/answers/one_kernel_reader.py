@@ -79,12 +79,30 @@ def fits_by_list(threads, registers, shared):
 
 def clocks_of_steps(inputs, rows, columns):
     step = rows + 4 * (columns // 4), rows * columns * 32 / 128
-    return columns + inputs * step[0], inputs * step[1]
+    return columns + inputs * step[0], inputs * step[1], inputs * columns - columns
 
 
 def clocks_by_bytes(inputs, rows, columns):
-    return (inputs * rows + (inputs + 1) * columns * 32 * 4 // 128,
-            inputs * rows * columns // 4)
+    weights = columns * 32 * 4 / 128
+    return (inputs * rows + columns + inputs * weights, inputs * rows * columns // 4,
+            inputs * weights - weights)
+
+
+def fragments_by_loops(rows, columns, outputs):
+    loads, products, kept = 0, 0, set()
+    for step in range(9 * 2):
+        loads += outputs // 16
+        for pixel in range(rows * columns):
+            k, half = step // 2, step % 2
+            kept.add((pixel // columns + k // 3, pixel % columns + k % 3, half))
+            loads += 1
+            products += outputs // 16
+    return loads, products, 9 * 2 * outputs // 16 + len(kept)
+
+
+def fragments_by_halves(rows, columns, outputs):
+    weights, pixels = 9 * outputs // 8, rows * columns
+    return weights + 18 * pixels, weights * pixels, weights + (rows + 2) * (columns + 2) * 2
 
 
 def choose_in_order(n, depth, operations, bandwidth, flops, launch):
@@ -125,6 +143,7 @@ RIGHT = {
     "moved": [moved_one_by_one, moved_by_ends],
     "fits": [fits_by_list, fits_one_by_one],
     "clocks": [clocks_by_bytes, clocks_of_steps],
+    "fragments": [fragments_by_halves, fragments_by_loops],
     "pooled": [SHUFFLES],
     "layers": [ALONE],
     "choose": [choose_in_order],
@@ -139,20 +158,29 @@ WRONG = {
               min(2048 // threads, 65536 // (registers * threads), 233_472 // (shared + 1024)),
               "expected")],
     "clocks": [
-        (lambda inputs, rows, columns: inputs * (rows + columns) + columns, "a tuple"),
-        (lambda inputs, rows, columns:  # no biases
-         (inputs * (rows + columns), inputs * rows * columns // 4), "expected"),
-        (lambda inputs, rows, columns:  # the biases in each step
-         (inputs * (rows + 2 * columns), inputs * rows * columns // 4), "expected"),
-        (lambda inputs, rows, columns:  # a load for each multiply-add
-         (inputs * rows * columns + columns, inputs * rows * columns // 4), "expected"),
-        (lambda inputs, rows, columns:  # operations, not multiply-adds
-         (inputs * (rows + columns) + columns, inputs * rows * columns // 2), "expected"),
-        (lambda inputs, rows, columns:  # a bias takes a clock for each lane
-         (inputs * (rows + columns) + 32 * columns, inputs * rows * columns // 4), "expected"),
-        (lambda inputs, rows, columns:  # and the stores
-         (inputs * (rows + columns) + columns + rows * columns, inputs * rows * columns // 4),
-         "expected"),
+        (lambda inputs, rows, columns: (inputs * (rows + columns) + columns,
+                                        inputs * rows * columns // 4), "expected"),
+        *((lambda inputs, rows, columns, f=f: f(inputs, rows, columns), "expected") for f in (
+            lambda i, r, c: (i * (r + c), i * r * c // 4, (i - 1) * c),  # no biases
+            lambda i, r, c: (i * (r + 2 * c), i * r * c // 4, (i - 1) * c),  # in each step
+            lambda i, r, c: (i * r * c + c, i * r * c // 4, (i - 1) * c),  # loads = multiply-adds
+            lambda i, r, c: (i * (r + c) + c, i * r * c // 2, (i - 1) * c),  # operations
+            lambda i, r, c: (i * (r + c) + 32 * c, i * r * c // 4, (i - 1) * c),  # of each lane
+            lambda i, r, c: (i * (r + c) + c + r * c, i * r * c // 4, (i - 1) * c),  # the stores
+            lambda i, r, c: (i * (r + c) + c, i * r * c // 4, i * c),  # the first step's, too
+            lambda i, r, c: (i * (r + c) + c, i * r * c // 4, (i - 1) * c // 4),  # not four clocks
+            lambda i, r, c: (i * (r + c) + c, i * r * c // 4, i * r + 2 * c))),  # what is left
+    ],
+    "fragments": [
+        (lambda rows, columns, outputs: 18 * (outputs // 16 + rows * columns), "a tuple"),
+        *((lambda rows, columns, outputs, f=f: f(rows, columns, outputs // 16), "expected")
+          for f in (
+            lambda r, c, w: (18 * (w + r * c), 18 * r * c, 18 * w + 2 * (r + 2) * (c + 2)),
+            lambda r, c, w: (18 * (w + r * c), 18 * w * r * c, 18 * w + (r + 2) * (c + 2)),
+            lambda r, c, w: (18 * (w + r * c), 18 * w * r * c, 2 * (r + 2) * (c + 2)),
+            lambda r, c, w: (18 * (w + r * c), 18 * w * r * c, w + 2 * (r + 2) * (c + 2)),
+            lambda r, c, w: (18 * w * r * c, 18 * w * r * c, 18 * w + 2 * (r + 2) * (c + 2)),
+            lambda r, c, w: (18 * (w + r * c), 18 * w * r * c, 18 * (w + 1)))),
     ],
     "pooled": [
         (replaced(POOLED, "= gelu(sum[o])", "= sum[o]"), "values are wrong"),
@@ -219,5 +247,10 @@ def some_layer(rng):
     return int(rng.integers(1, 300)), int(rng.integers(1, 17)), 4 * int(rng.integers(1, 9))
 
 
-INPUTS = {"moved": some_chain, "fits": some_block, "clocks": some_layer, "pooled": some_digits,
-          "layers": some_row, "choose": some_machine}
+def some_pixels(rng):
+    return int(rng.integers(1, 7)), int(rng.integers(1, 7)), 16 * int(rng.integers(1, 33))
+
+
+INPUTS = {"moved": some_chain, "fits": some_block, "clocks": some_layer,
+          "fragments": some_pixels, "pooled": some_digits, "layers": some_row,
+          "choose": some_machine}
