@@ -36,7 +36,7 @@ def test_the_readme_tells_the_batches_and_what_the_one_kernel_gains():
             f" and {half.rate / peers[1].rate:.1f} times as many in float16") in readme
     slowest, *others = rungs.values()
     (batch,) = {rung.batch for rung in others}
-    assert f"{slowest.batch:,} digits in a call for NumPy" in readme
+    assert f"NumPy gets {slowest.batch:,} digits in each call" in readme
     assert f"All versions on the GPU read {batch:,} digits in a call" in readme
     measured = (ROOT / "docs" / "measured.md").read_text(encoding="utf-8")
     lesson = (ROOT / "notebooks" / "17_one_kernel_reader.ipynb").read_text(encoding="utf-8")
