@@ -30,7 +30,7 @@ from authoring.notebook_form import (
 from authoring.publish import repository
 from authoring.timetable import GUIDE, LINK, ROW
 
-DAYS = {"half": "Half a day", "one": "One day", "two": "Two days"}
+DAYS = {"half": "Half a day", "six": "Six hours", "one": "One day", "two": "Two days"}
 BADGES = re.compile(r"(\[!\[[^\]]*\]\([^)]*\)\]\([^)]*\) ?)+\n*")  # they open the whole notebook
 TARGET = re.compile(r"\]\(([^)\s#:]+)(?=[)#])")
 PAGES = ("notebooks/glossary.md", "notebooks/index.md")

@@ -111,8 +111,8 @@ def test_named_files_and_commands_exist(path):
     assert set(re.findall(r"`make ([a-z-]+)", text)) <= targets
 
 
-def test_there_are_half_a_day_one_day_and_two():
-    assert len(DAYS) == 4
+def test_there_are_half_a_day_six_hours_one_day_and_two():
+    assert len(DAYS) == 5
 
 
 @day
@@ -171,17 +171,25 @@ def test_no_stretch_without_a_break_is_longer_than_two_hours(number):
 def test_each_day_has_spare_time(number):
     spare = sum(int(minutes) for _, what, minutes, _ in DAYS[number][0] if what == "Spare time")
     assert 25 <= spare <= 40
-    assert number == 2 or any("[Whatever the launch]" in what for _, what, *_ in DAYS[number][0])
+    assert number == 3 or any("[Whatever the launch]" in what for _, what, *_ in DAYS[number][0])
 
 
-def test_the_evening_has_the_minutes_of_half_a_day():
+def test_the_evening_has_the_minutes_of_half_a_day_and_of_six_hours():
     evening = text_of(TEACHING).partition("\n## One evening\n")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (\d) \| (\d+) \| (.+) \|$", evening, re.M)
     work = sum(int(minutes) for _, minutes, what in rows if re.match(r"Lessons? \d\d", what))
     assert work == sum(map(int, DAYS[0][1][:2]))
-    assert [number for number, *_ in rows] == list("1234567")
+    more, = (int(minutes) for _, minutes, what in rows if what.startswith("Six hours only"))
+    assert work + more == sum(map(int, DAYS[1][1][:2]))
+    assert [number for number, *_ in rows] == list("123456789")
     minutes = [int(minutes) for _, minutes, _ in rows]
-    assert sum(minutes) == 220  # "three hours and forty minutes"; with 10 for the rows 3 and 4, 150
+    assert sum(minutes) == 270  # "four and a half hours", and four for half a day
+    assert sum(minutes) - sum(minutes[2:4]) + 10 == 200  # "three hours and twenty minutes"
+
+
+def test_six_hours_are_six_hours():
+    *_, first, last = DAYS[1][1]
+    assert clock(last) - clock(first) == 360
 
 
 def test_the_rounds_of_a_day_are_predictions_to_lead():
