@@ -102,7 +102,7 @@ class StreamTask(ExperimentTask):
     def judge(self, answer: object) -> Verdict:
         """The verdict on `answer`, without printing."""
         if not is_simulated(_cupy()) and callable(answer):
-            with suppress(Exception):
+            with suppress(Exception, SystemExit):
                 self.run(answer, *list(self.cases())[-1])
         return super().judge(answer)
 
