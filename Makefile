@@ -82,7 +82,7 @@ house:  #@ print the rooms, their lines and who imports whom
 site:  #@ build the course as static pages, build/site/html, from the stored outputs
 	@$(INSTALL) site -m publishing site $(ARGS)
 
-workshop:  #@ write a day's notebooks, running order and slides, build/workshop (DAY=half|six|one|two)
+workshop:  #@ write a day's notebooks, slides and teacher's sheet, build/workshop (DAY=half|six|one|two)
 	@$(INSTALL) site -m publishing workshop $(DAY) $(ARGS)
 
 publish:  #@ make the branch `published`, with your address in the badges (REPO=owner/name)

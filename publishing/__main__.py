@@ -22,7 +22,7 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     commands.add_parser("site", help="build the course as static pages, from the stored outputs")
     commands.add_parser("picture", help="draw the README's picture from the recorded ladder")
     commands.add_parser("claims", help="write the appendix's texts from the ledger of claims")
-    commands.add_parser("workshop", help="write a day's notebooks, running order and slides"
+    commands.add_parser("workshop", help="write a day's notebooks, slides and teacher's sheet"
                         ).add_argument("day", choices=DAYS)
     commands.add_parser("publish", help="commit the course, with its address, to a branch"
                         ).add_argument("repository", nargs="?", default="", metavar="owner/name")

@@ -1,4 +1,4 @@
-"""Write what a workshop needs: trimmed notebooks, the running order, and slides of the lessons.
+"""Write what a workshop needs: trimmed notebooks, the running order, slides, the teacher's sheet.
 
 What a day has is said in docs/teaching.md: lessons, the sections that they skip, and tasks.
 """
@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 
+from nbconvert.filters import markdown2html
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
@@ -29,6 +30,8 @@ from authoring.notebook_form import (
 )
 from authoring.publish import repository
 from authoring.timetable import GUIDE, LINK, ROW
+
+from .sheet import sheet_of
 
 DAYS = {"half": "Half a day", "six": "Six hours", "one": "One day", "two": "Two days"}
 BADGES = re.compile(r"(\[!\[[^\]]*\]\([^)]*\)\]\([^)]*\) ?)+\n*")  # they open the whole notebook
@@ -53,15 +56,7 @@ def parts_of(day: str, root: Path = ROOT) -> dict[str, list]:
 
 
 def lesson_for(lesson: NotebookNode, skipped: list[str]) -> NotebookNode:
-    """The core of a lesson. A skipped section becomes one folded cell, which later cells need.
-
-    Parameters
-    ----------
-    lesson : NotebookNode
-        It is changed.
-    skipped : list of str
-        Headings of `##` sections.
-    """
+    """The core of a lesson, which is changed; a skipped `##` section becomes one folded cell."""
     minutes = f"**{lesson_minutes(lesson, skipped=skipped)} minutes.**"
     core = [(section, cell) for cell, path, section in with_paths(lesson) if path != "deeper"]
     lesson.cells, unseen = [], {"slideshow": {"slide_type": "skip"}}
@@ -166,8 +161,11 @@ def write_slides(folder: Path, root: Path = ROOT) -> list[Path]:
 
 
 def write_workshop(day: str, root: Path = ROOT) -> list[str]:
-    """Write a day into build/workshop/DAY, from scratch; return the names of the files."""
+    """Write a day's folder, the same as a zip, and the teacher's sheet; return the files' names."""
     folder = root / "build" / "workshop" / day
     shutil.rmtree(folder, ignore_errors=True)
     written = write_notebooks(day, folder, root) + write_slides(folder / "notebooks", root)
-    return [str(path.relative_to(root)) for path in written]
+    sheet = folder.with_name(f"{day}_teacher.html")
+    sheet.write_text(markdown2html(sheet_of(DAYS[day], day, root)), encoding="utf-8")
+    archive = Path(shutil.make_archive(str(folder), "zip", folder.parent, day))
+    return [str(path.relative_to(root)) for path in (*written, archive, sheet)]

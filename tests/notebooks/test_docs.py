@@ -183,8 +183,8 @@ def test_the_evening_has_the_minutes_of_half_a_day_and_of_six_hours():
     assert work + more == sum(map(int, DAYS[1][1][:2]))
     assert [number for number, *_ in rows] == list("123456789")
     minutes = [int(minutes) for _, minutes, _ in rows]
-    assert sum(minutes) == 270  # "four and a half hours", and four for half a day
-    assert sum(minutes) - sum(minutes[2:4]) + 10 == 200  # "three hours and twenty minutes"
+    assert sum(minutes) == 270  # "four and a half hours"
+    assert sum(minutes) - sum(minutes[2:4]) + 10 == 210  # "three and a half hours"
 
 
 def test_six_hours_are_six_hours():
@@ -196,8 +196,9 @@ def test_the_rounds_of_a_day_are_predictions_to_lead():
     table = text_of(TEACHING).partition("\n### Predictions to lead\n")[2].partition("\n## ")[0]
     led = re.findall(r"^\| (\d\d) (.+?) \|", table, re.M)
     rounds = [(found[1], name) for rows, _ in DAYS for _, what, minutes, _ in rows
-              if (found := re.match(r"Rounds? inside (\d\d): (.+)", what)) and minutes == "5"
+              if (found := re.match(r"Round inside (\d\d): (.+)", what)) and minutes == "5"
               for name in found[2].split(", ")]
+    assert len(rounds) == sum("Round" in what for rows, _ in DAYS for _, what, *_ in rows)
     assert set(rounds) <= set(led) and {lesson for lesson, _ in led} == {
         lesson for lesson, _ in rounds}
     for rows, _ in DAYS:

@@ -13,6 +13,7 @@ from authoring.minutes import cell_minutes, lesson_minutes, tasks_of
 from authoring.notebook_form import ROOT, read
 from authoring.publish import repository
 from authoring.timetable import GUIDE, ROW
+from publishing.sheet import sheet_of
 from publishing.workshop import (
     DAYS,
     lesson_for,
@@ -96,6 +97,90 @@ def test_the_guide_says_on_which_days_a_cell_is_in_view(folders):
                 if words in cell.source and cell.metadata["slideshow"]["slide_type"] != "skip"}
         days = {"every day": set(DAYS)}
         assert seen == (days[told] if told in days else set(told.split(", "))), words
+
+
+def rows_below(heading):
+    """The rows of the guide's first table below a heading."""
+    text = (ROOT / GUIDE).read_text(encoding="utf-8").partition(f"\n### {heading}")[2]
+    return [row.strip("| ").split(" | ") for row in re.search(
+        r"\n\|[-|]+\|\n((?:\|.+\n)+)", text)[1].splitlines()]
+
+
+@pytest.fixture(scope="module")
+def sheets():
+    return {day: sheet_of(title, day) for day, title in DAYS.items()}
+
+
+@days
+def test_the_sheet_has_the_day_s_rows_in_their_order(sheets, day, folders):
+    order = (folders[day] / "README.md").read_text(encoding="utf-8")
+    told = re.findall(r"^### (\d+):(\d\d) to \d+:\d\d: (.+)$", sheets[day], re.M)
+    assert told == [(hour, past, re.sub(r"\[(.+?)\]\([^)]*\)", r"\1", what))
+                    for hour, past, what, *_ in ROW.findall(order)]
+    for parts in re.findall(r"\n### (.+)\n([^#]*)", sheets[day]):  # what is said is there
+        assert not re.match(r".* (Say|Type) ", parts[0]) or "sk" in parts[1], parts
+    assert "](" not in sheets[day] and "Going deeper" not in sheets[day]
+
+
+@days
+def test_the_sheet_has_each_round_of_the_day_with_its_cell(sheets, day, folders):
+    order = (folders[day] / "README.md").read_text(encoding="utf-8")
+    rounds = {row[0]: row for row in rows_below("Predictions to lead")}
+    led = re.findall(r"Round inside (\d\d): (.+?) \|", order)
+    assert led
+    for number, name in led:
+        _, words, *texts = rounds[f"{number} {name}"]
+        assert len(texts) == 5
+        begin = sheets[day].index(f"**Lead *{name}*.**")
+        block = sheets[day][begin:].partition("\n**If")[0].partition("\n###")[0]
+        section, = re.findall(rf"\*(.+)\*, to above the cell with {re.escape(words)}", block)
+        assert all(text in block for text in texts), name
+        path, = folders[day].glob(f"notebooks/{number}_*.ipynb")
+        cells = read(path).cells
+        cell, = (k for k, cell in enumerate(cells)
+                 if cell.cell_type == "code" and words.strip("`") in cell.source)
+        assert [one.source.partition("\n")[0] for one in cells[:cell]
+                if one.source.startswith("## ")][-1] == f"## {section}"
+        assert "source_hidden" not in cells[cell].metadata.get("jupyter", {}), name
+
+
+def test_each_round_stops_before_one_cell():
+    for name, words, *_ in rows_below("Predictions to lead"):
+        path, = (ROOT / "notebooks").glob(f"{name[:2]}_*.ipynb")
+        found = [cell for cell in read(path).cells if words.strip("`") in cell.source]
+        assert [cell.cell_type for cell in found] == ["code"], name
+
+
+@days
+def test_the_sheet_has_a_wrong_answer_and_the_solution_of_each_task(sheets, day):
+    wrong = {row[0]: row for row in rows_below("Wrong answers")}
+    for place, numbers in parts_of(day).items():
+        for number in numbers if place.startswith("exercises/") else ():
+            cells = read(ROOT / place.replace("exercises", "solutions")).cells
+            at, = (k for k, cell in enumerate(cells) if cell.source.startswith(f"## {number}. "))
+            title = re.match(r"## \d+\. (.+?) ★", cells[at].source)[1]
+            assert sheets[day].count(wrong[title][2]) == 1, title
+            answer = next(cell.source for cell in cells[at:] if "SOLUTION" in cell.source)
+            for line in answer.splitlines():
+                assert "SOLUTION" in line or line.strip() in sheets[day], line
+    assert "SOLUTION" not in sheets[day]
+
+
+@days
+def test_the_sheet_says_what_stands_for_folded_sections(sheets, day):
+    skipped = [heading for place, chosen in parts_of(day).items()
+               if place.startswith("notebooks/") for heading in chosen]
+    told = "; ".join(re.findall(r"^\*Folded, so say\* \((.+)\): ", sheets[day], re.M))
+    without = {"The next rung: bias and GELU in one kernel", "What each step gained",
+               "Reshape: a view if possible, otherwise a copy", "The reader's patches",
+               "One program, all the way", "A finished network to serve?", "Judge a speed"}
+    assert set(skipped) - without <= set(told.split("; "))
+
+
+def test_a_sheet_has_its_own_day_s_folder(sheets):
+    for day, sheet in sheets.items():
+        assert f"find work -name '{day}*.zip'" in sheet
+        assert not any(f"`{other}`" in sheet for other in DAYS if other != day)
 
 
 def heading(text, **course):
