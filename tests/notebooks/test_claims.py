@@ -14,8 +14,8 @@ from publishing import claims as appendix
 
 PAGE = ROOT / appendix.PAGE
 LESSON = "19_myths_measured.ipynb"  # tells twelve of the claims
-VERDICTS = {"True", "Partly true", "Depends", "Incomplete", "Misleading", "Unneeded", "Unfounded",
-            "Outdated", "Wrong"}
+VERDICTS = {"True", "Partly true", "Depends", "Incomplete", "Inconsistent", "Misleading",
+            "Unneeded", "Unfounded", "Outdated", "Wrong"}
 TOPICS = {"windowed products", "PyTorch libraries", "PyCUDA and CuPy", "CuPy tour",
           "NumPy inference", "found since"}
 FIELDS = {"id", "group", "topics", "claim", "verdict", "found", "versions", "date", "taught"}
