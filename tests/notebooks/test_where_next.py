@@ -100,3 +100,14 @@ def test_what_is_missing_is_noticed(old, new, words):
         cell.source = cell.source.replace(old, new)
     assert page != PAGE
     assert any(words in sentence for sentence in missing(page))
+
+
+def test_the_form_takes_no_share_outside_0_and_1_as_known(capsys):
+    tree = ast.parse(next(cell for cell in PAGE.cells if cell.id == "picture").source)
+    form = next(node for node in tree.body if getattr(node, "name", "") == "next_step")
+    names = {}
+    exec(compile(ast.Module([form], []), "picture", "exec"), names)
+    for share, step in ((96, "find out: its share of the time"), (0, "find out: its share"),
+                        (1, "find out: its share"), (0.96, "try Numba")):
+        names["next_step"]("a loop", share, 193, 20, 4e6, "Numba", "close to the loop")
+        assert f"Next step: {step}" in capsys.readouterr().out
