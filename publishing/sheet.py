@@ -23,16 +23,17 @@ def sheet_of(title: str, day: str, root: Path = ROOT) -> str:
         found = re.findall(rf"^\| {re.escape(key)}.*\|$", section(table), re.M)
         return [row.strip("| ").split(" | ") for row in found]
 
-    def parts(place: str, skip: str = "", passed: float = 0) -> list[tuple]:
+    def parts(place: str, skip: str = "", begin: float = 0, taken: float = 0) -> list[tuple]:
         (path,) = root.glob(f"{place}_*.ipynb")
-        found = []  # when each section that is read begins, its heading, and its cells
-        for heading, cells in groupby(with_paths(read(path)), key=lambda part: part[2]):
-            if heading not in skip.split("; "):
-                found.append((passed, heading, [cell for cell, on, _ in cells if on != "deeper"]))
-                passed += sum(map(cell_minutes, found[-1][2]))
-        return found
+        kept = [(cell, heading) for cell, on, heading in with_paths(read(path)) if on != "deeper"]
+        takes = [cell_minutes(cell) * (not skip or heading not in skip.split("; "))
+                 for cell, heading in kept]
+        starts = [begin + sum(takes[:k]) * taken / (sum(takes) or 1) for k in range(len(kept))]
+        timed = zip(starts, kept)  # each cell with the time at which it begins
+        return [(heading, [(time, cell) for time, (cell, _) in group])
+                for heading, group in groupby(timed, key=lambda pair: pair[1][1])]
 
     page = (root / "install" / "pages" / "workshop" / "sheet.md.j2").read_text(encoding="utf-8")
     text = Template(page, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True).render(
-        locals() | {"row_of": ROW.match, "link_of": LINK.search, "find": re.findall})
+        locals() | {"rows_of": ROW.findall, "link_of": LINK.search, "find": re.findall})
     return re.sub(r"\[([^][\n]+)\]\([^)\n]*\)", r"\1", text)

@@ -114,9 +114,16 @@ def sheets():
 @days
 def test_the_sheet_has_the_day_s_rows_in_their_order(sheets, day, folders):
     order = (folders[day] / "README.md").read_text(encoding="utf-8")
-    told = re.findall(r"^### (\d+):(\d\d) to \d+:\d\d: (.+)$", sheets[day], re.M)
-    assert told == [(hour, past, re.sub(r"\[(.+?)\]\([^)]*\)", r"\1", what))
-                    for hour, past, what, *_ in ROW.findall(order)]
+    told = re.findall(r"^### (\d+:\d\d) to (\d+:\d\d): (.+)$", sheets[day], re.M)
+    rows = []  # a lesson ends when the round inside it would, and that has no row of its own
+    for hour, past, what, minutes, _ in ROW.findall(order):
+        end = 60 * int(hour) + int(past) + int(minutes)
+        if what.startswith("Round inside"):
+            begin, _, what = rows.pop()
+        else:
+            begin, what = f"{hour}:{past}", re.sub(r"\[(.+?)\]\([^)]*\)", r"\1", what)
+        rows.append((begin, f"{end // 60}:{end % 60:02}", what))
+    assert told == rows
     for parts in re.findall(r"\n### (.+)\n([^#]*)", sheets[day]):  # what is said is there
         assert not re.match(r".* (Say|Type) ", parts[0]) or "sk" in parts[1], parts
     assert "](" not in sheets[day] and "Going deeper" not in sheets[day]
@@ -144,6 +151,66 @@ def test_the_sheet_has_each_round_of_the_day_with_its_cell(sheets, day, folders)
         assert "source_hidden" not in cells[cell].metadata.get("jupyter", {}), name
 
 
+def in_minutes(clock):
+    hours, minutes = clock.split(":")
+    return 60 * int(hours) + int(minutes)
+
+
+@days
+def test_the_sheet_is_in_the_order_of_what_happens(sheets, day, folders):
+    for block in re.split(r"^###? ", sheets[day], flags=re.M):
+        if not (row := re.match(r"(\d+:\d\d) to (\d+:\d\d): (\d\d) ", block)):
+            continue
+        times = re.findall(  # of a section; where a round begins, is voted on, and ends
+            r"^\*\*(\d+:\d\d)\*\* \*|^(?:\*\*Lead .*)?At (\d+:\d\d) \*|at (\d+:\d\d)\.\*$",
+            block, re.M)
+        clocks = [in_minutes("".join(found)) for found in times]
+        assert clocks == sorted(clocks), row[0]
+        assert in_minutes(row[1]) <= clocks[0] and clocks[-1] <= in_minutes(row[2]), row[0]
+        path, = folders[day].glob(f"notebooks/{row[3]}_*.ipynb")
+        read_today = re.findall(r"^## (.+)$(?!\n\nNot read today)", "\n".join(
+            cell.source for cell in read(path).cells if cell.cell_type == "markdown"), re.M)
+        assert re.findall(r"^\*\*\d+:\d\d\*\* \*(.+)\*$", block, re.M) == read_today
+        lead, shown = block.find("**Lead *"), block.find("**To show")
+        assert shown < 0 or lead < shown, row[0]
+        assert lead < 0 or re.search(r"^At \d+:\d\d \*vote", block[lead:], re.M)
+
+
+@days
+def test_the_sheet_shows_what_is_in_view_with_its_words(sheets, day):
+    for lesson, words, seen, _, minutes in rows_below_show():
+        block = re.search(rf"^### \S+ to \S+: {lesson} .*?(?=^### )", sheets[day], re.M | re.S)
+        if seen.startswith("every day") or day in seen:
+            search = block[0].partition("**To show")[2].partition("\n")[0]
+            assert f"{words} ({minutes} min)" in search, words
+
+
+def rows_below_show():
+    """The guide's table of what to show: lesson, words, days, what, minutes."""
+    text = (ROOT / GUIDE).read_text(encoding="utf-8")
+    return re.findall(r"^\| (\d\d) \| (`[^`]+`) \| (.+?) \| (.+?) \| (\d+) \|$", text, re.M)
+
+
+@days
+def test_the_sheet_asks_after_the_last_task_and_cuts_in_the_spare_time(sheets, day):
+    blocks = re.split(r"^### (?=\d)", sheets[day].partition("\n## What goes wrong")[0],
+                      flags=re.M)[1:]
+    lessons = [found[0][:2] if (found := re.findall(r"(?:notebooks|exercises)/(\d\d_)", block))
+               else "" for block in blocks]
+    for lesson, question in rows_below("Questions at the end"):
+        if lesson in lessons:
+            asked, = (k for k, block in enumerate(blocks) if question in block)
+            last = max(k for k, other in enumerate(lessons) if other == lesson
+                       and "Spare time\n" not in blocks[k])
+            still = asked == last + 1 and ": Still " in blocks[asked]
+            assert asked == last and ": Still " not in blocks[asked + 1] or still, lesson
+    spare = [block for block in blocks if ": Spare time\n" in block]
+    assert len(spare) >= 2
+    for block in spare:
+        assert "**Late by more than" in block and "**Early:**" in block
+    assert blocks[-1].count("two lines on paper") == 1
+
+
 def test_each_round_stops_before_one_cell():
     for name, words, *_ in rows_below("Predictions to lead"):
         path, = (ROOT / "notebooks").glob(f"{name[:2]}_*.ipynb")
@@ -160,6 +227,10 @@ def test_the_sheet_has_a_wrong_answer_and_the_solution_of_each_task(sheets, day)
             at, = (k for k, cell in enumerate(cells) if cell.source.startswith(f"## {number}. "))
             title = re.match(r"## \d+\. (.+?) ★", cells[at].source)[1]
             assert sheets[day].count(wrong[title][2]) == 1, title
+            block = sheets[day].partition(f": {title}, task {number}\n")[2].partition("\n###")[0]
+            assert f"*They write:* {wrong[title][4]}." in block and "*The solution:*" in block
+            given = re.search(r"```\w*\n(.+?)```", cells[at].source, re.S)
+            assert not given or given[1] in block, title
             answer = next(cell.source for cell in cells[at:] if "SOLUTION" in cell.source)
             for line in answer.splitlines():
                 assert "SOLUTION" in line or line.strip() in sheets[day], line
@@ -171,8 +242,7 @@ def test_the_sheet_says_what_stands_for_folded_sections(sheets, day):
     skipped = [heading for place, chosen in parts_of(day).items()
                if place.startswith("notebooks/") for heading in chosen]
     told = "; ".join(re.findall(r"^\*Folded, so say\* \((.+)\): ", sheets[day], re.M))
-    without = {"The next rung: bias and GELU in one kernel", "What each step gained",
-               "Reshape: a view if possible, otherwise a copy", "The reader's patches",
+    without = {"Reshape: a view if possible, otherwise a copy", "The reader's patches",
                "One program, all the way", "A finished network to serve?", "Judge a speed"}
     assert set(skipped) - without <= set(told.split("; "))
 
