@@ -40,11 +40,10 @@ def in_words() -> str:
 
 
 def where() -> str:
-    """What the versions ran on: the GPU, the processor for NumPy, and the batches' sizes."""
+    """What the versions ran on, the GPU or for NumPy the processor, and the batches' sizes."""
     gpu, = {rung.machine for _, rung in rows() if rung.where == "device"}
-    sizes = [rung.batch for _, rung in rows()]
-    return (f"an {gpu}, and of NumPy on its host's processor,"
-            f" in batches of {min(sizes):,} to {max(sizes):,}")
+    few, many = sorted({rung.batch for _, rung in rows()})
+    return f"an {gpu}, {many:,} in a call, and of NumPy on its host's processor, {few:,} in a call"
 
 
 def draw_ladder(path: Path) -> None:
@@ -65,7 +64,7 @@ def draw_ladder(path: Path) -> None:
         axes.set(xscale="log")
         figure.supxlabel(f"digits a second on {where()} (logarithmic)", fontsize=9)
         axes.set_xlim(right=axes.get_xlim()[1] * 10)
-        axes.legend(loc="upper left", frameon=False)
+        axes.legend(loc="upper left", framealpha=1)
         figure.savefig(path, metadata={"Description": in_words(), "Software": None})
         plt.close(figure)
 
