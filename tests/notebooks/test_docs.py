@@ -183,8 +183,8 @@ def test_the_evening_has_the_minutes_of_half_a_day_and_of_six_hours():
     assert work + more == sum(map(int, DAYS[1][1][:2]))
     assert [number for number, *_ in rows] == list("123456789")
     minutes = [int(minutes) for _, minutes, _ in rows]
-    assert sum(minutes) == 270  # "four and a half hours"
-    assert sum(minutes) - sum(minutes[2:4]) + 10 == 210  # "three and a half hours"
+    assert sum(minutes) == 285  # "four and three quarter hours"
+    assert sum(minutes) - sum(minutes[1:3]) + 10 == 225  # "three and three quarters"
 
 
 def test_six_hours_are_six_hours():

@@ -211,6 +211,32 @@ def test_the_sheet_asks_after_the_last_task_and_cuts_in_the_spare_time(sheets, d
     assert blocks[-1].count("two lines on paper") == 1
 
 
+@days
+def test_the_sheet_says_what_a_section_asks_and_what_a_task_returns(sheets, day):
+    sections = re.findall(r"^\*\*\d+:\d\d\*\* \*(.+)\*\n+(.*)", sheets[day], re.M)
+    assert all(re.match(r"\*\d+ cells?[,.]", told) for name, told in sections
+               if name != "Key points")
+    assert sum("*It begins:*" in told for _, told in sections) > 15
+    explained, solved = (sheets[day].find(words) for words in (
+        "A thread is a pair `(blockIdx.x, threadIdx.x)`", 'return "race", 5'))
+    assert (explained > 0) == (solved > 0) and explained <= solved
+    assert sheets[day].count("returns a tuple of four things") == (solved > 0)
+    if "Type *A first kernel*" in sheets[day]:
+        assert sheets[day].index("| Python | C |") < sheets[day].index("twice = cp.RawKernel")
+
+
+@days
+def test_the_sheet_names_rounds_only_while_they_are_ahead(sheets, day):
+    named = 0
+    for early in re.finditer(r"^\*\*Early:\*\* .*Ahead: (.+)\.$", sheets[day], re.M):
+        rest = sheets[day][early.end():].split(": Spare time\n")[0]
+        for name in re.findall(r"\*(.+?)\* in lesson", early[1]):
+            named += 1
+            assert f"**If you are early: *{name}*.**" in rest, name
+    assert named
+    assert sheets[day].count("**Late here,**") == (2 if day == "two" else 1)  # once a day
+
+
 def test_each_round_stops_before_one_cell():
     for name, words, *_ in rows_below("Predictions to lead"):
         path, = (ROOT / "notebooks").glob(f"{name[:2]}_*.ipynb")
