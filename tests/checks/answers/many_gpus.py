@@ -332,7 +332,7 @@ WRONG = {
         (relay_of(written=None), "for held="),
         (relay_of(written="before"), "values are wrong"),
         (relay_of(early=True), "second() has not run"),
-        (relay_of(copied="before"), "for held="),
+        (relay_of(copied="before"), "values are wrong"),
         (relay_of(late=True), "values are wrong"),
         (relay_of(copied="last"), "the next first() does not run"),
         (relay_of(python=True), "Python waits"),
