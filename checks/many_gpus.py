@@ -39,7 +39,7 @@ def _run_relay(answer: Callable, held: tuple[int, int] | None, count: int) -> np
     import cupy as cp
     (devices, streams), calls, holds = _streams(), [0, 0], []
     with cp.cuda.Device(devices[0]), streams[0]:
-        x = cp.zeros(500 if held else 1 << (22 if is_simulated(cp) else 26), np.float32)  # or long
+        x = cp.zeros(500 if held else 1 << (22 if is_simulated(cp) else 26), np.float32)
     with cp.cuda.Device(devices[1]), streams[1]:
         y, got = cp.zeros(x.shape, np.float32), cp.zeros(count + 1)
 
@@ -51,7 +51,7 @@ def _run_relay(answer: Callable, held: tuple[int, int] | None, count: int) -> np
         calls[which] += 1
         cp.copyto(got[min(calls[1], count)], y[-1]) if which else x.fill(calls[0])
 
-    # The simulator finds a missing event whatever the times were. Looking at x is unordered, too.
+    # Nothing held: long copies; and the simulator finds a missing event whatever the times were.
     with experiment(holds), nogpu.checks(order=not held):
         with watch_for_waits(holds):
             event = require_type(
