@@ -10,7 +10,7 @@ import functools
 import re
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -147,7 +147,8 @@ class KernelTask(Task):
             if uncompilable:
                 raise uncompilable[0]
             try:
-                return self._run(kernel, case)
+                with memory_of_its_own():
+                    return self._run(kernel, case)
             except Refusal:
                 raise
             except Exception as error:
@@ -214,6 +215,13 @@ def counters(answer: Callable, trials: Sequence[Trial], judge: Callable,
     """
     own = case or trials[0].case
     return judge(answer.counts(*own), *own)
+
+
+def memory_of_its_own() -> AbstractContextManager:
+    """No pool for a case's arrays: what lies behind them must not depend on what ran before."""
+    import cupy
+
+    return cupy.cuda.using_allocator() if is_simulated(cupy) else nullcontext()
 
 
 @contextmanager

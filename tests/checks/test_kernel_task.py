@@ -209,3 +209,15 @@ def test_freed_memory_beside_an_array_is_outside_the_arrays(named):
     text = TWICE.judge(DOUBLE.replace("y[i]", f"((float*){place}ull)[i]")).text
     assert "line 4 of the kernel twice makes an access outside an array: thread" in text
     assert text.endswith("writes 4 bytes outside every array, where memory was freed."), text
+
+
+@pytest.mark.skipif(helpers.backend._started.name == "cuda", reason="the memory is nogpu's")
+def test_what_an_access_outside_looks_like_depends_on_nothing_that_ran_before():
+    import cupy
+
+    far = DOUBLE.replace("y[i] =", "y[1000 + i] =")
+    for size in range(1, 300, 13):
+        arrays = [cupy.zeros(size, np.float32) for _ in range(40)]
+        del arrays[::3]  # holes in the pool, below arrays that live
+        text = TWICE.judge(far).text
+        assert "writes 4 bytes at y[1000], 3,840 bytes past its end" in text, text

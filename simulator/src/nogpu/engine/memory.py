@@ -121,10 +121,10 @@ def allocate(
     return allocation
 
 
-def free(address: int) -> None:
+def free(address: int, traces: bool = True) -> None:
     """Free the allocation that begins at ``address``.
 
-    The address comes back late, so a kernel that still uses it is caught.
+    The address comes back late, so a kernel that still uses it is caught, unless without `traces`.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def free(address: int) -> None:
     address = int(address)
     with _lock:
         _end(address)
-    _runtime().cs_free(address)
+    _runtime().cs_free(address, int(traces))
 
 
 def _end(address: int) -> None:

@@ -20,7 +20,7 @@ from .errors import EngineError, RuntimeUnavailable
 _FUNCTIONS = {
     "cs_start": (c_int, [c_int, c_uint64, c_uint64, c_int]),
     "cs_allocate": (c_uint64, [c_uint64, c_int, c_int]),
-    "cs_free": (c_int, [c_uint64]),
+    "cs_free": (c_int, [c_uint64, c_int]),
     "cs_reserve": (c_uint64, [c_uint64, c_uint64, c_int]),
     "cs_unreserve": (c_int, [c_uint64]),
     "cs_place": (None, [c_uint64, c_uint64, c_uint64, c_int]),

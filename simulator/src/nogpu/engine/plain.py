@@ -127,9 +127,11 @@ class Plain:
             self.cs_place(at, max(size, 1), max(size, 1), fill)
         return at
 
-    def cs_free(self, address: int) -> int:
+    def cs_free(self, address: int, traces: int) -> int:
         if self.cs_displace(address):
             return -1
+        if not traces:
+            del self._freed[address]
         return self.cs_unreserve(address)
 
     def cs_lookup(self, address: int, base, size) -> int:

@@ -185,9 +185,9 @@ class Arguments:
         }
 
     def free(self) -> None:
-        """Give the memory back."""
+        """Give the memory back, without traces: nobody else has its addresses."""
         for allocation in self._allocations:
-            self._engine.free(allocation.address)
+            self._engine.free(allocation.address, traces=False)
         self._allocations, self._addresses = [], {}
 
 

@@ -289,13 +289,13 @@ CUSIM_API int cs_extend(uint64_t address, uint64_t size, uint64_t extent) {
     return 0;
 }
 
-// With `given_back` its addresses and pages are free again.
-static int end_allocation(uintptr_t address, bool given_back) {
+// With `given_back` its addresses and pages are free again; `traces`: who uses it still is caught.
+static int end_allocation(uintptr_t address, bool given_back, bool traces) {
     TableLocked guard;
     auto it = live->find(address);
     if (it == live->end()) return -1;
     Allocation* a = it->second;
-    remember_freed(a->base, a->size);
+    if (traces) remember_freed(a->base, a->size);
     live->erase(it);
     table_generation++;
     const uintptr_t page = given_back ? own_page(a->base, a->size) : 0;
@@ -307,9 +307,9 @@ static int end_allocation(uintptr_t address, bool given_back) {
 }
 
 // Ends a placed allocation. Its bytes stay as they are.
-CUSIM_API int cs_displace(uint64_t address) { return end_allocation(address, false); }
+CUSIM_API int cs_displace(uint64_t address) { return end_allocation(address, false, true); }
 
-CUSIM_API int cs_free(uint64_t address) { return end_allocation(address, true); }
+CUSIM_API int cs_free(uint64_t address, int traces) { return end_allocation(address, true, traces); }
 
 // state: 1 live, 2 freed, 0 neither. For 0, base and size describe the live neighbour that is
 // nearest below, or else above, so that a report can name the array that was overrun.

@@ -55,6 +55,14 @@ struct Grid {
     std::vector<const void*> arguments;
 };
 
+// A plain read of what another block then updated atomically: a race, unless the reader does an
+// atomic operation on the place itself.
+struct Reader {
+    uintptr_t address;
+    uint32_t stamp;
+    FaultRecord fault;
+};
+
 struct Job : Grid {
     Library* library;
     uint32_t checks, threads, device, reach;
@@ -66,6 +74,8 @@ struct Job : Grid {
     std::atomic<uint64_t> fault_block{UINT64_MAX};
     std::atomic<int> cancelled{0};
     std::atomic<void*> acquitted[32]{};  // places of reads that an atomic operation has followed
+    std::vector<Reader> readers;
+    std::atomic<bool> has_readers{false};
     // Of a cooperative launch: blocks that wait for the others, that have ended, how often all
     // have met, and the first segment since.
     std::atomic<uint64_t> grid_waiting{0}, grid_ended{0}, grid_meetings{0};

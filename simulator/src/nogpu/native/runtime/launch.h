@@ -482,6 +482,10 @@ static void finish_job(Job* job) {  // with pool_lock held
 
 static void end_phase(Job* job) {  // with pool_lock held, by the last worker to leave
     forget_job(running_jobs, job);
+    if (!job->readers.empty() && job->fault_block.load() == UINT64_MAX) {
+        job->fault = job->readers[0].fault;
+        job->fault_block = 0;
+    }
     const bool stopped = job->cancelled.load() || job->fault_block.load() != UINT64_MAX;
     if (!stopped && job->next_block.load() < job->blocks) {
         paused_jobs->push_back(job);

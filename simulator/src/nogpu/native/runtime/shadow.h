@@ -64,8 +64,8 @@ static NOINLINE void access_fault(FaultKind kind, const Access& a, RegionKind re
     hot.worker->fault = before;
 }
 
-static NOINLINE void race_fault(const Access& a, const Region& r, uint32_t other_stamp,
-                                AccessKind other) {
+static FaultRecord& begin_race(const Access& a, const Region& r, uint32_t other_stamp,
+                               AccessKind other) {
     FaultRecord& f = begin_fault(kRace);
     f.address = a.address;
     f.size = a.size;
@@ -79,6 +79,12 @@ static NOINLINE void race_fault(const Access& a, const Region& r, uint32_t other
     const uint32_t block = r.kind == kShared ? (uint32_t)hot.worker->block_index
                                              : segments[other_stamp >> 12].block;
     block_coordinates(block, f.other_block);
+    return f;
+}
+
+static NOINLINE void race_fault(const Access& a, const Region& r, uint32_t other_stamp,
+                                AccessKind other) {
+    begin_race(a, r, other_stamp, other);
     leave_kernel();
 }
 
@@ -114,6 +120,29 @@ static NOINLINE void suspect(const Access& a, const Region& r, uintptr_t address
                 race_fault(a, r, other_stamp, other);  // it reads again and again
     Locked guard;
     hot.worker->suspects.push_back(s);
+}
+
+// The reader's block still runs: end_phase() judges.
+static NOINLINE void remember_reader(const Access& a, const Region& r, uint32_t read) {
+    Worker* w = hot.worker;
+    Locked guard;
+    const FaultRecord before = w->fault;
+    const Reader reader{a.address, read, begin_race(a, r, read, kRead)};
+    w->fault = before;
+    Holding held(w->job->lock);
+    w->job->readers.push_back(reader);
+    w->job->has_readers = true;
+}
+
+static NOINLINE void acquit_reader(uintptr_t address) {
+    Locked guard;
+    Holding held(hot.worker->job->lock);
+    std::vector<Reader>& all = hot.worker->job->readers;
+    for (size_t i = all.size(); i-- > 0;)
+        if (all[i].address == address && all[i].stamp == hot.stamp) {
+            all[i] = all.back();
+            all.pop_back();
+        }
 }
 
 // An atomic operation follows the thread's own plain read.
@@ -377,12 +406,15 @@ static void check_unit(uint32_t* s, const Region& r, uintptr_t address, uint32_t
                  (!(read & kSeveralBlocks) && !between &&
                   other.block == (uint32_t)hot.worker->block_index))
             race_fault(a, r, read, kRead);
+        else if (!(read & 3) && !between)
+            remember_reader(a, r, read);
         // A reader whose block runs may do an atomic operation, too, or saw one that came between.
         s[1] = 0;
     }
     if (a.kind == kAtomic) {
         if (read == mine) s[1] = 0;
         acquit_read(address);
+        if (UNLIKELY(hot.worker->job->has_readers.load())) acquit_reader(address);
     }
     // A thread's own plain write stays on record: the atomics of other threads race with it.
     if (a.strong && (written & ~3u) == mine && !(written & kAtomicFlag)) return;
