@@ -363,6 +363,16 @@ def softmax_from_zero(columns):
         columns, texts=("top = -3.4e38f", "top = 0"))
 
 
+def softmax_of_matrices(columns):
+    """It needs an axis before the last, which a single row does not have."""
+    right = softmax_by_warps(columns)
+
+    def softmax(scores):
+        return right(scores.reshape(-1, scores.shape[-2], columns)).reshape(scores.shape)
+
+    return softmax
+
+
 def softmax_without_a_guard(columns):
     return pycuda_cupy_interop.generated_softmax.right(
         columns, texts=("    if (row >= rows) return;\n", ""))
@@ -455,6 +465,7 @@ WRONG = {
         (softmax_for_any_length, "has the 16 columns in its source"),
         (softmax_from_zero, "begins at 0"),
         (softmax_without_a_guard, "an access outside an array"),
+        (softmax_of_matrices, "IndexError"),
     ],
 }
 
