@@ -254,8 +254,7 @@ def undivided(counts: Any, **most: int) -> str | None:
     return None
 
 
-def wrong_declaration(code: str, name: str, parameters: str,
-                      extern_c: bool = True) -> str | None:
+def wrong_declaration(code: str, name: str, parameters: str, extern_c: bool = True) -> str | None:
     """A sentence when `code` has no kernel `name` that takes these parameters.
 
     `extern_c` False where PyCUDA compiles it, which writes `extern "C"` itself.

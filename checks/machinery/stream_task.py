@@ -112,24 +112,14 @@ class _LineCounter:
 
 
 @contextmanager
-def watch_for_waits(
-    holds: list[Hold],
-    before: Callable[[], None] = lambda: None,
-    progress: Callable[[], object] = lambda: None,
-) -> Iterator[None]:
+def watch_for_waits(holds: list[Hold], before: Callable[[], None] = lambda: None,
+                    progress: Callable[[], object] = lambda: None) -> Iterator[None]:
     """While an answer runs: once Python waits for held work, note that and release all holds.
 
     Python waits in a call that does not return, or in a loop that runs many times without any
     change of `progress()`. Work in front of a hold may take its time: only when a stream has come
-    to its hold do the loop's runs count.
-
-    Parameters
-    ----------
-    holds : list of Hold
-        Holds may be added while the answer runs.
-    before : callable
-        Called before the holds are released.
-    progress : callable
+    to its hold do the loop's runs count. Holds may be added while the answer runs; `before` is
+    called before they are released.
     """
     returned, host, one_at_a_time = threading.Event(), threading.get_ident(), threading.Lock()
     reached: list[Hold] = []

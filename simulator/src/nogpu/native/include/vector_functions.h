@@ -1,2 +1,1 @@
-// The vocabulary is already there: this header exists so that including it does no harm.
-#pragma once
+#pragma once  // the vocabulary is already there: including this shall do no harm

@@ -163,8 +163,7 @@ static void clear_shadow(uintptr_t base, uintptr_t size, uintptr_t page) {
 }
 
 static void fill_words(uintptr_t base, uintptr_t size, uint32_t word) {
-    uint32_t* p = (uint32_t*)base;
-    for (uintptr_t i = 0; i < size / 4; i++) p[i] = word;
+    std::fill_n((uint32_t*)base, size / 4, word);
     memcpy((char*)base + size / 4 * 4, &word, size % 4);
 }
 
@@ -221,20 +220,24 @@ static void remember_freed(uintptr_t at, uintptr_t size) {
     (*freed)[at] = size;
 }
 
+// Room of so many addresses, counted as `size` bytes of the device; 0 when it is full.
+static uintptr_t take_room(int device, uintptr_t extent, uintptr_t size) {
+    Device& d = devices[device];
+    if (extent > device_size || d.in_use + size > bytes_capacity) return 0;
+    const uintptr_t at = find_room(d, extent);
+    if (!at) return 0;
+    forget_freed(at - kGranule, extent + 2 * kGranule);  // it shall meet no array that was freed
+    d.in_use += size;
+    return at;
+}
+
 // Returns 0 when the device is full. `fill` marks the bytes as never written; without it the
 // caller promises to write them all before anything reads them.
 CUSIM_API uint64_t cs_allocate(uint64_t size, int fill, int device) {
     const uintptr_t actual = size ? size : 1;
-    Device& d = devices[device];
-    if (actual > device_size) return 0;
     pthread_rwlock_wrlock(&table_lock);
-    uintptr_t at = 0;
-    if (d.in_use + actual <= bytes_capacity) at = find_room(d, actual);
-    if (at) {
-        forget_freed(at - kGranule, actual + 2 * kGranule);  // it shall meet no array that was freed
-        (*live)[at] = new Allocation{at, actual, !fill, false};
-        d.in_use += actual;
-    }
+    const uintptr_t at = take_room(device, actual, actual);
+    if (at) (*live)[at] = new Allocation{at, actual, !fill, false};
     table_generation++;
     pthread_rwlock_unlock(&table_lock);
     if (at && fill) fill_words(at, actual, kUnwritten);
@@ -243,16 +246,9 @@ CUSIM_API uint64_t cs_allocate(uint64_t size, int fill, int device) {
 
 // Sets `extent` addresses aside for a pool, counted as `size` bytes of the device; 0: no room.
 CUSIM_API uint64_t cs_reserve(uint64_t extent, uint64_t size, int device) {
-    Device& d = devices[device];
-    if (extent > device_size) return 0;
     TableLocked guard;
-    uintptr_t at = 0;
-    if (d.in_use + size <= bytes_capacity) at = find_room(d, extent);
-    if (at) {
-        forget_freed(at - kGranule, extent + 2 * kGranule);
-        reserved[at] = Reserved{extent, size};
-        d.in_use += size;
-    }
+    const uintptr_t at = take_room(device, extent, size);
+    if (at) reserved[at] = Reserved{extent, size};
     return at;
 }
 

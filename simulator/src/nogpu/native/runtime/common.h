@@ -15,6 +15,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <map>
@@ -214,6 +215,10 @@ struct Holding {
     pthread_mutex_t& mutex;
 };
 
+template <class T> static void forget(std::vector<T>& all, T one) {
+    all.erase(std::remove(all.begin(), all.end(), one), all.end());
+}
+
 static inline uint32_t linear_thread() {
     const nogpu::Context& c = nogpu_context;
     return (c.thread.z * c.block_size.y + c.thread.y) * c.block_size.x + c.thread.x;
@@ -242,12 +247,8 @@ static FaultRecord& begin_fault(FaultKind kind) {
     memset(&f, 0, sizeof f);
     f.kind = kind;
     f.index = -1;
-    f.block[0] = nogpu_context.block.x;
-    f.block[1] = nogpu_context.block.y;
-    f.block[2] = nogpu_context.block.z;
-    f.thread[0] = nogpu_context.thread.x;
-    f.thread[1] = nogpu_context.thread.y;
-    f.thread[2] = nogpu_context.thread.z;
+    memcpy(f.block, &nogpu_context.block, sizeof f.block);
+    memcpy(f.thread, &nogpu_context.thread, sizeof f.thread);
     return f;
 }
 

@@ -162,14 +162,7 @@ static void count_request(Worker* w, CounterRow& row, const Gathered& g, uint32_
     }
     if (w->block_index == 0 && warp < kSampledWarps && in_warp &&
         in_warp->sampled < kSampledRequests) {
-        CounterSample s;
-        s.pc = row.pc;
-        s.access = row.access;
-        s.space = row.space;
-        s.size = size;
-        s.warp = warp;
-        s.occurrence = in_warp->sampled++;
-        s.mask = g.mask;
+        CounterSample s{row.pc, row.access, row.space, size, warp, in_warp->sampled++, g.mask, {}};
         memcpy(s.address, g.address, sizeof s.address);
         k->samples.push_back(s);
     }
@@ -225,8 +218,7 @@ static NOINLINE uint32_t new_site(Counting* k, uint64_t pc, uint64_t kind, uint3
     const auto found = k->sites.find({pc, kind});
     if (found != k->sites.end()) return found->second;
     Locked guard;
-    CounterRow row;
-    memset(&row, 0, sizeof row);
+    CounterRow row = {};
     row.pc = pc;
     row.block = UINT64_MAX;
     row.access = access;
@@ -353,14 +345,12 @@ static void begin_counting(Worker* w, Job* job) {
     w->counting = k;
 }
 
-// With the job's lock held: adds what this worker counted.
+// Adds what this worker counted.
 static void hand_in_counts(Worker* w, Job* job) {
     Counting* k = w->counting;
     if (!k) return;
-    if (!job->counts) {
-        job->counts = new JobCounts();
-        memset(&job->counts->totals, 0, sizeof job->counts->totals);
-    }
+    Holding held(job->lock);
+    if (!job->counts) job->counts = new JobCounts();
     JobCounts& all = *job->counts;
     for (const CounterRow& row : k->rows) {
         CounterRow* into = nullptr;

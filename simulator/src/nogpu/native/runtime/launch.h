@@ -26,7 +26,6 @@ static void forget_streams();
 // ---- signals ---------------------------------------------------------------------------------
 
 static const int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
-static const int kSignalCount = 6;
 // Somebody (faulthandler, say) may put a handler above ours, and expect to find under it what was
 // there: each time that ours goes on top of another handler it is another function, which chains
 // to that one, always. So a handler that steps aside, by putting back what it had found, hands on
@@ -193,14 +192,13 @@ static void install_handlers() {
         }
         if (layer == kLayers) return;  // theirs stays on top
         if (layer == used) previous_actions[used++][number] = now;
-        struct sigaction ours;
-        memset(&ours, 0, sizeof ours);
+        struct sigaction ours = {};
         ours.sa_sigaction = handlers.of_layer[layer];
         ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
         sigemptyset(&ours.sa_mask);
         sigaction(number, &ours, nullptr);
     };
-    for (int i = 0; i < kSignalCount; i++) install(kSignals[i]);
+    for (int number : kSignals) install(number);
     install(kLeaveSignal);
 }
 
@@ -232,10 +230,7 @@ static void run_block(Worker* w, Job* job, uint64_t index) {
     nogpu::Context& c = nogpu_context;
     w->block_index = index;
     w->past_grid = 0;
-    const uint64_t row = index / job->grid[0];
-    c.block.x = (uint32_t)(index - row * job->grid[0]);
-    c.block.z = (uint32_t)(row / job->grid[1]);
-    c.block.y = (uint32_t)(row - (uint64_t)c.block.z * job->grid[1]);
+    block_coordinates(index, &c.block.x);
     c.thread = uint3{0, 0, 0};
     c.next_thread = 0;
     w->suspects.clear();
@@ -299,20 +294,13 @@ static void run_blocks(Worker* w, Job* job) {
         hot.in_kernel = 0;
         hot.locked = 0;
         reset_fibres(w);
-        if (w->fault.kind != kCancelled) {
-            pthread_mutex_lock(&job->lock);
-            if (w->block_index < job->fault_block.load()) {
-                job->fault_block = w->block_index;
-                job->fault = w->fault;
-            }
-            pthread_mutex_unlock(&job->lock);
+        Holding held(job->lock);
+        if (w->fault.kind != kCancelled && w->block_index < job->fault_block.load()) {
+            job->fault_block = w->block_index;
+            job->fault = w->fault;
         }
     }
-    if (w->counting) {
-        pthread_mutex_lock(&job->lock);
-        hand_in_counts(w, job);
-        pthread_mutex_unlock(&job->lock);
-    }
+    hand_in_counts(w, job);
 }
 
 // ---- the pool ----------------------------------------------------------------------------------
@@ -330,11 +318,7 @@ static Worker* sleeping_worker(bool spare) {
 }
 
 static void wake(Worker* w) {
-    for (size_t i = 0; i < sleeping_workers->size(); i++)
-        if ((*sleeping_workers)[i] == w) {
-            sleeping_workers->erase(sleeping_workers->begin() + (long)i);
-            break;
-        }
+    forget(*sleeping_workers, w);
     w->awake = true;
     pthread_cond_signal(&w->wake);
 }
@@ -353,10 +337,7 @@ static void call_spare() {
 static void look_after_others() {
     if (busy_workers < wanted_workers) return;
     for (Job* job : *running_jobs)
-        if (job->seats && !job->running) {
-            call_spare();
-            return;
-        }
+        if (job->seats && !job->running) return call_spare();
 }
 
 static void open_job(Job* job) {  // with pool_lock held
@@ -365,8 +346,7 @@ static void open_job(Job* job) {  // with pool_lock held
     job->running = 0;
     job->opened = nogpu_nanoseconds();
     const bool cooperative = job->checks & kCooperative;
-    int woken = 0;
-    for (; woken < job->workers; woken++) {
+    for (int woken = 0; woken < job->workers; woken++) {
         Worker* w = sleeping_worker(false);
         if (!w && cooperative) w = sleeping_worker(true);
         if (!w) break;
@@ -389,18 +369,14 @@ static void fill_grid(Grid* grid, const nogpu::Entry& entry, const uint32_t* blo
     memcpy(grid->grid, blocks, sizeof grid->grid);
     memcpy(grid->block, threads, sizeof grid->block);
     grid->dynamic_shared = shared;
-    std::vector<size_t> offsets;
-    size_t at = 0;
+    size_t bytes = 16;
+    for (uint32_t i = 0; i < entry.parameters; i++) bytes += round_up(entry.sizes[i], 16);
+    grid->argument_bytes.resize(bytes);
+    char* at = (char*)round_up((uintptr_t)grid->argument_bytes.data(), 16);
     for (uint32_t i = 0; i < entry.parameters; i++) {
-        at = round_up(at, 16);
-        offsets.push_back(at);
-        at += entry.sizes[i];
-    }
-    grid->argument_bytes.resize(at + 16);
-    char* bytes = (char*)round_up((uintptr_t)grid->argument_bytes.data(), 16);
-    for (uint32_t i = 0; i < entry.parameters; i++) {
-        memcpy(bytes + offsets[i], arguments[i], entry.sizes[i]);
-        grid->arguments.push_back(bytes + offsets[i]);
+        memcpy(at, arguments[i], entry.sizes[i]);
+        grid->arguments.push_back(at);
+        at += round_up(entry.sizes[i], 16);
     }
 }
 
@@ -411,9 +387,7 @@ static void divide_job(Job* job) {
     const uint64_t count = (uint64_t)wanted_workers;
     job->workers = (int)(job->blocks < count ? job->blocks : count);
     if (job->checks & kOneWorker) job->workers = 1;
-    job->chunk = job->blocks / (count * 16);
-    if (job->chunk < 1) job->chunk = 1;
-    if (job->chunk > 64) job->chunk = 64;
+    job->chunk = std::clamp<uint64_t>(job->blocks / (count * 16), 1, 64);
     if (job->checks & kCooperative) {
         job->workers = (int)job->blocks;
         job->chunk = 1;
@@ -462,14 +436,6 @@ static void start_waiting_jobs() {  // with pool_lock held
     }
 }
 
-static void forget_job(std::vector<Job*>* jobs, Job* job) {
-    for (size_t i = 0; i < jobs->size(); i++)
-        if ((*jobs)[i] == job) {
-            jobs->erase(jobs->begin() + (long)i);
-            return;
-        }
-}
-
 static void finish_job(Job* job) {  // with pool_lock held
     for (Worker* w : *workers)
         if (w->job == job) w->job = nullptr;
@@ -481,7 +447,7 @@ static void finish_job(Job* job) {  // with pool_lock held
 }
 
 static void end_phase(Job* job) {  // with pool_lock held, by the last worker to leave
-    forget_job(running_jobs, job);
+    forget(*running_jobs, job);
     if (!job->readers.empty() && job->fault_block.load() == UINT64_MAX) {
         job->fault = job->readers[0].fault;
         job->fault_block = 0;
@@ -546,11 +512,10 @@ static void* worker_main(void* argument) {
     Worker* w = (Worker*)argument;
     sigset_t set;
     sigfillset(&set);
-    for (int i = 0; i < kSignalCount; i++) sigdelset(&set, kSignals[i]);
+    for (int number : kSignals) sigdelset(&set, number);
     sigdelset(&set, kLeaveSignal);
     pthread_sigmask(SIG_SETMASK, &set, nullptr);
-    stack_t alternative;
-    memset(&alternative, 0, sizeof alternative);
+    stack_t alternative = {};
     alternative.ss_size = 128 * 1024;
     alternative.ss_sp = malloc(alternative.ss_size);
     sigaltstack(&alternative, nullptr);
@@ -601,12 +566,6 @@ static bool add_worker() {  // with pool_lock held
         return false;
     }
     workers->push_back(w);
-    return true;
-}
-
-static bool start_pool() {  // with pool_lock held
-    while ((int)workers->size() < wanted_workers)
-        if (!add_worker()) return false;
     return true;
 }
 
@@ -661,9 +620,7 @@ CUSIM_API int cs_start(int count, uint64_t capacity, uint64_t most, int device_c
     freed = new std::map<uintptr_t, uintptr_t>;
     libraries = new std::vector<Library*>;
     workers = new std::vector<Worker*>;
-    waiting_jobs = new std::vector<Job*>;
-    running_jobs = new std::vector<Job*>;
-    paused_jobs = new std::vector<Job*>;
+    for (auto jobs : {&waiting_jobs, &running_jobs, &paused_jobs}) *jobs = new std::vector<Job*>;
     sleeping_workers = new std::vector<Worker*>;
     segments = (SegmentInfo*)mmap(nullptr, sizeof(SegmentInfo) << 20, PROT_READ | PROT_WRITE,
                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -675,17 +632,10 @@ CUSIM_API int cs_start(int count, uint64_t capacity, uint64_t most, int device_c
 }
 
 CUSIM_API Library* cs_library(void* (*tls_marker)(), uint64_t marker_offset, uint64_t tls_size,
-                              const Symbol* data, uint64_t data_count, uint64_t data_low, uint64_t data_high,
-                              uint64_t image_low, uint64_t image_high) {
-    Library* l = new Library();
-    l->tls_marker = tls_marker;
-    l->tls_marker_offset = marker_offset;
-    l->tls_size = tls_size;
-    l->data.assign(data, data + data_count);
-    l->data_low = data_low;
-    l->data_high = data_high;
-    l->image_low = image_low;
-    l->image_high = image_high;
+                              const Symbol* data, uint64_t data_count, uint64_t data_low,
+                              uint64_t data_high, uint64_t image_low, uint64_t image_high) {
+    Library* l = new Library{tls_marker, marker_offset, tls_size, {data, data + data_count},
+                             data_low, data_high, image_low, image_high, nullptr, nullptr};
     const uint64_t bytes = data_high - data_low;
     if (bytes) {
         l->data_shadow = (uint32_t*)calloc(bytes / 4 + 1, 8);
@@ -727,8 +677,8 @@ static Job* make_job(const LaunchRequest* r) {
 }
 
 static bool queue_job(Job* job) {  // with pool_lock held
-    if (!start_pool()) return false;
-    while ((job->checks & kCooperative) && workers->size() < (size_t)job->workers)
+    const int needed = job->checks & kCooperative ? job->workers : 0;
+    while ((int)workers->size() < std::max(wanted_workers, needed))
         if (!add_worker()) return false;
     install_handlers();
     waiting_jobs->push_back(job);
@@ -745,11 +695,9 @@ static void delete_job(Job* job) {
 CUSIM_API Job* cs_submit(const LaunchRequest* r) {
     static uint32_t numbers = 0;
     Job* job = make_job(r);
-    pthread_mutex_lock(&pool_lock);
+    Holding held(pool_lock);
     job->number = 0x80000000u | ++numbers;
-    const bool queued = queue_job(job);
-    pthread_mutex_unlock(&pool_lock);
-    if (queued) return job;
+    if (queue_job(job)) return job;
     delete_job(job);
     return nullptr;
 }
@@ -775,16 +723,12 @@ CUSIM_API int cs_wait(Job* job, int milliseconds) {
 static void cancel_job(Job* job) {  // with pool_lock held
     if (job->done) return;
     job->cancelled = 1;
-    bool runs = false;
-    for (Job* other : *running_jobs) runs |= other == job;
-    if (runs && job->running) {
+    if (job->running && std::count(running_jobs->begin(), running_jobs->end(), job)) {
         for (Worker* w : *workers)
             if (w->job == job) pthread_kill(w->thread, kLeaveSignal);
         return;
     }
-    forget_job(waiting_jobs, job);
-    forget_job(paused_jobs, job);
-    forget_job(running_jobs, job);
+    for (std::vector<Job*>* jobs : {running_jobs, paused_jobs, waiting_jobs}) forget(*jobs, job);
     finish_job(job);
     start_waiting_jobs();
 }

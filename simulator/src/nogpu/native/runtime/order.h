@@ -55,18 +55,13 @@ static NOINLINE void meet(uint32_t number, uint32_t other, AccessKind access,
     Locked guard;
     Holding held(order_lock);
     auto it = apart.find(number);
-    if (it != apart.end())
-        for (size_t i = 0; i < it->second.size(); i++)
-            if (it->second[i] == other) {  // once for each two
-                it->second.erase(it->second.begin() + (long)i);
-                std::vector<uint32_t>& theirs = apart[other];
-                for (size_t j = 0; j < theirs.size(); j++)
-                    if (theirs[j] == number) theirs.erase(theirs.begin() + (long)j--);
-                order_conflicts.push_back(
-                    {number, other, access, other_access, address, (uint64_t)pc});
-                cs_order_conflicts = order_conflicts.size();
-                break;
-            }
+    if (it == apart.end()) return;
+    const auto found = std::find(it->second.begin(), it->second.end(), other);
+    if (found == it->second.end()) return;
+    it->second.erase(found);  // once for each two
+    forget(apart[other], number);
+    order_conflicts.push_back({number, other, access, other_access, address, (uint64_t)pc});
+    cs_order_conflicts = order_conflicts.size();
 }
 
 CUSIM_API int cs_take_order_conflicts(OrderConflict* rows, int most) {

@@ -8,9 +8,7 @@
 static const size_t kPrintfBuffer = 1 << 20;  // CUDA's default: older output is lost first
 
 static uint64_t count_lines(const std::string& text, size_t end) {
-    uint64_t lines = 0;
-    for (size_t i = 0; i < end; i++) lines += text[i] == '\n';
-    return lines;
+    return (uint64_t)std::count(text.begin(), text.begin() + (long)end, '\n');
 }
 
 static void drop_older_lines(Job* job) {

@@ -100,19 +100,9 @@ static bool is_acquitted(const void* pc, int waits = 0) {
 // Remembers a write before it is done, or a plain read of what another thread updated atomically.
 static NOINLINE void suspect(const Access& a, const Region& r, uintptr_t address, uint32_t size,
                              uint32_t other_stamp, AccessKind other) {
-    Suspect s;
-    s.address = address;
-    s.base = r.base;
-    s.size = size;
-    s.before = size == 4 ? *(uint32_t*)address : *(uint8_t*)address;
-    s.access_size = a.size;
-    s.other_stamp = other_stamp;
-    s.stamp = hot.stamp;
-    s.access_address = a.address;
-    s.pc = a.pc;
-    s.region = r.kind;
-    s.access = a.kind;
-    s.other = other;
+    const uint32_t before = size == 4 ? *(uint32_t*)address : *(uint8_t*)address;
+    const Suspect s{address, r.base, size, before, a.size, other_stamp, hot.stamp, a.address, a.pc,
+                    r.kind, a.kind, other};
     if (a.kind == kRead && is_acquitted(a.pc)) return;
     if (a.kind == kRead)
         for (const Suspect& earlier : hot.worker->suspects)

@@ -29,7 +29,6 @@ struct Event {
     int64_t time;
     uint64_t fault;
     int users;
-    bool recorded;
 };
 
 struct Node {
@@ -53,7 +52,6 @@ struct Node {
 struct Failure {
     FailureKind kind;
     FaultRecord record;
-    uint64_t stream;
 };
 
 static std::vector<Stream*>* streams;
@@ -122,12 +120,7 @@ static uint64_t open_fault(uint64_t id) {  // 0 where it has been reported
 }
 
 static void fail(Node* n, FailureKind kind, const FaultRecord* record) {
-    Failure f;
-    memset(&f, 0, sizeof f);
-    f.kind = kind;
-    f.stream = n->stream->handle;
-    if (record) f.record = *record;
-    (*failures)[n->id] = f;
+    (*failures)[n->id] = Failure{kind, record ? *record : FaultRecord()};
     __atomic_fetch_add(&cs_outstanding, 1, __ATOMIC_RELEASE);
     n->fault = n->id;
 }
@@ -136,13 +129,16 @@ static void drop_event(Event* e) {
     if (--e->users == 0) delete e;
 }
 
-static void forget_stream(Stream* s) {
-    for (size_t i = 0; i < streams->size(); i++)
-        if ((*streams)[i] == s) {
-            streams->erase(streams->begin() + (long)i);
-            break;
-        }
+// A stream that the program has ended goes when its work is done and its fault is reported.
+static void forget_if_over(Stream* s) {
+    if (s->alive || s->last || open_fault(s->fault)) return;
+    forget(*streams, s);
     delete s;
+}
+
+static Node* live_node(uint64_t id) {  // null where it is done
+    auto it = live_nodes->find(id);
+    return it == live_nodes->end() ? nullptr : it->second;
 }
 
 // ---- done, ready, run ------------------------------------------------------------------------
@@ -168,7 +164,7 @@ static void complete(Node* n) {
     }
     if (s->last == n) {
         s->last = nullptr;
-        if (!s->alive && !open_fault(s->fault)) forget_stream(s);
+        forget_if_over(s);
     }
     if (n->hold && n->fault != n->id) {
         if (released_ids->empty()) pthread_cond_signal(&python_work);
@@ -280,13 +276,9 @@ static void copy_row(Node* n, char* destination, const char* source, uint64_t by
 }
 
 static void fill_row(char* p, uint64_t count, uint32_t value, uint32_t width) {
-    if (width == 1) {
-        memset(p, (int)value, count);
-    } else if (width == 2) {
-        for (uint64_t i = 0; i < count; i++) ((uint16_t*)p)[i] = (uint16_t)value;
-    } else {
-        for (uint64_t i = 0; i < count; i++) ((uint32_t*)p)[i] = value;
-    }
+    if (width == 1) memset(p, (int)value, count);
+    else if (width == 2) std::fill_n((uint16_t*)p, count, (uint16_t)value);
+    else std::fill_n((uint32_t*)p, count, value);
 }
 
 static bool run_copy(Node* n) {
@@ -319,7 +311,7 @@ static void* copy_main(void* argument) {
     const int engine = (int)(uintptr_t)argument;
     sigset_t set;
     sigfillset(&set);
-    for (int i = 0; i < kSignalCount; i++) sigdelset(&set, kSignals[i]);
+    for (int number : kSignals) sigdelset(&set, number);
     pthread_sigmask(SIG_SETMASK, &set, nullptr);
     pthread_mutex_lock(&pool_lock);
     for (;;) {
@@ -367,10 +359,7 @@ static bool covers(const Stream* s, const Stream* other) {
 
 static void enqueue_node(Node* n, const Place* p) {  // with pool_lock held
     Stream* s = n->stream;
-    for (int i = 0; i < p->count; i++) {
-        auto it = live_nodes->find(p->after[i]);
-        if (it != live_nodes->end()) wait_for(n, it->second);
-    }
+    for (int i = 0; i < p->count; i++) wait_for(n, live_node(p->after[i]));
     if (p->count < 0) {
         wait_for(n, s->last);
         const Stream* legacy = legacy_streams[s->device];
@@ -405,7 +394,7 @@ CUSIM_API Stream* cs_stream(uint64_t handle, int blocking, int standing, int dev
 CUSIM_API void cs_stream_end(Stream* s) {
     Holding held(pool_lock);
     s->alive = false;
-    if (!s->last && !open_fault(s->fault)) forget_stream(s);
+    forget_if_over(s);
 }
 
 CUSIM_API int cs_queue_kernel(const Place* p, const LaunchRequest* r) {
@@ -459,18 +448,11 @@ CUSIM_API void cs_queue_python(const Place* p) {
 CUSIM_API void cs_queue_join(const Place* p, const uint64_t* more, int count) {
     Holding held(pool_lock);
     Node* n = new_node(p, kJoin);
-    for (int i = 0; i < count; i++) {
-        auto it = live_nodes->find(more[i]);
-        if (it != live_nodes->end()) wait_for(n, it->second);
-    }
+    for (int i = 0; i < count; i++) wait_for(n, live_node(more[i]));
     enqueue_node(n, p);
 }
 
-CUSIM_API Event* cs_event() {
-    Event* e = new Event();
-    e->users = 1;
-    return e;
-}
+CUSIM_API Event* cs_event() { return new Event{0, 0, 0, 1}; }
 
 CUSIM_API void cs_event_end(Event* e) {
     Holding held(pool_lock);
@@ -490,11 +472,8 @@ CUSIM_API void cs_queue_record(const Place* p, Event* e) {
 CUSIM_API void cs_queue_wait(const Place* p, Event* e) {
     Holding held(pool_lock);
     Node* n = new_node(p, kJoin);
-    auto it = live_nodes->find(e->node);
-    if (it != live_nodes->end())
-        wait_for(n, it->second);
-    else
-        n->fault = open_fault(e->fault);
+    if (Node* before = live_node(e->node)) wait_for(n, before);
+    else n->fault = open_fault(e->fault);
     enqueue_node(n, p);
 }
 
@@ -528,17 +507,12 @@ CUSIM_API int cs_last_nodes(Stream* s, int before, uint64_t* ids, int most) {
 CUSIM_API int cs_wait_nodes(const uint64_t* ids, int count, int milliseconds) {
     const timespec until = deadline(milliseconds);
     Holding held(pool_lock);
-    int i = 0;
-    while (i < count) {
-        auto it = live_nodes->find(ids[i]);
-        if (it == live_nodes->end()) {
-            i++;
-            continue;
+    for (int i = 0; i < count; i++)
+        while (Node* n = live_node(ids[i])) {
+            n->awaited = true;
+            if (!milliseconds || pthread_cond_timedwait(&pool_done, &pool_lock, &until)) return 0;
         }
-        it->second->awaited = true;
-        if (!milliseconds || pthread_cond_timedwait(&pool_done, &pool_lock, &until)) break;
-    }
-    return i == count;
+    return 1;
 }
 
 // The first fault of a stream that nobody has asked for: of all streams for a null one, and of
@@ -571,13 +545,7 @@ CUSIM_API int cs_take_fault(uint64_t id, FaultRecord* record) {
     *record = it->second.record;
     failures->erase(it);
     __atomic_fetch_sub(&cs_outstanding, 1, __ATOMIC_RELEASE);
-    for (size_t i = 0; i < streams->size();) {
-        Stream* s = (*streams)[i];
-        if (!s->alive && !s->last && !open_fault(s->fault))
-            forget_stream(s);
-        else
-            i++;
-    }
+    for (Stream* s : std::vector<Stream*>(*streams)) forget_if_over(s);
     return kind;
 }
 
@@ -616,13 +584,10 @@ CUSIM_API int cs_released(uint64_t* ids, int most) {
 // UINT64_MAX: stop.
 CUSIM_API uint64_t cs_next_python(uint64_t done, int failed) {
     Holding held(pool_lock);
-    if (done) {
-        auto it = live_nodes->find(done);
-        if (it != live_nodes->end()) {
-            if (failed && !it->second->dropped) fail(it->second, kPythonFailed, nullptr);
-            complete(it->second);
-            run_ready();
-        }
+    if (Node* n = live_node(done)) {
+        if (failed && !n->dropped) fail(n, kPythonFailed, nullptr);
+        complete(n);
+        run_ready();
     }
     timespec until = deadline(10);
     bool soon = !released_ids->empty();

@@ -23,21 +23,6 @@ static inline void become(Worker* w, Fibre* f) {
 // Moves on to the next thread that has not started; false when all have.
 static inline bool advance_thread() {
     nogpu::Context& c = nogpu_context;
-    if (c.next_thread + 1 >= c.total_threads) {
-        c.next_thread = c.total_threads;
-        return false;
-    }
-    const uint32_t n = ++c.next_thread;
-    const uint32_t dx = c.block_size.x, row = n / dx;
-    c.thread.x = n - row * dx;
-    c.thread.z = row / c.block_size.y;
-    c.thread.y = row - c.thread.z * c.block_size.y;
-    return true;
-}
-
-CUSIM_API bool nogpu_next_thread(nogpu::Context*) {
-    nogpu::Context& c = nogpu_context;
-    settle(hot.worker);
     if (UNLIKELY(c.next_thread + 1 >= c.total_threads)) {
         c.next_thread = c.total_threads;
         return false;
@@ -51,6 +36,13 @@ CUSIM_API bool nogpu_next_thread(nogpu::Context*) {
         c.thread.z = row / c.block_size.y;
         c.thread.y = row - c.thread.z * c.block_size.y;
     }
+    return true;
+}
+
+CUSIM_API bool nogpu_next_thread(nogpu::Context*) {
+    settle(hot.worker);
+    if (!advance_thread()) return false;
+    const uint32_t n = nogpu_context.next_thread;
     hot.stamp = (hot.worker->warp_segment[n >> 5] << 12) | (n << 2);
     if (UNLIKELY((n & 31) == 0) && hot.worker->counting && hot.worker->suspended == 0)
         warp_met(hot.worker, (n >> 5) - 1);  // its lanes have ended
@@ -62,8 +54,7 @@ static Fibre* idle(Worker* w);
 // Next fibre to run when the current one cannot: a fresh thread first, then those that wait no
 // longer, then whatever idle() can release. Null: the block is done.
 static inline Fibre* pick(Worker* w) {
-    if (nogpu_context.next_thread + 1 < nogpu_context.total_threads) {
-        advance_thread();
+    if (advance_thread()) {
         Fibre* f = take_fibre(w);
         f->thread = nogpu_context.thread;
         f->id = nogpu_context.next_thread;
@@ -93,12 +84,8 @@ static NOINLINE void suspend(Worker* w) {
     me->id = linear_thread();
     w->suspended++;
     Fibre* next = pick(w);
-    if (next == me) {
-        become(w, me);
-        return;
-    }
     become(w, next);
-    nogpu_switch(&me->stack_pointer, next->stack_pointer);
+    if (next != me) nogpu_switch(&me->stack_pointer, next->stack_pointer);
 }
 
 extern "C" __attribute__((visibility("hidden"), used)) void nogpu_fibre_main() {
@@ -106,8 +93,6 @@ extern "C" __attribute__((visibility("hidden"), used)) void nogpu_fibre_main() {
         Worker* w = hot.worker;
         w->job->entry.run(&nogpu_context, w->job->arguments.data());
         settle(w);
-        if (nogpu_context.next_thread + 1 >= nogpu_context.total_threads)
-            nogpu_context.next_thread = nogpu_context.total_threads;
         Fibre* me = w->current;
         Fibre* next = pick(w);
         w->free_fibres[w->free_count++] = me;
@@ -123,11 +108,9 @@ extern "C" __attribute__((visibility("hidden"), used)) void nogpu_fibre_main() {
 
 // ---- faults of waiting ----------------------------------------------------------------------
 
-[[noreturn]] static NOINLINE void barrier_fault(Worker* w, BarrierTrouble trouble,
-                                                uint32_t thread, int line, uint32_t other,
-                                                int other_line, uint32_t waiting,
-                                                uint32_t missing) {
-    (void)w;
+[[noreturn]] static NOINLINE void barrier_fault(BarrierTrouble trouble, uint32_t thread,
+                                                int line, uint32_t other, int other_line,
+                                                uint32_t waiting, uint32_t missing) {
     FaultRecord& f = begin_fault(kBarrier);
     f.detail = trouble;
     thread_coordinates(thread, f.thread);
@@ -172,17 +155,13 @@ CUSIM_API int nogpu_barrier(int op, int value, int line, int site) {
         b.line[warp] = line;
         b.first_thread[warp] = thread;
     } else if (UNLIKELY(b.site[warp] != site) && (hot.checks & kCheckBarrier)) {
-        barrier_fault(w, kTwoBarriers, thread, line, b.first_thread[warp], b.line[warp],
+        barrier_fault(kTwoBarriers, thread, line, b.first_thread[warp], b.line[warp],
                       b.count + 1, 0);
     }
     w->at_barrier[b.count++] = me;
     b.nonzero += value != 0;
-    const nogpu::Context& c = nogpu_context;
-    if (b.count == c.total_threads) {
-        release_barrier(w, me);
-    } else {
-        suspend(w);
-    }
+    if (b.count == nogpu_context.total_threads) release_barrier(w, me);
+    else suspend(w);
     switch (op) {
         case nogpu::kBarrierCount: return b.result_count;
         case nogpu::kBarrierAnd: return b.result_count == b.threads;
@@ -255,12 +234,12 @@ static void finish_matrix(Worker* w, uint32_t number, uint32_t lanes) {
         const uint32_t thread = number * 32 + lane;
         if (!calls[lane] && (hot.checks & kCheckBarrier)) {
             const uint32_t there = number * 32 + (uint32_t)__builtin_ctz(lanes);
-            barrier_fault(w, kWarpIncomplete, there, s.line[there & 31], there, 0, 0,
+            barrier_fault(kWarpIncomplete, there, s.line[there & 31], there, 0, 0,
                           32 - (uint32_t)__builtin_popcount(lanes));
         }
         if (calls[lane] && calls[0] && !same_matrix(*calls[lane], *calls[0]) &&
             (hot.checks & kCheckBarrier))
-            barrier_fault(w, kMatricesDiffer, thread, s.line[lane], number * 32, s.line[0], 0, 0);
+            barrier_fault(kMatricesDiffer, thread, s.line[lane], number * 32, s.line[0], 0, 0);
     }
     if (!calls[0]) return;
     // The lanes wait for each other before a matrix is stored and after one was loaded: what they
@@ -292,18 +271,12 @@ static uint32_t reduced(const WarpState& s, uint32_t lanes, int reduction) {
 static void finish_warp(Worker* w, uint32_t number, uint32_t lanes, int op, Fibre* current) {
     WarpState& s = w->warps[number];
     uint32_t votes = 0;
-    bool have_first = false, equal = true;
-    uint64_t first_value = 0;
+    bool equal = true;
     if (op == nogpu::kMatrix) finish_matrix(w, number, lanes);
     for (uint32_t lane = 0; lane < 32; lane++) {
         if (!((lanes >> lane) & 1)) continue;
         if (s.value[lane]) votes |= 1u << lane;
-        if (!have_first) {
-            have_first = true;
-            first_value = s.value[lane];
-        } else if (s.value[lane] != first_value) {
-            equal = false;
-        }
+        equal &= s.value[lane] == s.value[__builtin_ctz(lanes)];
     }
     for (uint32_t lane = 0; lane < 32; lane++) {
         if (!((lanes >> lane) & 1)) continue;
@@ -314,7 +287,7 @@ static void finish_warp(Worker* w, uint32_t number, uint32_t lanes, int op, Fibr
                 // Of a lane that takes no part PTX says nothing; an H200 gives 0.
                 result = (lanes >> source) & 1 ? s.value[source] : 0;
                 if (!((lanes >> source) & 1) && (hot.checks & kCheckBarrier))
-                    barrier_fault(w, kSourceAbsent, number * 32 + lane, s.line[lane],
+                    barrier_fault(kSourceAbsent, number * 32 + lane, s.line[lane],
                                   number * 32 + source, s.line[lane], 0, 0);
                 break;
             }
@@ -358,7 +331,7 @@ CUSIM_API unsigned long long nogpu_warp(int op, unsigned mask, unsigned long lon
     settle(w);
     if (!((mask >> lane) & 1)) {
         if (hot.checks & kCheckBarrier)
-            barrier_fault(w, kNotInMask, thread, line, thread, line, 0, 0);
+            barrier_fault(kNotInMask, thread, line, thread, line, 0, 0);
         return value;
     }
     WarpState& s = w->warps[number];
@@ -401,8 +374,7 @@ static uint32_t gone_lanes(Worker* w, uint32_t number) {
 // they wait for what never comes.
 static NOINLINE Fibre* idle(Worker* w) {
     if (w->suspended == 0) return nullptr;
-    const uint32_t total = nogpu_context.total_threads;
-    const uint32_t warps = (total + 31) / 32;
+    const uint32_t warps = (nogpu_context.total_threads + 31) / 32;
     BlockBarrier& b = w->barrier;
     if (w->warps_used) {
         for (uint32_t v = 0; v < warps; v++) {
@@ -424,10 +396,9 @@ static NOINLINE Fibre* idle(Worker* w) {
         for (uint32_t v = 0; v < warps; v++) {
             WarpState& s = w->warps[v];
             const uint32_t gone = gone_lanes(w, v);
-            for (uint32_t lane = 0; lane < 32; lane++) {
-                if (!((s.waiting >> lane) & 1)) continue;
-                if (try_warp(w, v, lane, gone, nullptr)) return pick(w);
-            }
+            for (uint32_t lane = 0; lane < 32; lane++)
+                if (((s.waiting >> lane) & 1) && try_warp(w, v, lane, gone, nullptr))
+                    return pick(w);
         }
     }
     if (b.count == w->suspended) {  // all that are left wait at the barrier
@@ -439,7 +410,7 @@ static NOINLINE Fibre* idle(Worker* w) {
         if (!s.waiting) continue;
         const uint32_t lane = (uint32_t)__builtin_ctz(s.waiting);
         const uint32_t at = b.warps ? (uint32_t)__builtin_ctz(b.warps) : 0;
-        barrier_fault(w, kDeadlock, v * 32 + lane, s.line[lane],
+        barrier_fault(kDeadlock, v * 32 + lane, s.line[lane],
                       b.count ? b.first_thread[at] : v * 32 + lane,
                       b.count ? b.line[at] : s.line[lane], b.count, w->suspended - b.count);
     }
