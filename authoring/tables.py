@@ -81,7 +81,7 @@ def lessons(readme: str) -> str:
         return round(sum(row[column] for row in rows) / 60)
 
     lines += ["", f"The lessons take about {hours(taken, 1)} hours, their core tasks"
-              f" {hours(taken, 3)}. The shorter way, for one learner alone, takes"
+              f" {hours(taken, 3)}. The shorter way takes"
               f" {hours(taken, 2)} hours and {hours(spine, 3)} for its core tasks:"
               f" lessons {listed([row[0] for row in spine])}; and the pictures of"
               f" {listed([row[0] for row in looked_at])}."]

@@ -50,8 +50,8 @@ def draw_ladder(path: Path) -> None:
     """Draw the picture into a PNG file, whose field "Description" has its alternative text."""
     with style():
         figure, axes = plt.subplots(figsize=(8, 3.6), layout="constrained", dpi=150)
-        for ours, marker, colour, label in [(True, "o", COLOURS[0], "written in this course"),
-                                            (False, "s", COLOURS[1], "PyTorch, beside it")]:
+        for ours, marker, colour, label in [(True, "o", COLOURS[0], "this course"),
+                                            (False, "s", COLOURS[1], "PyTorch")]:
             have = [(rung.rate, y) for y, (words, rung) in enumerate(rows())
                     if (words not in PEERS) == ours]
             axes.plot(*zip(*have), marker, color=colour, markeredgecolor=INK, markersize=9,
