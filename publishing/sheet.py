@@ -1,5 +1,6 @@
 """The teacher's sheet of a day, in running order: from the guide's tables and from the lessons."""
 
+import json
 import re
 from itertools import groupby
 from pathlib import Path
@@ -9,6 +10,9 @@ from jinja2 import StrictUndefined, Template
 from authoring.minutes import cell_minutes, with_paths
 from authoring.notebook_form import ROOT, read
 from authoring.timetable import GUIDE, LINK, ROW
+
+FOLDER = ROOT / "install" / "pages" / "workshop"
+WORDS = json.loads((FOLDER / "lessons.json").read_text(encoding="utf-8"))  # for the days' lessons
 
 
 def sheet_of(title: str, day: str, root: Path = ROOT) -> str:
@@ -33,7 +37,7 @@ def sheet_of(title: str, day: str, root: Path = ROOT) -> str:
         return [(heading, [(time, cell) for time, (cell, _) in group])
                 for heading, group in groupby(timed, key=lambda pair: pair[1][1])]
 
-    page = (root / "install" / "pages" / "workshop" / "sheet.md.j2").read_text(encoding="utf-8")
+    page = (FOLDER / "sheet.md.j2").read_text(encoding="utf-8")
     text = Template(page, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True).render(
-        locals() | {"rows_of": ROW.findall, "link_of": LINK.search, "find": re.findall})
+        locals() | {"words": WORDS, "rows_of": ROW.findall, "link_of": LINK.search, "find": re.findall})
     return re.sub(r"\[([^][\n]+)\]\([^)\n]*\)", r"\1", text)
