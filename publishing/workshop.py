@@ -56,7 +56,7 @@ def parts_of(day: str, root: Path = ROOT) -> dict[str, list]:
 
 
 def lesson_for(lesson: NotebookNode, skipped: list[str]) -> NotebookNode:
-    """The core of a lesson, which is changed; a skipped `##` section: a sentence, a folded cell."""
+    """The core of a lesson, which is changed; a skipped `##` section becomes one folded cell."""
     minutes = f"**{lesson_minutes(lesson, skipped=skipped)} minutes.**"
     core = [(section, cell) for cell, path, section in with_paths(lesson) if path != "deeper"]
     lesson.cells, unseen = [], {"slideshow": {"slide_type": "skip"}}
@@ -66,10 +66,11 @@ def lesson_for(lesson: NotebookNode, skipped: list[str]) -> NotebookNode:
             lesson.cells += cells
             continue
         code = [cell.source for cell in cells if cell.cell_type == "code"]
-        told = WORDS["folded"].get(f"{lesson.cells[0].source[2:4]} {section}", "").strip()
+        found = WORDS["folded"].get(f"{lesson.cells[0].source[2:4]} {section}", "")
+        text = f"## {section}\n\nNot read today. {found}".rstrip()
         lesson.cells += [
-            new_markdown_cell(f"## {section}\n\nNot read today. {told} Run the folded cell: later"
-                              " cells need what it makes.".replace("  ", " "), id=f"{cells[0].id}-skipped", metadata=unseen),
+            new_markdown_cell(f"{text} Run the folded cell: later cells need what it makes.",
+                              id=f"{cells[0].id}-skipped", metadata=unseen),
             new_code_cell("\n\n\n".join(code), id=f"{cells[0].id}-run", metadata={
                 "jupyter": {"outputs_hidden": True, "source_hidden": True}, **unseen})]
     lesson.cells[0].source = STATED.sub(minutes, lesson.cells[0].source, count=1)
