@@ -334,6 +334,9 @@ def test_the_sheet_has_the_room_the_other_ways_and_the_installation_in_the_break
     head, *blocks = re.split(r"^### (?=\d)", sheets[day], flags=re.M)
     for words in ("**Half an hour before:**", "**Wi-Fi:**", "**Learners arrive**"):
         assert words in head
+    lessons = {place[10:12] for place in parts_of(day)}
+    for key, so in WORDS["thoughts"].items():  # of NumPy people, each about a lesson of the day
+        assert key[:2] in lessons and f"| {key[3:]} | {so} | {key[:2]} |\n" in head
     assert "- **Paper:**" in blocks[0] and "- **Browser**" in blocks[0]
     installs = [block.partition("\n")[0] for block in blocks if "`make lab`, and the line" in block]
     kind = "Break" if day == "half" else "Lunch"
