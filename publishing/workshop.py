@@ -31,7 +31,7 @@ from authoring.notebook_form import (
 from authoring.publish import repository
 from authoring.timetable import GUIDE, LINK, ROW
 
-from .sheet import sheet_of
+from .sheet import WORDS, sheet_of
 
 DAYS = {"half": "Half a day", "six": "Six hours", "one": "One day", "two": "Two days"}
 BADGES = re.compile(r"(\[!\[[^\]]*\]\([^)]*\)\]\([^)]*\) ?)+\n*")  # they open the whole notebook
@@ -66,9 +66,11 @@ def lesson_for(lesson: NotebookNode, skipped: list[str]) -> NotebookNode:
             lesson.cells += cells
             continue
         code = [cell.source for cell in cells if cell.cell_type == "code"]
+        found = WORDS["folded"].get(f"{lesson.cells[0].source[2:4]} {section}", "")
+        text = f"## {section}\n\nNot read today. {found}".rstrip()
         lesson.cells += [
-            new_markdown_cell(f"## {section}\n\nNot read today. Run the folded cell: later cells"
-                              " need what it makes.", id=f"{cells[0].id}-skipped", metadata=unseen),
+            new_markdown_cell(f"{text} Run the folded cell: later cells need what it makes.",
+                              id=f"{cells[0].id}-skipped", metadata=unseen),
             new_code_cell("\n\n\n".join(code), id=f"{cells[0].id}-run", metadata={
                 "jupyter": {"outputs_hidden": True, "source_hidden": True}, **unseen})]
     lesson.cells[0].source = STATED.sub(minutes, lesson.cells[0].source, count=1)

@@ -183,8 +183,9 @@ def test_the_evening_has_the_minutes_of_half_a_day_and_of_six_hours():
     assert work + more == sum(map(int, DAYS[1][1][:2]))
     assert [number for number, *_ in rows] == list("123456789")
     minutes = [int(minutes) for _, minutes, _ in rows]
-    assert sum(minutes) == 285  # "four and three quarter hours"
-    assert sum(minutes) - sum(minutes[1:3]) + 10 == 225  # "three and three quarters"
+    assert sum(minutes) == 300 and "These are five hours" in evening
+    assert sum(minutes) - sum(minutes[1:3]) + 15 == 240  # rows 2 and 3 in fifteen minutes
+    assert "Take fifteen minutes for rows 2 and 3" in evening and "That leaves four." in evening
 
 
 def test_six_hours_are_six_hours():
@@ -206,6 +207,45 @@ def test_the_rounds_of_a_day_are_predictions_to_lead():
         for k, what in enumerate(places):
             if found := re.match(r"Rounds? inside (\d\d)", what):
                 assert f"](../notebooks/{found[1]}_" in places[k - 1], what
+
+
+def test_the_steps_of_a_round_take_five_minutes_more():
+    table = text_of(TEACHING).partition("\n### A round\n")[2].partition("\n### ")[0]
+    taken = {"half": 0.5, "2": 2, "one and a half": 1.5, "as long as the sheet gives": 0}
+    told = re.findall(r"^\| ([^|]+) \| (?:you|pairs|all)", table, re.M)
+    assert len(told) == 7 and sum(map(taken.__getitem__, told)) == 5
+    assert "take five minutes" in table
+
+
+@day
+def test_each_goal_of_a_day_has_a_block_and_a_question_and_mostly_a_task(number):
+    """A lesson without a goal would be an hour for nothing, and a goal without one a promise."""
+    text = text_of(TEACHING)
+    table = text.partition("\n### Questions at the end\n")[2].partition("\n### ")[0]
+    goals = {row[0]: row[1:] for row in re.findall(
+        r"^\| (\d\d) \| (.+?) \| (.+\?.*\)) \|$", table, re.M)}  # the question has its answer
+    told = [re.search(rf"^## {day}\n\n(At the end, people .+)$", text, re.M)[1]
+            for day in ("Half a day", "Six hours", "One day", "Two days")]
+    promise = told[min(number, 3)] + (told[2] if number > 2 else "")
+    rows = [what for _, what, *_ in DAYS[number][0]]
+    lessons = {found["file"][:2] for what in rows if (found := LESSON.search(what))}
+    tasks = {found["file"][:2] for what in rows if (found := TASK.search(what))}
+    of_both = {found[1] for rows, _ in DAYS[3:] for _, what, *_ in rows
+               if (found := re.search(r"notebooks/(\d\d)_", what))}
+    for lesson in lessons - {"20"}:  # which is an outlook
+        assert goals[lesson][0] in promise, lesson
+    for lesson, (goal, _) in goals.items():
+        assert (goal in promise) == (lesson in (of_both if number > 2 else lessons)), goal
+    assert lessons - tasks - {"20"} <= ({"01", "08"} if number > 1 else set())
+
+
+def test_the_message_serves_each_machine_and_writes_no_sheet():
+    message = text_of(TEACHING).partition("\n### Tonight's message\n")[2].partition("\n### ")[0]
+    learners = "\n".join(line for line in message.splitlines() if line.startswith(">"))
+    assert "make workshop" not in learners and "teacher" not in learners  # it has the answers
+    assert "On a Mac" in learners and re.search(r"answer by \d+:\d\d", learners)
+    version = re.search(r'requires-python = ">=(\S+)"', text_of(ROOT / "pyproject.toml"))[1]
+    assert f"Python {version} or newer" in learners
 
 
 @pytest.mark.parametrize("page", [TEACHING, ROOT / "docs" / "where_it_runs.md"])

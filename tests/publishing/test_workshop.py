@@ -1,19 +1,23 @@
 """A workshop's folder: what the day has and nothing else, minutes that fit, links that resolve."""
 
+import importlib
+import math
 import posixpath
 import re
 from importlib.util import find_spec
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from authoring.minutes import cell_minutes, lesson_minutes, tasks_of
+import helpers
+from authoring.minutes import cell_minutes, lesson_minutes, tasks_of, with_paths
 from authoring.notebook_form import ROOT, read
 from authoring.publish import repository
 from authoring.timetable import GUIDE, ROW
-from publishing.sheet import sheet_of
+from publishing.sheet import WORDS, sheet_of
 from publishing.workshop import (
     DAYS,
     lesson_for,
@@ -140,7 +144,8 @@ def test_the_sheet_has_each_round_of_the_day_with_its_cell(sheets, day, folders)
         assert len(texts) == 5
         begin = sheets[day].index(f"**Lead *{name}*.**")
         block = sheets[day][begin:].partition("\n**If")[0].partition("\n###")[0]
-        section, = re.findall(rf"\*(.+)\*, to above the cell with {re.escape(words)}", block)
+        section, = re.findall(
+            rf"They read\* (.+) \*to above the cell with\* {re.escape(words)}", block)
         assert all(text in block for text in texts), name
         path, = folders[day].glob(f"notebooks/{number}_*.ipynb")
         cells = read(path).cells
@@ -161,19 +166,22 @@ def test_the_sheet_is_in_the_order_of_what_happens(sheets, day, folders):
     for block in re.split(r"^###? ", sheets[day], flags=re.M):
         if not (row := re.match(r"(\d+:\d\d) to (\d+:\d\d): (\d\d) ", block)):
             continue
-        times = re.findall(  # of a section; where a round begins, is voted on, and ends
-            r"^\*\*(\d+:\d\d)\*\* \*|^(?:\*\*Lead .*)?At (\d+:\d\d) \*|at (\d+:\d\d)\.\*$",
-            block, re.M)
-        clocks = [in_minutes("".join(found)) for found in times]
-        assert clocks == sorted(clocks), row[0]
+        times = re.findall(r"^(?:- )?\*\*(\d+:\d\d)\*\* \*", block, re.M)
+        clocks = [in_minutes(clock) for clock in times]  # of sections, and of a round's steps
+        assert clocks == sorted(set(clocks)), row[0]  # nothing else at the same minute
         assert in_minutes(row[1]) <= clocks[0] and clocks[-1] <= in_minutes(row[2]), row[0]
         path, = folders[day].glob(f"notebooks/{row[3]}_*.ipynb")
         read_today = re.findall(r"^## (.+)$(?!\n\nNot read today)", "\n".join(
             cell.source for cell in read(path).cells if cell.cell_type == "markdown"), re.M)
-        assert re.findall(r"^\*\*\d+:\d\d\*\* \*(.+)\*$", block, re.M) == read_today
+        assert re.findall(r"^\*\*(?:\d+:\d\d|then)\*\* \*(.+)\*$", block,
+                          re.M) == read_today
         lead, shown = block.find("**Lead *"), block.find("**To show")
         assert shown < 0 or lead < shown, row[0]
-        assert lead < 0 or re.search(r"^At \d+:\d\d \*vote", block[lead:], re.M)
+        steps = re.findall(r"^- \*\*(\d+:\d\d|then)\*\* \*", block[lead:], re.M)
+        assert lead < 0 or len(steps) == 5 and steps[0] == "then", row[0]
+        if lead >= 0:  # half a minute, two and a half, the cell, and one and a half
+            taken = int(re.search(r"what it prints \((\d+) minute", block)[1])
+            assert abs(in_minutes(steps[4]) - in_minutes(steps[1]) - taken - 4.5) < 2, row[0]
 
 
 @days
@@ -197,8 +205,9 @@ def test_the_sheet_asks_after_the_last_task_and_cuts_in_the_spare_time(sheets, d
                       flags=re.M)[1:]
     lessons = [found[0][:2] if (found := re.findall(r"(?:notebooks|exercises)/(\d\d_)", block))
                else "" for block in blocks]
-    for lesson, question in rows_below("Questions at the end"):
+    for lesson, goal, question in rows_below("Questions at the end"):
         if lesson in lessons:
+            assert f"*The goal:* they can {goal}." in sheets[day]
             asked, = (k for k, block in enumerate(blocks) if question in block)
             last = max(k for k, other in enumerate(lessons) if other == lesson
                        and "Spare time\n" not in blocks[k])
@@ -208,15 +217,21 @@ def test_the_sheet_asks_after_the_last_task_and_cuts_in_the_spare_time(sheets, d
     assert len(spare) >= 2
     for block in spare:
         assert "**Late by more than" in block and "**Early:**" in block
+        begin, end = map(in_minutes, re.match(r"(\S+) to (\S+):", block).groups())
+        paid = re.search(r"^\*It pays for\*.*$", block, re.M)[0]
+        assert sum(map(int, re.findall(r"(\d+) minute", paid))) == end - begin
     assert blocks[-1].count("two lines on paper") == 1
 
 
 @days
 def test_the_sheet_says_what_a_section_asks_and_what_a_task_returns(sheets, day):
-    sections = re.findall(r"^\*\*\d+:\d\d\*\* \*(.+)\*\n+(.*)", sheets[day], re.M)
-    assert all(re.match(r"\*\d+ cells?[,.]", told) for name, told in sections
+    sections = re.findall(r"^\*\*(?:\d+:\d\d|then)\*\* \*(.+)\*\n+(.*)", sheets[day], re.M)
+    assert len(sections) > 15  # each says what it is for, and what they do there
+    assert all(re.match(r"[A-Z].{20,}[.:] \*\(\d+ cells?[,)]", told) for name, told in sections
                if name != "Key points")
-    assert sum("*It begins:*" in told for _, told in sections) > 15
+    for section in re.split(r"^(?:###|\*\*(?:\d+:\d\d|then)\*\* \*)", sheets[day], flags=re.M):
+        told = re.findall(r"\*Right:\*|^\*Measured:|^\*In the fold", section, re.M)
+        assert section.count("*They are asked:*") <= len(told), section
     explained, solved = (sheets[day].find(words) for words in (
         "A thread is a pair `(blockIdx.x, threadIdx.x)`", 'return "race", 5'))
     assert (explained > 0) == (solved > 0) and explained <= solved
@@ -264,13 +279,69 @@ def test_the_sheet_has_a_wrong_answer_and_the_solution_of_each_task(sheets, day)
 
 
 @days
-def test_the_sheet_says_what_stands_for_folded_sections(sheets, day):
+def test_the_sheet_says_what_stands_for_folded_sections(sheets, day, folders):
     skipped = [heading for place, chosen in parts_of(day).items()
                if place.startswith("notebooks/") for heading in chosen]
-    told = "; ".join(re.findall(r"^\*Folded, so say\* \((.+)\): ", sheets[day], re.M))
-    without = {"Reshape: a view if possible, otherwise a copy", "The reader's patches",
-               "One program, all the way", "A finished network to serve?", "Judge a speed"}
-    assert set(skipped) - without <= set(told.split("; "))
+    told = dict(re.findall(r"^\*Folded\* \((.+)\), and they read in its place: (.+)$", sheets[day],
+                           re.M))
+    without = {"One program, all the way", "A finished network to serve?"}
+    assert set(skipped) - without == set(told)
+    read_there = "\n".join(cell.source for path in folders[day].glob("notebooks/*.ipynb")
+                           for cell in read(path).cells)
+    for heading, sentence in told.items():  # the learner's notebook has the sentence
+        assert f"## {heading}\n\nNot read today. {sentence} Run the folded cell" in read_there
+
+
+def lesson_numbered(number):
+    (path,) = (ROOT / "notebooks").glob(f"{number}_*.ipynb")
+    return path, read(path)
+
+
+def test_the_words_for_the_days_name_sections_of_the_lessons():
+    for kind in ("for", "folded"):
+        assert len(WORDS[kind]) > 20
+        for key in WORDS[kind]:
+            assert key[3:] in {section for *_, section in with_paths(lesson_numbered(key[:2])[1])}
+
+
+@days
+def test_the_sheet_has_the_key_points_and_the_answers_inside_the_lessons(sheets, day, folders):
+    for path in folders[day].glob("notebooks/*.ipynb"):
+        *_, points = (cell.source for cell in read(path).cells if "## Key points" in cell.source)
+        points = re.findall(r"^- .+$", re.sub(r"\[([^]]+)\]\([^)]*\)", r"\1", points), re.M)
+        assert len(points) >= 3 and all(f"{point}\n" in sheets[day] for point in points), path.name
+        for cell in read(path).cells:
+            if cell.metadata.get("course", {}).get("warm_up"):
+                names = [key[3:] for key in WORDS["answers"] if key[:2] == path.name[:2]
+                         and re.search(rf"^(def )?{key[3:]}\b", cell.source, re.M)]
+                assert len(names) == 1, cell.source
+                assert f"```\n{WORDS['answers'][f'{path.name[:2]} {names[0]}']}\n```" in sheets[day]
+
+
+@pytest.mark.parametrize("key", WORDS["answers"])
+def test_the_answers_inside_the_lessons_are_right(key):
+    helpers.start()
+    import cupy as cp
+
+    place, variables = lesson_numbered(key[:2])[0].stem[3:], {"np": np, "cp": cp, "math": math}
+    exec(WORDS["answers"][key], variables)
+    task = getattr(importlib.import_module(f"checks.{place}"), key[3:])
+    assert task.judge(variables[key[3:]]).state == "ok"
+
+
+@days
+def test_the_sheet_has_the_room_the_other_ways_and_the_installation_in_the_break(sheets, day):
+    head, *blocks = re.split(r"^### (?=\d)", sheets[day], flags=re.M)
+    for words in ("**Half an hour before:**", "**Wi-Fi:**", "**Learners arrive**"):
+        assert words in head
+    lessons = {place[10:12] for place in parts_of(day)}
+    for key, so in WORDS["thoughts"].items():  # of NumPy people, each about a lesson of the day
+        assert key[:2] in lessons and f"| {key[3:]} | {so} | {key[:2]} |\n" in head
+    assert "- **Paper:**" in blocks[0] and "- **Browser**" in blocks[0]
+    installs = [block.partition("\n")[0] for block in blocks if "`make lab`, and the line" in block]
+    kind = "Break" if day == "half" else "Lunch"
+    assert [row.rpartition(": ")[2] for row in installs] == [kind]
+    assert f"`{day}.zip` from the morning" in sheets[day]
 
 
 def test_a_sheet_has_its_own_day_s_folder(sheets):
