@@ -400,6 +400,8 @@ def test_the_sheet_leaves_out_what_the_learners_screens_have(sheets, day):
     if "Repair a benchmark" in sheets[day]:
         assert "1. There is no warm-up." in sheets[day]  # the list of faults is no hint
     assert ("pair_index" in sheets[day]) == (day == "one")  # others have it only if they are early
+    for more in re.findall(r"^Or (?:begin|give) .*Places below zero.*", sheets[day], re.M):
+        assert "in `work/exercises/`" in more  # the day's folder does not have it
     assert not re.search(r"Lessons \d+ minutes", sheets[day])
     assert ("build PyCUDA" in sheets[day]) == (day == "two")
 
