@@ -350,6 +350,135 @@ def test_a_sheet_has_its_own_day_s_folder(sheets):
         assert not any(f"`{other}`" in sheet for other in DAYS if other != day)
 
 
+@days
+def test_the_sheet_says_what_a_delay_moves_and_offers_no_round_twice_at_a_time(sheets, day):
+    assert "Add your delay to every time, also to the steps of a round" in sheets[day]
+    offered = 0
+    for block in re.split(r"^### (?=\d)", sheets[day], flags=re.M):
+        if not re.match(r"\S+ to \S+: \d\d ", block):
+            continue
+        assert "I am* ____ *minutes late" in block
+        led = re.findall(r"^- \*\*(\d+:\d\d)\*\* \*", block, re.M)  # the steps of the round
+        for early in re.findall(r"\*\*If you are early: .*", block):
+            at = in_minutes(re.search(r"(?:by|ended by) (\d+:\d\d)", early)[1])
+            after = "ended by " in early
+            last = in_minutes(led[-1]) if led else 0
+            assert at == last - 5 if after else not led or not (
+                in_minutes(led[0]) - 5 < at < last), early
+            offered += 1
+    assert offered
+
+
+@days
+def test_the_sheet_has_a_vote_on_a_kernel_and_what_to_do_with_its_result(sheets, day):
+    head = sheets[day].partition("in running order")[0]
+    assert "at your \"three\" all hold it up" in head and "**Fewer than one in three?**" in head
+    assert "**Time is up:** who has `[ok]`?" in head
+    votes = len(re.findall(r"All vote at your \"three\"", sheets[day]))
+    assert votes == sheets[day].count("**Lead *")
+    blocks = re.split(r"^### (?=\d)", sheets[day], flags=re.M)
+    typed = [block for block in blocks if ": Type *A first kernel*" in block]
+    assert all("**Vote** before you run it" in block for block in typed)
+    assert typed or "**Lead *three trips*.**" in sheets[day]
+
+
+@days
+def test_the_sheet_prints_the_kernel_and_the_reasons_of_the_round_on_suspects(sheets, day):
+    block = re.search(r"^### \S+ to \S+: 10 .*?(?=^### )", sheets[day], re.M | re.S)[0]
+    vote = block.index("**Lead *suspects*")
+    assert 0 < block.index("6 |     tile[ty][tx] = x[") < vote
+    assert 0 < block.index("| `blocks` | a race between blocks") < vote
+    assert "- `blocks`: this race needs a second block" in block[vote:]
+    assert sheets[day].count("*Why, from the fold that stays closed:*") == sheets[day].count(
+        "**Lead *")
+
+
+@days
+def test_the_sheet_leaves_out_what_the_learners_screens_have(sheets, day):
+    assert not re.search(r"^\*Hint[ \d]*:\*|The repaired kernel is launched like", sheets[day],
+                         re.M)
+    if "Repair a benchmark" in sheets[day]:
+        assert "1. There is no warm-up." in sheets[day]  # the list of faults is no hint
+    assert ("pair_index" in sheets[day]) == (day == "one")  # others have it only if they are early
+    for more in re.findall(r"^Or (?:begin|give) .*Places below zero.*", sheets[day], re.M):
+        assert "in `work/exercises/`" in more  # the day's folder does not have it
+    assert not re.search(r"Lessons \d+ minutes", sheets[day])
+    assert ("build PyCUDA" in sheets[day]) == (day == "two")
+
+
+@days
+def test_feedback_and_a_fresh_exercise_are_in_the_day_s_own_folder(sheets, day, folders):
+    notes = [block for block in re.split(r"^### (?=\d)", sheets[day], flags=re.M)
+             if "what is not clear to me?" in block]
+    assert [re.match(r"\S+ to \S+: (\w+)", block)[1] for block in notes] == [
+        "Break" if day == "half" else "Lunch"]
+    unpacked, copied = re.search(
+        r"-e (work/\S+\.zip) /tmp/new`.*`cp /tmp/new/(\S+) work/\S+`", sheets[day]).groups()
+    assert unpacked == f"work/{day}.zip" and f" work/{day}/exercises/again" in sheets[day]
+    assert copied.startswith(f"{day}/") and list(folders[day].glob(copied.partition("/")[2]))
+    for row in re.findall(r"^\| .*sudo apt.*$", sheets[day], re.M):
+        assert "long break" in row, row
+
+
+def core_minutes(number, *headings):
+    """The minutes of these sections of a lesson."""
+    cells = [(cell, section) for cell, path, section in with_paths(lesson_numbered(number)[1])
+             if path != "deeper"]
+    assert set(headings) <= {section for _, section in cells}
+    return sum(cell_minutes(cell) for cell, section in cells if section in headings)
+
+
+def test_the_cuts_of_the_short_days_win_what_they_say():
+    text = (ROOT / GUIDE).read_text(encoding="utf-8")
+    for day in ("Half a day", "Six hours"):
+        cuts = re.findall(r"^- The (?:first|second): (.+)$", text.partition(f"\n## {day}\n")[2]
+                          .partition("\n## ")[0], re.M)
+        assert re.search(r"first kernel\* \((\d+)\).* solving them \((\d+)\).* win ten",
+                         cuts[0]).groups() == ("5", "6")
+        assert round(core_minutes("06", "ElementwiseKernel", "Types, and helper variables")) == 6
+        if "lesson 10" in cuts[1]:
+            steps = [section for *_, section in with_paths(lesson_numbered("10")[1])
+                     if re.match("Step [123]", section)]
+            shown, kept = 3, core_minutes("10", "From what you see to what you try")
+            assert "in three minutes instead of ten" in cuts[1] and "You win nine" in cuts[1]
+            assert round(core_minutes("10", *steps)) == 10 and round(kept) == 2
+            assert round(10 - shown + kept) == 9
+        else:
+            assert "*A tree of sums* becomes homework. You win ten." in cuts[1]
+        assert not any("you alone" in cut for cut in cuts)
+
+
+def test_the_answers_to_the_questions_at_the_end_are_right():
+    asked = {row[0]: row[2] for row in rows_below("Questions at the end")}
+    loop, wait, one, first, last = map(float, re.search(
+        r"take (\d+) ms,.* takes (\d+) ms\..*\(([\d.]+) ms: \((\d+) \+ (\d+)\) / 100\)",
+        asked["05"]).groups())
+    assert (loop, wait) == (first, last) and round((loop + wait) / 100, 1) == one
+    helpers.start()
+    import cupy as cp
+
+    line, = re.findall(r"`(x\[i\] = .+?)`", asked["10"])
+    shift = cp.RawKernel('extern "C" __global__ void shift(float* x, int n) {\n'
+                         "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                         f"    if (i < n - 1) {line};\n}}", "shift")
+    arguments = cp.arange(32, dtype=cp.float32), np.int32(32)
+    report = str(helpers.inspect(shift, (4,), (8,), arguments, counters=False))
+    assert "race" in report and "(Yes: thread 5 reads `x[6]`, and thread 6 writes it" in asked["10"]
+
+
+def test_the_evening_says_when_to_begin_and_reads_the_replies_when_they_are_there():
+    text = (ROOT / GUIDE).read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d) \| (\d+) \| (.+) \|$", text.partition("\n## One evening\n")[2]
+                      .partition("\n### ")[0], re.M)
+    begin, end = map(in_minutes, re.search(
+        r"Begin at (\d+:\d\d).* half an hour to eat before row 5: until (\d+:\d\d)", text).groups())
+    taken = [int(minutes) for _, minutes, _ in rows]
+    assert begin + 15 + sum(taken[:4]) + 30 == in_minutes(re.search(
+        r"At (\d+:\d\d), wherever you are:", rows[4][2])[1])
+    assert re.search(r"answer by (\d+:\d\d) tonight", text)[1] in rows[4][2]
+    assert begin + 15 + sum(taken) + 30 == end and "`six.zip`" in rows[4][2]
+
+
 def heading(text, **course):
     return new_markdown_cell(text, metadata={"course": course} if course else {})
 
