@@ -121,14 +121,15 @@ bytes_each = Task(
 )
 
 
-def _times_two_and_less(text: object, case: Case) -> float:
-    """`2 * text - text` for x = 3, y = 5, where `--` is an error of C++."""
+def _in_a_longer_text(text: object, case: Case) -> float:
+    """`text / text * text` for x = 3, y = 5, where `--` is an error of C++."""
     require_type(text, str, "it must return C++ text, a str; it returned")
     if re.search(r"--|\+\+", text):
         raise Refusal(f"it returns `{text}`: in C++, two signs side by side are another operation.")
     text = re.sub(r"(?<=[\d.])f\b", "", text)
     try:
-        return eval(f"2 * {text} - {text}", {"x": 3.0, "y": 5.0})
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return eval(f"{text} / {text} * {text}", {"x": np.float64(3), "y": np.float64(5)})
     except Exception:  # whatever it is, it is no expression
         raise Refusal(f"it returns `{text}`, which is no expression of x and y.") from None
 
@@ -136,10 +137,11 @@ def _times_two_and_less(text: object, case: Case) -> float:
 negative = Task(
     "negative", lambda part: -eval(part, {"x": 3.0, "y": 5.0}),
     lambda: [("x",), ("-x",), ("x + y",), ("x * y",), ("y - x",), ("-x - y",)],
-    read=_times_two_and_less, right=lambda part: f"(-({part}))",
+    read=_in_a_longer_text, right=lambda part: f"(-({part}))",
     mistakes=[
         ("a minus before the first term only: the part may be a sum", lambda part: f"(- {part})"),
         ("no parentheses around the result", lambda part: f"0.0f - ({part})"),
+        ("no parentheses around the product", lambda part: f"-1.0f * ({part})"),
         ("the part itself", lambda part: f"({part})"),
     ],
 )
