@@ -253,8 +253,10 @@ def test_the_sheet_names_rounds_only_while_they_are_ahead(sheets, day):
         rest = sheets[day][early.end():].split(": Spare time\n")[0]
         for name in re.findall(r"\*(.+?)\* in lesson", early[1]):
             named += 1
+            assert "Or lead a round more." in early[0]
             assert f"**If you are early: *{name}*.**" in rest, name
     assert named
+    assert sheets[day].count("Or lead a round more.") == sheets[day].count(" Ahead: ")
     assert sheets[day].count("**Late here,**") == (2 if day == "two" else 1)  # once a day
 
 
@@ -551,7 +553,7 @@ def test_the_sheet_has_the_rules_that_it_needs(sheets, day):
     for rule in ("Breaks keep their length", "If more than a third are wrong, explain",
                  "takes five minutes, in your own words"):
         assert head.count(rule) == 1, rule
-    assert "for ten minutes at most, and installs nothing" in sheets[day] or day == "two"
+    assert "for ten minutes at most, and installs nothing" in sheets[day]
     told = re.findall(r"^\*\*Is it \d+:\d\d or earlier\?\*\* Begin the next row", sheets[day], re.M)
     assert len(told) == sheets[day].count(": Spare time\n")
     cuts = re.findall(r"^\*\*Late by more than that:\*\* (.+)$", sheets[day], re.M)
