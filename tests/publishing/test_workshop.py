@@ -205,12 +205,18 @@ def test_the_sheet_asks_after_the_last_task_and_cuts_in_the_spare_time(sheets, d
                       flags=re.M)[1:]
     lessons = [found[0][:2] if (found := re.findall(r"(?:notebooks|exercises)/(\d\d_)", block))
                else "" for block in blocks]
-    for lesson, goal, question in rows_below("Questions at the end"):
+    ends = rows_below("Questions at the end")
+    own = tuple(f": {key}, task " for key, *_ in ends if not key.isdigit())  # a task's question
+    for lesson, goal, question in ends:
+        if not lesson.isdigit():
+            assert all(question in block for block in blocks if f": {lesson}, task " in block)
+            assert sheets[day].count(question) == sheets[day].count(f": {lesson}, task ")
         if lesson in lessons:
             assert f"*The goal:* they can {goal}." in sheets[day]
             asked, = (k for k, block in enumerate(blocks) if question in block)
             last = max(k for k, other in enumerate(lessons) if other == lesson
-                       and "Spare time\n" not in blocks[k])
+                       and "Spare time\n" not in blocks[k]
+                       and not any(task in blocks[k].partition("\n")[0] for task in own))
             still = asked == last + 1 and ": Still " in blocks[asked]
             assert asked == last and ": Still " not in blocks[asked + 1] or still, lesson
     spare = [block for block in blocks if ": Spare time\n" in block]
@@ -247,8 +253,10 @@ def test_the_sheet_names_rounds_only_while_they_are_ahead(sheets, day):
         rest = sheets[day][early.end():].split(": Spare time\n")[0]
         for name in re.findall(r"\*(.+?)\* in lesson", early[1]):
             named += 1
+            assert "Or lead a round more." in early[0]
             assert f"**If you are early: *{name}*.**" in rest, name
     assert named
+    assert sheets[day].count("Or lead a round more.") == sheets[day].count(" Ahead: ")
     assert sheets[day].count("**Late here,**") == (2 if day == "two" else 1)  # once a day
 
 
@@ -464,6 +472,131 @@ def test_the_answers_to_the_questions_at_the_end_are_right():
     arguments = cp.arange(32, dtype=cp.float32), np.int32(32)
     report = str(helpers.inspect(shift, (4,), (8,), arguments, counters=False))
     assert "race" in report and "(Yes: thread 5 reads `x[6]`, and thread 6 writes it" in asked["10"]
+
+
+def options(vote):
+    """The answers among which a vote lets people choose."""
+    return re.split(r"; or |; |, or |, | or ", vote.rpartition(": ")[2].rstrip("?"))
+
+
+def test_each_vote_has_three_answers_and_says_why_one_may_think_the_wrong_ones():
+    for name, _, question, right, others, *_ in rows_below("Predictions to lead"):
+        vote = re.search(r"\*\*([^*]+\?)\*\*$", question)[1]
+        assert len(re.findall(r", | or ", vote)) >= 2 and " or " in vote, name
+        assert len(re.findall(r"(?:^|\. )[^:.]+(?:\.\d)?[^:.]*: ", others)) >= 2, name
+        assert not re.match(r"(yes|no)\b", right), name
+    text = (ROOT / GUIDE).read_text(encoding="utf-8")
+    first, = re.findall(r"threads 10 and 11 do: \*\*(.+?)\*\*", text)
+    assert len(options(first)) == 3
+
+
+def test_the_votes_on_the_grid_stride_loop_offer_what_wrong_kernels_do():
+    text = (ROOT / GUIDE).read_text(encoding="utf-8")
+    talk, = re.findall(r"as a vote: which elements does thread 5 take: \*\*(.+?)\*\*", text)
+    end = {row[0]: row[2] for row in rows_below("Questions at the end")}["06"]
+    for vote, n, blocks, threads in ((talk, 27, 3, 4), (end, 2000, 4, 256)):
+        right, block = (list(range(5, n, step)) for step in (blocks * threads, threads))
+        assert "only 5;" in vote and f"; {right[0]} and {right[1]};" in vote and len(right) == 2
+        assert f"{', '.join(map(str, block[:3]))} and so on" in vote and len(block) > 3
+    assert end.endswith("the step is the whole grid's 1024)")
+
+
+def test_the_wrong_benchmark_gets_the_answer_that_the_sheet_prints():
+    row, = (row for row in rows_below("Wrong answers") if row[0] == "Repair a benchmark")
+    cells = read(ROOT / "solutions/05_numpy_to_cupy.ipynb").cells
+    right = next(cell.source for cell in cells if "def seconds(work, clock, synchronize) ->"
+                 in cell.source and "SOLUTION" in cell.source)
+    assert row[1] == "waits before each call, and not after it"
+    before, wait, after = right.rpartition("        synchronize()\n")
+    variables = {}
+    exec("import statistics\n" + before + after, variables)
+    assert wait and before.count("synchronize()") == 1
+    verdict = importlib.import_module("checks.numpy_to_cupy").seconds.judge(variables["seconds"])
+    assert verdict.state == "no" and row[2].strip("`") in verdict.text
+
+
+def test_the_question_on_the_barrier_is_about_a_fault():
+    asked = {row[0]: row[2] for row in rows_below("Questions at the end")}["A tree of sums"]
+    first, then = re.findall(r"`([^`]+;(?: \})?)`", asked)[:2]
+    helpers.start()
+    import cupy as cp
+
+    def report(body):
+        kernel = cp.RawKernel('extern "C" __global__ void miss(const float* x, float* y) {\n'
+                              "    __shared__ float tile[64];\n    int t = threadIdx.x;\n"
+                              f"    {body}\n    {then}\n    if (t < 60) y[t] = tile[59 - t];\n}}",
+                              "miss")
+        x = cp.arange(64, dtype=cp.float32)
+        return str(helpers.inspect(kernel, (1,), (64,), (x, cp.zeros_like(x)), counters=False))
+
+    assert "barrier" in report(first) and "(60 to 63." in asked
+    repaired, = re.findall(r"Only `(.+?)` stays", asked)
+    assert repaired in first
+    assert "No fault found" in report(f"if (t < 60) {{ {repaired} }} __syncthreads();")
+
+
+@days
+def test_what_is_said_is_drawn_and_atomics_come_before_their_task(sheets, day):
+    said = [block for block in re.split(r"^### (?=\d)", sheets[day], flags=re.M)
+            if re.match(r"\S+ to \S+: Say ", block)]
+    assert len(said) >= 2 and all("*Draw:*\n\n```\n" in block for block in said)
+    for name, drawn in WORDS["sketches"].items():
+        assert (drawn in sheets[day]) == (f"for which you say *{name}*" in sheets[day] or any(
+            f"*{name}*" in block.partition("\n")[0] for block in said)), name
+    told = sheets[day].index("`atomicAdd(&y[0], 1.0f)` adds in one step")
+    assert told < sheets[day].index(": Overlap-add, task 1\n")
+
+
+@days
+def test_the_sheet_has_the_rules_that_it_needs(sheets, day):
+    head = sheets[day].partition("in running order")[0]
+    for rule in ("Breaks keep their length", "If more than a third are wrong, explain",
+                 "takes five minutes, in your own words"):
+        assert head.count(rule) == 1, rule
+    assert "for ten minutes at most, and installs nothing" in sheets[day]
+    told = re.findall(r"^\*\*Is it \d+:\d\d or earlier\?\*\* Begin the next row", sheets[day], re.M)
+    assert len(told) == sheets[day].count(": Spare time\n")
+    cuts = re.findall(r"^\*\*Late by more than that:\*\* (.+)$", sheets[day], re.M)
+    assert len(cuts) == len(set(cuts)) and all(sheets[day].count(cut) == 1 for cut in cuts)
+
+
+def test_six_hours_have_spare_time_in_the_last_part(sheets):
+    *_, last = re.findall(r"^### (\S+) to \S+: Spare time$", sheets["six"], re.M)
+    assert in_minutes(last) > in_minutes("13:25")
+
+
+def test_the_minutes_inside_the_first_kernel_sum_to_its_row(sheets):
+    for day in ("half", "six"):
+        begin, end, block = re.search(
+            r"^### (\S+) to (\S+): Type \*A first kernel\*(.+?)^### ", sheets[day], re.M | re.S
+        ).groups()
+        inside = re.findall(r"\((\d+) minutes?\)", block)
+        assert sum(map(int, inside)) == in_minutes(end) - in_minutes(begin) and len(inside) == 6
+
+
+def test_the_message_and_the_rehearsal_fit_the_day(folders):
+    text = (ROOT / GUIDE).read_text(encoding="utf-8")
+    ends = {}
+    for day, kind in (("six", "Lunch"), ("half", "Break")):
+        order = (folders[day] / "README.md").read_text(encoding="utf-8")
+        *_, (hour, past, _, taken, _) = (row for row in ROW.findall(order) if row[2] == kind)
+        eat = 60 * int(hour) + int(past)
+        end = re.search(r": (\d+:\d\d) to (\d+:\d\d)\.$", order, re.M)
+        ends[day] = (*end.groups(), f"{hour}:{past}",
+                     f"{(eat + int(taken)) // 60}:{(eat + int(taken)) % 60:02}")
+    begin, end, eat, back = ends["six"]
+    come = re.search(rf"from {begin} to {end}\. Please come at (\S+)\. Lunch is from {eat} to"
+                     rf" {back}:", text)[1]
+    assert in_minutes(begin) - in_minutes(come) == 15 and "a quarter of an hour before" in text
+    lunch = " to ".join(ends["half"][2:])
+    assert f"(Half a day: to {ends['half'][1]}, lunch from {lunch}.)" in text
+    taken, told = re.search(r"^\| 9 \| (\d+) \| (.+) \|$", text, re.M).groups()
+    assert sum(map(int, re.findall(r"\((\d+)\)", told))) == int(taken)
+    lead, = re.findall(r"Lead the round \*(.+?)\* aloud", told)
+    for day in ("six", "half"):
+        order = (folders[day] / "README.md").read_text(encoding="utf-8")
+        assert f": {lead} |" in order
+        assert all(f"*{name}*" in told for name in re.findall(r"(?:Say|Type) \*(.+?)\*", order))
 
 
 def test_the_evening_says_when_to_begin_and_reads_the_replies_when_they_are_there():
