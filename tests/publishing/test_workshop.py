@@ -604,7 +604,7 @@ def test_the_first_kernel_has_spare_time_behind_it_and_a_cut_of_its_own(sheets):
         assert ": Spare time\n" in spare and "06 First kernels" in lesson.partition("\n")[0]
         cut = re.search(r"^\*\*Late by more than that:\*\* (.+)$", spare, re.M)[1]
         assert f"*Enough C for a kernel* in lesson 06 ({minutes}) is only run" in cut
-        assert "did they read its table with you?" in cut and "| Python | C |" in typed
+        assert "did they read the C table with you?" in cut and "| Python | C |" in typed
         assert "You win five." in cut and minutes >= 5 and "Places below zero" not in spare
 
 
