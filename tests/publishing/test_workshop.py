@@ -290,7 +290,7 @@ def test_the_sheet_has_a_wrong_answer_and_the_solution_of_each_task(sheets, day)
 def test_the_sheet_says_what_stands_for_folded_sections(sheets, day, folders):
     skipped = [heading for place, chosen in parts_of(day).items()
                if place.startswith("notebooks/") for heading in chosen]
-    told = dict(re.findall(r"^\*Folded\* \((.+)\), and they read in its place: (.+)$", sheets[day],
+    told = dict(re.findall(r"^\*Folded\* \((.+)\), they read: (.+)$", sheets[day],
                            re.M))
     without = {"One program, all the way", "A finished network to serve?"}
     assert set(skipped) - without == set(told)
@@ -456,12 +456,45 @@ def test_the_cuts_of_the_short_days_win_what_they_say():
         assert not any("you alone" in cut for cut in cuts)
 
 
+class PretendedClock:
+    """A device that works after a launch has returned, and the host's clock."""
+
+    def __init__(self, launch: float, takes: float):
+        self.launch, self.takes, self.now, self.free = launch, takes, 0.0, 0.0
+
+    def read(self) -> float:
+        return self.now
+
+    def work(self) -> None:
+        self.now += self.launch
+        self.free = max(self.now, self.free) + self.takes
+
+    def synchronize(self) -> None:
+        self.now = max(self.now, self.free)
+
+
+def without_the_wait_at_the_end(source):
+    before, wait, after = source.rpartition("        synchronize()\n")
+    assert wait and before.count("synchronize()") == 1
+    return before + after
+
+
 def test_the_answers_to_the_questions_at_the_end_are_right():
     asked = {row[0]: row[2] for row in rows_below("Questions at the end")}
-    loop, wait, one, first, last = map(float, re.search(
-        r"take (\d+) ms,.* takes (\d+) ms\..*\(([\d.]+) ms: \((\d+) \+ (\d+)\) / 100\)",
+    launch, done, first, last = map(float, re.search(
+        r"returns after ([\d.]+) ms; after `synchronize\(\)`, the clock says ([\d.]+) ms\..*"
+        r"\(([\d.]+): the launch\. ([\d.]+): the launch and the work, and it is right\)",
         asked["05"]).groups())
-    assert (loop, wait) == (first, last) and round((loop + wait) / 100, 1) == one
+    assert (launch, done) == (first, last) and launch < done / 10
+    clock = PretendedClock(launch, done - launch)
+    cells = read(ROOT / "solutions/05_numpy_to_cupy.ipynb").cells
+    right = next(cell.source for cell in cells if "def seconds(work, clock, synchronize) ->"
+                 in cell.source and "SOLUTION" in cell.source)
+    for source, answer in ((right, done), (without_the_wait_at_the_end(right), launch)):
+        variables = {}
+        exec("import statistics\n" + source, variables)
+        taken = variables["seconds"](clock.work, clock.read, clock.synchronize)
+        assert round(taken, 6) == answer
     helpers.start()
     import cupy as cp
 
@@ -507,10 +540,8 @@ def test_the_wrong_benchmark_gets_the_answer_that_the_sheet_prints():
     right = next(cell.source for cell in cells if "def seconds(work, clock, synchronize) ->"
                  in cell.source and "SOLUTION" in cell.source)
     assert row[1] == "waits before each call, and not after it"
-    before, wait, after = right.rpartition("        synchronize()\n")
     variables = {}
-    exec("import statistics\n" + before + after, variables)
-    assert wait and before.count("synchronize()") == 1
+    exec("import statistics\n" + without_the_wait_at_the_end(right), variables)
     verdict = importlib.import_module("checks.numpy_to_cupy").seconds.judge(variables["seconds"])
     assert verdict.state == "no" and row[2].strip("`") in verdict.text
 
@@ -565,6 +596,18 @@ def test_six_hours_have_spare_time_in_the_last_part(sheets):
     assert in_minutes(last) > in_minutes("13:25")
 
 
+def test_the_first_kernel_has_spare_time_behind_it_and_a_cut_of_its_own(sheets):
+    minutes = round(core_minutes("06", "Enough C for a kernel"))
+    for day in ("half", "six"):
+        typed, spare, lesson = re.split(r"^### (?=\d)", sheets[day].partition(
+            ": Type *A first kernel*")[2], flags=re.M)[:3]
+        assert ": Spare time\n" in spare and "06 First kernels" in lesson.partition("\n")[0]
+        cut = re.search(r"^\*\*Late by more than that:\*\* (.+)$", spare, re.M)[1]
+        assert f"*Enough C for a kernel* in lesson 06 ({minutes}) is only run" in cut
+        assert "did they read the C table with you?" in cut and "| Python | C |" in typed
+        assert "You win five." in cut and minutes >= 5 and "Places below zero" not in spare
+
+
 def test_the_minutes_inside_the_first_kernel_sum_to_its_row(sheets):
     for day in ("half", "six"):
         begin, end, block = re.search(
@@ -610,6 +653,107 @@ def test_the_evening_says_when_to_begin_and_reads_the_replies_when_they_are_ther
         r"At (\d+:\d\d), wherever you are:", rows[4][2])[1])
     assert re.search(r"answer by (\d+:\d\d) tonight", text)[1] in rows[4][2]
     assert begin + 15 + sum(taken) + 30 == end and "`six.zip`" in rows[4][2]
+
+
+def test_the_evening_rehearses_the_learners_line_and_mails_it():
+    text = (ROOT / GUIDE).read_text(encoding="utf-8")
+    evening, _, day = text.partition("\n## The first fifteen minutes\n")
+    second = evening.partition("Second block:")[2].partition("\n### ")[0]
+    line, = re.findall(r"```\n(python3 .+)\n```", second)
+    assert re.search(r"```\n(python3 .+)\n```", day)[1] == line
+    order = [second.index(step) for step in ("`make lab`", "drag `", "second terminal", line)]
+    assert order == sorted(order)  # the learners' steps
+    assert "the second block's long line to all" in re.search(r"^\| 5 \|.+$", evening, re.M)[0]
+    assert "a line to copy later" in evening and "copy the line below from your mail" in day
+    assert "typed again, it writes over the answers in `six`" in day
+    assert "`make lab` never writes over answers; only the zip's line does" in day
+
+
+def test_the_vote_on_one_batch_follows_from_its_question():
+    row = {row[0]: row for row in rows_below("Predictions to lead")}["00 one batch"]
+    most, = (int(number.replace(",", "")) for number in re.findall(r": ([\d,]+) digits", row[2]))
+    part, time = map(int, re.search(r"(\d+) % of the operations took (\d+) % of the", row[2])
+                     .groups())
+    least = int(re.search(r"less than ([\d,]+)\?", row[2])[1].replace(",", ""))
+    assert abs(100e9 / 1.5e6 - most) < 500 and most * time / part < least
+    assert f"{time / 100} / {part / 100}, a fifth" in row[3] and "13,000" in row[3]
+    assert round(most * time / part, -3) == 13000 and "More than 15,000?" in row[5]
+    fold = "\n".join(cell.source for cell in lesson_numbered("00")[1].cells)
+    assert f"{part} % of all" in fold and f"only {time} % of the time" in fold
+
+
+@days
+def test_the_sheet_gives_a_task_s_end_its_three_minutes(sheets, day):
+    blocks = [(*re.match(r"\S+ to (\S+): (.+)", block).groups(), block)
+              for block in re.split(r"^### (?=\d)", sheets[day], flags=re.M)[1:]]
+    ends = [(to, name, text) for (to, name, text), (_, then, _) in zip(blocks, blocks[1:])
+            if re.search(r", task \d$|^Still ", name) and not then.startswith("Still ")]
+    assert len(ends) == sum(len(numbers) for place, numbers in parts_of(day).items()
+                            if place.startswith("exercises/"))
+    for to, name, text in ends:
+        up, = re.findall(r"^\*\*(\S+), time is up\.\*\* \*A wrong answer\*", text, re.M)
+        assert in_minutes(to) - in_minutes(up) == 3, name
+    assert sheets[day].count(", time is up.**") == len(ends)
+
+
+@days
+def test_the_late_rule_never_shortens_what_must_not_be_left_out(sheets, day):
+    kept = re.findall(r"^Never leave out (.+)\.$", sheets[day], re.M)
+    for block in re.split(r"^### (?=\d)", sheets[day], flags=re.M):
+        if not (rule := re.search(r"^\*\*Late here,\*\* .+$", block, re.M)):
+            continue
+        begin, name = re.match(r"(\S+) to \S+: (.+), task", block).groups()
+        if f"*{name}*" not in " ".join(kept):
+            assert f"*{name}* is solved together, in five" in rule[0]
+            continue
+        assert "solved together" not in rule[0] and "Ask the room to stay" in rule[0]
+        after = sheets[day][sheets[day].index(block) + len(block):]
+        taken, = re.findall(rf"\*{name}\* keeps its (\d+) minutes", rule[0])
+        still = re.match(r"\S+ to (\S+): Still|", after.removeprefix("### "))[1]
+        end = still or re.match(r"\S+ to (\S+):", block)[1]
+        assert in_minutes(end) - in_minutes(begin) == int(taken)
+        *homework, last = map(in_minutes, re.findall(r"You begin by (\S+)\?", rule[0]))
+        later = re.findall(r"^### (\S+) to (\S+): (.+), task", after, re.M)
+        assert len(homework) == len(later)  # the tasks after it go first
+        for by, (first, to, other) in zip(homework, later):
+            assert by - in_minutes(begin) == in_minutes(to) - in_minutes(first)
+            assert f"Only *{other}* becomes homework" in rule[0]
+        close = re.search(r"^### \S+ to (\S+): Questions", after, re.M)[1]
+        assert in_minutes(close) - 3 == last + int(taken)
+
+
+@days
+def test_the_sheet_prints_what_a_vote_is_about_and_not_its_answer(sheets, day):
+    block = re.search(r"^### \S+ to \S+: 05 .*?(?=^### )", sheets[day], re.M | re.S)[0]
+    source, = (cell.source for cell in lesson_numbered("05")[1].cells
+               if "def clocks(work)" in cell.source)
+    clocks = re.search(r"(?ms)^def clocks.+?(?=\n\n\n)", source)[0]
+    assert 0 < block.index(clocks) < block.index("**Lead *five clocks*")
+    assert 0 < block.index("report = benchmark(") < block.index("**Lead *five clocks*")
+    block = re.search(r"^### \S+ to \S+: 10 .*?(?=^### )", sheets[day], re.M | re.S)[0]
+    for words in ("1 as it is (`y` is the array `x`), 2 one block, 3 a new array for `y`",
+                  "an index fault spoils every tile"):
+        assert 0 < block.index(words) < block.index("**Lead *suspects*")
+    if ": Say *The grid-stride loop*" in sheets[day]:
+        block = sheets[day].partition(": Say *The grid-stride loop*\n")[2].partition("\n###")[0]
+        assert block.index("*Ask first*, before you draw") < block.index("*Draw:*")
+        assert block.index("*Draw:*") < block.index("> Thread 0 takes")
+
+
+@days
+def test_the_sheet_leaves_out_the_key_points_of_folded_sections(sheets, day):
+    order = {place[10:12]: chosen for place, chosen in parts_of(day).items()
+             if place.startswith("notebooks/")}
+    for key, section in WORDS["points"].items():
+        number, begins = key[:2], f"\n- {key[3:]}"
+        points = lesson_numbered(number)[1].cells
+        assert any(begins in cell.source for cell in points if "## Key points" in cell.source), key
+        assert section in {heading for *_, heading in with_paths(lesson_numbered(number)[1])}
+        if number in order:
+            block = re.search(rf"^### \S+ to \S+: {number} .*?(?=^### )", sheets[day],
+                              re.M | re.S)[0]
+            told, _, left = block.rpartition("\n**")[2].partition("*Folded today, so leave out:*")
+            assert begins in (left if section in order[number] else told), key
 
 
 def heading(text, **course):
