@@ -271,7 +271,7 @@ def _leaky_view_cases() -> list[Case]:
     shapes = [((1,), (64,)), ((9,), (32,)), ((2,), (33,))]
     slopes = 0.1, 2.5, -1.0, 0.0
     # More rows than a short counts, in memory in which wrong steps stay.
-    large = sliding_window_view(rng.standard_normal(140_000, np.float32), 2)[:33_000, ::-1]
+    large = sliding_window_view(rng.standard_normal(240_000, np.float32), 2)[50_000:83_000, ::-1]
     return [*((view, slopes[k % 4], *shapes[k % 3]) for k, view in enumerate(views)),
             (square, 0.3, (1,), (1,)), (large, 0.2, (160,), (256,))]
 

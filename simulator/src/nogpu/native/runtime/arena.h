@@ -19,6 +19,9 @@ struct Device {
 static Device devices[32];
 static uintptr_t device_size, small_size, medium_size;
 static const uintptr_t kSmall = 32 * 1024, kGranule = 512, kHuge = 2 << 20;
+// What a new small array finds free behind it, while there is room: what an access beyond it meets
+// shall not depend on what was there before.
+static const uintptr_t kBehind = 32 * 1024;
 static const uint32_t kUnwritten = 0xFFF5C0DEu;  // a NaN as float and as double
 
 static pthread_rwlock_t table_lock = PTHREAD_RWLOCK_INITIALIZER;
@@ -171,16 +174,17 @@ static void fill_words(uintptr_t base, uintptr_t size, uint32_t word) {
 static uintptr_t find_room(Device& d, uintptr_t actual) {
     uintptr_t at = 0;
     if (actual <= kSmall) {
-        for (;;) {
-            at = find_gap(d.small_cursor, d.base, d.small_limit, actual, kGranule, kGranule);
-            if (!at)
-                at = find_gap(d.base + kGranule, d.base, d.small_limit, actual, kGranule,
-                              kGranule);
-            const uintptr_t end = d.base + small_size;
-            if (at || d.small_limit >= end) break;
-            d.small_cursor = d.small_limit;
-            d.small_limit = d.base + 2 * (d.small_limit - d.base);
-            if (d.small_limit > end) d.small_limit = end;
+        const uintptr_t low = d.base + kGranule, end = d.base + small_size;
+        for (uintptr_t need = actual + kBehind;;) {
+            at = find_gap(d.small_cursor, d.base, d.small_limit, need, kGranule, kGranule);
+            if (!at) at = find_gap(low, d.base, d.small_limit, need, kGranule, kGranule);
+            if (at || (d.small_limit == end && need == actual)) break;
+            if (d.small_limit == end) {
+                need = actual;
+            } else {
+                d.small_cursor = d.small_limit;
+                d.small_limit = std::min(end, d.base + 2 * (d.small_limit - d.base));
+            }
         }
         if (at) d.small_cursor = at + actual + kGranule;
     }
@@ -226,7 +230,9 @@ static uintptr_t take_room(int device, uintptr_t extent, uintptr_t size) {
     if (extent > device_size || d.in_use + size > bytes_capacity) return 0;
     const uintptr_t at = find_room(d, extent);
     if (!at) return 0;
-    forget_freed(at - kGranule, extent + 2 * kGranule);  // it shall meet no array that was freed
+    // It shall meet no array that was freed.
+    const uintptr_t before = extent <= kSmall ? kGranule : extent < kHuge ? 65536 : kHuge;
+    forget_freed(at - before, before + extent + (extent <= kSmall ? kBehind : before));
     d.in_use += size;
     return at;
 }
