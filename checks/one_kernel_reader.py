@@ -188,9 +188,9 @@ def _choose(n, depth, operations, bandwidth, flops, launch, *, halo=2, both=max)
 
 choose = Task(
     "choose", _choose,
-    lambda: [(2**26, 8, 14, 4.8e12, 66.9e12, 2e-6), (2**26, 64, 14, 4.8e12, 66.9e12, 2e-6),
+    lambda: [(2**26, 8, 14, 4.8e12, 66.9e12, 2e-6), (2**26, 69, 14, 4.8e12, 66.9e12, 2e-6),
              (2**26, 64, 14, 0.32e12, 8.1e12, 3e-6), (77, 90, 9, 4.8e12, 66.9e12, 2e-6),
-             (2**24, 12, 4000, 4.8e12, 66.9e12, 2e-6), (1_000_001, 35, 30, 1e12, 3e13, 0)],
+             (2**24, 12, 4000, 4.8e12, 66.9e12, 2e-6), (1_000_001, 7, 3, 1e11, 6e13, 0)],
     right=_choose, rtol=1e-9,
     mistakes=[("nothing recomputed: a kernel of k layers also computes numbers beside its 256",
                {"halo": 0}),
