@@ -421,7 +421,7 @@ def test_feedback_and_a_fresh_exercise_are_in_the_day_s_own_folder(sheets, day, 
     assert [re.match(r"\S+ to \S+: (\w+)", block)[1] for block in notes] == [
         "Break" if day == "half" else "Lunch"]
     unpacked, copied = re.search(
-        r"-e (work/\S+\.zip) /tmp/new`.*`cp /tmp/new/(\S+) work/\S+`", sheets[day]).groups()
+        r"-e (work/\S+\.zip) work/new`.*`cp work/new/(\S+) work/\S+`", sheets[day]).groups()
     assert unpacked == f"work/{day}.zip" and f" work/{day}/exercises/again" in sheets[day]
     assert copied.startswith(f"{day}/") and list(folders[day].glob(copied.partition("/")[2]))
     for row in re.findall(r"^\| .*sudo apt.*$", sheets[day], re.M):
